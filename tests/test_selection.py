@@ -17,13 +17,13 @@ from privrep.probes.made_up_candidates import BAD, trials_needed
 from privrep.run.registry import load_options
 from privrep.studies.selection.analysis import (
     costs,
+    distance_that_passes,
     expected_failure,
     failure_points,
     largest_accuracy,
     passing_measure,
     printed_gap,
-    shared_points,
-    successes_left,
+    proof_measures,
     synthetic_measures,
     worst_that_passes,
 )
@@ -89,8 +89,8 @@ def test_the_inequality_of_the_proof():
 
 def test_what_the_tail_bound_leaves():
     """p T_0 - T_0 / 2 successes of the T_0 / 2 that the proof concludes: 0.98 at p = 0.99."""
-    assert successes_left(0.99)[0] == pytest.approx(0.98)
-    assert successes_left(1.0)[0] == 1
+    found = {one.quantity: one.measured for one in proof_measures()}
+    assert found["successes left by (99) over half"] == pytest.approx(0.98)
 
 
 def table(series: str, **columns) -> pd.DataFrame:
@@ -128,8 +128,9 @@ def test_starts_that_pass_have_exact_ends():
 def test_a_repetition_counts_as_often_as_it_is_picked():
     """Twice the first and once the last of three; a set of picks would forget the second time."""
     cells = table("shared", users=250, seed=[0, 1, 2], start_dist2=[0.1, 0.5, 0.4], selection_passed=1.0)
-    assert shared_points(cells, np.array([0, 0, 2]))["selected"].item() == pytest.approx(0.2)
-    assert shared_points(cells)["selected"].item() == pytest.approx(1 / 3)
+    name = "dist2 that passes on shared samples"
+    assert distance_that_passes(cells, np.array([0, 0, 2]))[name] == pytest.approx(0.2)
+    assert distance_that_passes(cells, np.arange(3))[name] == pytest.approx(1 / 3)
     assert list(resampled(cells, np.array([2, 2, 1]))["seed"]) == [2, 2, 1]
 
 

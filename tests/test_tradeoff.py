@@ -41,29 +41,32 @@ def counted(monkeypatch, algorithm) -> int:
 def test_what_a_user_sends_is_what_is_released(monkeypatch):
     """The counts of the figure against the sizes of all releases."""
     first = altmin.AltminOptions(init="spectral", split="text", clip_feature=1.0, clip_label=1.0)
-    assert counted(monkeypatch, first) == tradeoff.MomentPlan(32).numbers_sent(PROBLEM.dim, PROBLEM.rank)
+    run = {"samples": 32, "rank": PROBLEM.rank}
+    assert counted(monkeypatch, first) == tradeoff.work_of_moments(run, PROBLEM.dim)["numbers sent"]
     sizes = {"starts": 3, "iterations": 2, "rounds": 4, "batch_samples": 8, "init_samples": 4}
     second = centaur.CentaurOptions(**sizes, clip=0.5)
-    plan = tradeoff.UserWork(**sizes, samples=32)
-    assert counted(monkeypatch, second) == plan.numbers_sent(PROBLEM.dim, PROBLEM.rank)
+    run |= sizes | {"init": "power_method"}
+    assert counted(monkeypatch, second) == tradeoff.work_of_rounds(run, PROBLEM.dim)["numbers sent"]
 
 
-def test_plans_are_those_that_ran():
+def test_work_is_that_of_the_runs():
     """Sizes from the table; a random start has no runs of the power method."""
-    sizes = {"starts": 36, "iterations": 14, "rounds": 24, "init_samples": 4, "batch_samples": 12, "samples": 32}
-    rows = [{"series": "A-uncut", "samples": 32}, {"series": "B-uncut", "init": "power_method"} | sizes]
-    rows.append({"series": "B-random", "init": "random"} | sizes | {"rounds": 48})
-    found = tradeoff.plans(pd.DataFrame(rows))
-    assert found["B"] == tradeoff.UserWork(**sizes)
-    assert found["B from a random start"].numbers_sent(10, 2) == 48 * 20
+    sizes = {"starts": 36, "iterations": 14, "rounds": 24, "init_samples": 4, "batch_samples": 12}
+    common = {"samples": 32, "rank": 2}
+    rows = [{"series": "A-uncut"} | common, {"series": "B-uncut", "init": "power_method"} | common | sizes]
+    rows.append({"series": "B-random", "init": "random"} | common | sizes | {"rounds": 48})
+    found = tradeoff.work(pd.DataFrame(rows), 10)
+    assert found["B"]["numbers sent"] == (504 + 24) * 20
+    assert found["B from a random start"]["numbers sent"] == 48 * 20
     # 504 products with F^T F and 24 rounds of 12 + 12 samples, then the heads.
-    assert found["B"].multiplications(10, 2) == 504 * 2 * 4 * 20 + 24 * (24 * 20 + 120) + 32 * 20
+    assert found["B"]["multiplications"] == 504 * 2 * 4 * 20 + 24 * (24 * 20 + 120) + 32 * 20
 
 
 def test_crossing_is_where_the_counts_meet():
     """Below it A needs fewer numbers, above it more."""
-    assert tradeoff.crossing(lambda d, k: d**2, lambda d, k: 300 * d) == pytest.approx(300, rel=1e-3)
-    assert tradeoff.crossing(lambda d, k: 0 * d, lambda d, k: d) == float("inf")
+    dims = np.geomspace(10, 1e6, 20_001)
+    assert tradeoff.crossing(dims, dims**2, 300 * dims) == pytest.approx(300, rel=1e-3)
+    assert tradeoff.crossing(dims, 0 * dims, dims) == float("inf")
 
 
 def errors_table(slope_a: float, slope_b: float, spread: float = 0.0) -> pd.DataFrame:
@@ -117,11 +120,11 @@ def test_a_run_that_learns_nothing_does_not_decide_a_factor(series):
     """Of either method: the factor and its exponent are medians over repetitions, while the mean square is decided."""
     table = errors_table(1.5, 1.0)
     before = [measure.measured for measure in tradeoff.factors(table, "A", "B", "x")]
-    means = tradeoff.squares(table, series, "dist2").mean(axis=1)
+    means = tradeoff.squares(table, series).mean(axis=1)
     table.loc[(table["series"] == series) & (table["dim"] == 80) & (table["seed"] == 1), "dist2"] = 100.0
     assert [measure.measured for measure in tradeoff.factors(table, "A", "B", "x")] == pytest.approx(before, rel=1e-9)
     assert tradeoff.factor_exponent(table, "A", "B", "x").measured == pytest.approx(0.5, rel=1e-9)
-    assert tradeoff.squares(table, series, "dist2").mean(axis=1)[80] > 10 * means[80]
+    assert tradeoff.squares(table, series).mean(axis=1)[80] > 10 * means[80]
 
 
 def test_floors_come_off_in_squares():
@@ -129,9 +132,9 @@ def test_floors_come_off_in_squares():
     table = errors_table(1.5, 1.0)
     silent = table.assign(noise_multiplier=0.0, dist2=0.6 * table["dist2"])
     both = pd.concat([table.assign(dist2=table["dist2"]), silent])
-    raw, less = (tradeoff.squares(both, "A", "dist2", floor) for floor in (False, True))
+    raw, less = (tradeoff.squares(both, "A", floor) for floor in (False, True))
     np.testing.assert_allclose(less, (1 - 0.36) * raw)
-    np.testing.assert_allclose(raw, tradeoff.squares(table, "A", "dist2"))
+    np.testing.assert_allclose(raw, tradeoff.squares(table, "A"))
 
 
 def test_exponent_of_the_factor():

@@ -150,7 +150,7 @@ def test_departures_are_drawn_with_the_intervals_that_were_measured():
         return {"tail": risks.median(indices, "tail") / risks.median(indices, "tail-floor")}
 
     (one,) = bootstrap_measures(ratio, 6, "departures", BOOTSTRAP)
-    drawn = figure2.over(risks, "Student features", 0, "tail", "tail-floor")
+    drawn = figure2.point(risks, "Student features", 0, "tail", floor="tail-floor")
     assert (drawn["y"], drawn["ci_low"], drawn["ci_high"]) == (one.measured, one.ci_low, one.ci_high)
     assert one.ci_low < one.measured < one.ci_high
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections import defaultdict
+from collections.abc import Iterator
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -37,22 +37,20 @@ def drawn_points(figure: Figure) -> dict:
     through the point."""
     panels = []
     for axis in figure.axes:
-        series: dict[str, list] = {}
+        series = defaultdict(list)
         for name, points in _series(axis, _legend(figure, axis)):
-            series.setdefault(name, []).extend(points)
-        entries = [
-            {"name": name, "points": sorted(points, key=lambda point: point[:2])}
-            for name, points in series.items()
-            if points
-        ]
+            series[name] += points
+        ordered = {name: sorted(points, key=lambda point: point[:2]) for name, points in series.items()}
+        entries = [{"name": name, "points": points} for name, points in ordered.items() if points]
         if entries and axis.axison:
             labels = {name: plain(text) for name, text in zip("xy", _labels(figure, axis), strict=True)}
             title = next((text for place in ("left", "center", "right") if (text := axis.get_title(place))), "")
             panels.append({"title": plain(title.split("\n")[0]), **labels, "series": entries})
     width, height = (float(inches) * SVG_DPI for inches in figure.get_size_inches())
-    total = sum(len(entry["points"]) for panel in panels for entry in panel["series"])
-    for entry in (entry for panel in panels for entry in panel["series"]):
-        entry["points"] = entry["points"][:: math.ceil(total / MOST_IN_A_FIGURE) or 1]
+    entries = [entry for panel in panels for entry in panel["series"]]
+    total = sum(len(entry["points"]) for entry in entries)
+    for entry in entries:
+        entry["points"] = entry["points"][:: math.ceil(total / MOST_IN_A_FIGURE)]
     return {"width": round(width, 1), "height": round(height, 1), "panels": panels}
 
 
@@ -107,7 +105,7 @@ def _series(axis: Axes, legend: dict[tuple[str, str], str]) -> Iterator[tuple[st
     }
     owned = {part for container in errorbars.values() for part in container.lines[2]}
     drawn = [one for one in axis.collections if one.get_transform() == axis.transData]
-    free = [bar for one in drawn if one not in owned for bar in _bars(axis, one)]
+    free = [bar for one in drawn if one not in owned for bar in _bars(one)]
     for line in axis.get_lines():
         container, marker, colour = errorbars.get(line), str(line.get_marker()), to_hex(line.get_color())
         label = str((container or line).get_label())
@@ -118,25 +116,16 @@ def _series(axis: Axes, legend: dict[tuple[str, str], str]) -> Iterator[tuple[st
         if label.startswith("_"):
             label = legend.get((colour, marker), "")
         if not marked:
-            yield plain(label), _points(axis, where[:: max(1, len(where) // MOST_ON_A_LINE)], ())
-            continue
-        bars = [bar for bar in free if bar.colour == colour]
-        if container is not None and container.lines[2]:
-            bars = [bar for part in container.lines[2] for bar in _bars(axis, part)]
+            where, bars = where[:: max(1, len(where) // MOST_ON_A_LINE)], []
+        elif container is not None and container.lines[2]:
+            bars = [ends for part in container.lines[2] for ends, _ in _bars(part)]
+        else:
+            bars = [ends for ends, own in free if own == colour]
         yield plain(label), _points(axis, where, bars)
 
 
-@dataclass(frozen=True)
-class DrawnInterval:
-    """A drawn interval: its ends in data and in pixels, and its colour."""
-
-    data: np.ndarray
-    pixels: np.ndarray
-    colour: str
-
-
-def _bars(axis: Axes, collection: Collection) -> list[DrawnInterval]:
-    """Return upright and level pieces of line, and pieces across a band."""
+def _bars(collection: Collection) -> list[tuple[np.ndarray, str]]:
+    """Return ends, in data, and colour of upright and level pieces of line, and of pieces across a band."""
     if isinstance(collection, LineCollection):
         pieces, colours = collection.get_segments(), collection.get_colors()
     elif isinstance(collection, FillBetweenPolyCollection):
@@ -146,7 +135,7 @@ def _bars(axis: Axes, collection: Collection) -> list[DrawnInterval]:
     found = []
     for number, piece in enumerate(map(np.asarray, pieces)):
         if len(piece) == 2 and np.isfinite(piece).all() and (piece[0] == piece[1]).any():
-            found.append(DrawnInterval(piece, axis.transData.transform(piece), to_hex(colours[number % len(colours)])))
+            found.append((piece, to_hex(colours[number % len(colours)])))
     return found
 
 
@@ -158,12 +147,12 @@ def _across(band: FillBetweenPolyCollection) -> Iterator[list[tuple[float, float
         yield [(x, here.min()), (x, here.max())]
 
 
-def _points(axis: Axes, where: np.ndarray, bars: Sequence[DrawnInterval]) -> list[list]:
+def _points(axis: Axes, where: np.ndarray, bars: list[np.ndarray]) -> list[list]:
     """Return position, numbers and interval of each place that lies in the panel."""
     found, (low, high) = [], axis.bbox.get_points()
     scale, height = SVG_DPI / axis.figure.dpi, float(axis.figure.get_size_inches()[1]) * SVG_DPI
     with np.errstate(all="ignore"):
-        pixels = axis.transData.transform(where)
+        pixels, bars = axis.transData.transform(where), [(ends, axis.transData.transform(ends)) for ends in bars]
     for pixel, (x, y) in zip(pixels, where, strict=True):
         if np.isfinite(pixel).all() and (low - 1 <= pixel).all() and (pixel <= high + 1).all():
             left, top = round(float(pixel[0]) * scale, 1), round(height - float(pixel[1]) * scale, 1)
@@ -171,15 +160,15 @@ def _points(axis: Axes, where: np.ndarray, bars: Sequence[DrawnInterval]) -> lis
     return found
 
 
-def _interval(pixel: np.ndarray, bars: Sequence[DrawnInterval]) -> list[float]:
-    """Return the ends of the interval through a point; of several none, since a wrong one would mislead."""
+def _interval(pixel: np.ndarray, bars: list[tuple[np.ndarray, np.ndarray]]) -> list[float]:
+    """Return the ends of the interval through a point, from ends in data and in pixels; of several none, since a wrong
+    one would mislead."""
     through = set()
-    for bar in bars:
-        start, end = bar.pixels
-        along = int(bar.data[0][0] == bar.data[1][0])  # 1 for an upright one
+    for ends, (start, end) in bars:
+        along = int(ends[0][0] == ends[1][0])  # 1 for an upright one
         low, high = sorted((start[along], end[along]))
         if abs(start[1 - along] - pixel[1 - along]) <= NEAR and low - NEAR <= pixel[along] <= high + NEAR:
-            through.add(tuple(sorted(_short(float(one[along])) for one in bar.data)))
+            through.add(tuple(sorted(_short(float(one[along])) for one in ends)))
     return list(*through) if len(through) == 1 else []
 
 

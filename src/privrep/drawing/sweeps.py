@@ -57,35 +57,21 @@ LINES = [
 """What the lines of every panel mean."""
 
 
-def sweep_panel(axis: Axes, rows: pd.DataFrame, claimed: float | None, label: str, colour: str = COLOURS[0]) -> None:
+def sweep_panel(axis: Axes, rows: pd.DataFrame, claimed: float | None, label: str) -> None:
     """Draw one sweep on logarithmic axes, from its rows of a `fit_table`; a point left out is hollow and carries its
     reason."""
-    shown = rows[(rows["value"] > 0) & (rows["error"] > 0)]
-    reasons, used = shown["left out"].fillna(""), shown["left out"].fillna("") == ""
-    values, means, exponent = shown["value"].to_numpy(), shown["error"].to_numpy(), rows["exponent"].iloc[0]
-    ends = zip(values, means, shown["ci_low"], shown["ci_high"], used, reasons, strict=True)
-    for value, mean, bottom, top, filled, reason in ends:
-        axis.errorbar(
-            value,
-            mean,
-            [[mean - bottom], [top - mean]],
-            fmt="o",
-            color=colour,
-            markersize=5,
-            markerfacecolor=colour if filled else "white",
-            elinewidth=1,
-            zorder=3,
-        )
-        if not filled:
-            axis.annotate(reason, (value, mean), xytext=(4, -10), **(NOTE | {"fontsize": 7}))
-    # Least squares lines go through the mean of what they are fitted to.
-    middle, height = (np.exp(np.log(array[used]).mean()) if used.any() else math.nan for array in (values, means))
+    rows = rows.fillna({"left out": ""})
+    shown, exponent = rows[(rows["value"] > 0) & (rows["error"] > 0)], rows["exponent"].iloc[0]
+    for _, point in shown.iterrows():
+        draw_point(axis, point, COLOURS[0], elinewidth=1, zorder=3)
+        if point["left out"]:
+            place = (point["value"], point["error"])
+            axis.annotate(point["left out"], place, xytext=(4, -10), **(NOTE | {"fontsize": 7}))
+    values, used = shown["value"].to_numpy(), shown[shown["left out"] == ""]
     if not math.isnan(exponent):
-        span = np.array([values[used].min(), values[used].max()])
-        axis.plot(span, height * (span / middle) ** exponent, color=colour, linewidth=1.4)
-    if claimed is not None and used.any():
-        span = np.array([values.min(), values.max()])
-        axis.plot(span, height * (span / middle) ** claimed, color=COLOURS[3], linestyle="--", linewidth=1.2)
+        power_line(axis, used, exponent, color=COLOURS[0], linewidth=1.4)
+    if claimed is not None and len(used):
+        power_line(axis, shown, claimed, color=COLOURS[3], linestyle="--", linewidth=1.2)
     if shown["predicted"].notna().any():
         axis.plot(values, shown["predicted"], color="0.25", linestyle=":", linewidth=1.4)
     parameter = rows["parameter"].iloc[0]
@@ -96,8 +82,7 @@ def sweep_panel(axis: Axes, rows: pd.DataFrame, claimed: float | None, label: st
     axis.xaxis.set_minor_locator(NullLocator())
     bottom, top = axis.get_ylim()
     if top < LEAST_HEIGHT * bottom:
-        middle = math.sqrt(top * bottom)
-        axis.set_ylim(middle / math.sqrt(LEAST_HEIGHT), middle * math.sqrt(LEAST_HEIGHT))
+        axis.set_ylim(math.sqrt(top * bottom / LEAST_HEIGHT), math.sqrt(top * bottom * LEAST_HEIGHT))
     (few_ticks if top < MANY_DECADES * bottom else plain_ticks)(axis.yaxis)
 
 
@@ -110,9 +95,16 @@ def caption(rows: pd.DataFrame, claimed: float | None) -> str:
     return text if claimed is None else f"{text}, claimed {claimed:g}".replace("-", "−")
 
 
+def draw_point(axis: Axes, point: pd.Series, colour: str, **look) -> None:
+    """Draw a point of a sweep with its interval, hollow where it is left out."""
+    value, mean = point["value"], point["error"]
+    look |= {"color": colour, "markersize": 5, "markerfacecolor": "white" if point["left out"] else colour}
+    axis.errorbar(value, mean, [[mean - point["ci_low"]], [point["ci_high"] - mean]], fmt="o", **look)
+
+
 def power_line(axis: Axes, rows: pd.DataFrame, exponent: float, **look) -> None:
     """Draw a power of the parameter through the middle of the points that are not left out."""
-    values, used = rows["value"], rows[rows["left out"].isna()]
+    values, used = rows["value"], rows[rows["left out"].fillna("") == ""]
     middle, height = (np.exp(np.log(used[column]).mean()) for column in ("value", "error"))
     ends = np.array([values.min(), values.max()])
     axis.plot(ends, height * (ends / middle) ** exponent, **look)
@@ -128,9 +120,8 @@ def draw_sweeps(numbers: pd.DataFrame, panels: dict[str, str], claimed: dict[str
     """Draw several fits from their `fit_table`, with a short title for each."""
     columns = min(COLUMNS, len(panels))
     rows = math.ceil(len(panels) / columns)
-    figure, axes = new_figure(
-        max(2.55 * columns + 0.3, LEGEND_WIDTH), 2.4 * rows + 0.4, nrows=rows, ncols=columns, squeeze=False
-    )
+    width = max(2.55 * columns + 0.3, LEGEND_WIDTH)
+    figure, axes = new_figure(width, 2.4 * rows + 0.4, nrows=rows, ncols=columns, squeeze=False)
     for axis, (name, label) in zip(axes.flat, panels.items(), strict=False):
         sweep_panel(axis, numbers[numbers["fit"] == name], claimed.get(name), label)
     for axis in axes.flat[len(panels) :]:

@@ -7,7 +7,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from privrep.drawing.style import COLOURS, NOTE, new_figure, ticks_at
+from privrep.drawing.style import COLOURS, NOTE, new_figure, ticks_at, with_bars
 from privrep.run.settings import PlotSettings
 from privrep.studies.images.analysis import LABELS, METHODS, TOGETHER
 
@@ -59,17 +59,8 @@ def draw_image_epsilon(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
         for method in TOGETHER:
             part = here[here["method"] == method].sort_values("epsilon")
             label, (marker, colour) = LABELS[method], MARKS[method]
-            bars = [part["accuracy"] - part["low"], part["high"] - part["accuracy"]]
-            axis.errorbar(
-                part["epsilon"],
-                part["accuracy"],
-                bars,
-                fmt=f"{marker}-",
-                color=COLOURS[colour],
-                label=label,
-                markersize=4.5,
-                elinewidth=0.9,
-            )
+            style = {"fmt": f"{marker}-", "color": COLOURS[colour], "markersize": 4.5, "elinewidth": 0.9}
+            with_bars(axis, part, "epsilon", "accuracy", "low", "high", label=label, **style)
         alone = here[here["method"] == "stand_alone"]
         if len(alone):
             level = alone["accuracy"].iloc[0]

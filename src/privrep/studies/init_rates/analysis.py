@@ -6,6 +6,8 @@ term has its own sweeps.
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pandas as pd
 
@@ -37,15 +39,13 @@ def with_predictions(cells: pd.DataFrame) -> pd.DataFrame:
     """
     n, m, d, k = (cells[name] for name in ("users", "samples", "dim", "rank"))
     noise, zeta, sigma = cells["noise_multiplier"], cells["zeta"], cells["label_noise_sd"]
-    gauss = (cells["head_law"] == "gauss").to_numpy()
+    gauss, logs = (cells["head_law"] == "gauss").to_numpy(), init_log_factor(cells)
     settings = zip(n, d, k, noise, zeta, cells["head_condition"], strict=True)
-    privacy = np.array(
-        [
-            float(jain2021.init_privacy_frobenius(*setting, lams=np.geomspace(condition, 1, setting[2]) ** 2))
-            for *setting, condition in settings
-        ]
+    laws = (
+        jain2021.init_privacy_frobenius(*setting, lams=np.geomspace(condition, 1, setting[2]) ** 2)
+        for *setting, condition in settings
     )
-    logs = init_log_factor(cells)
+    privacy = np.fromiter(laws, float)
     return cells.assign(
         u=jain2021.init_threshold(n, d, noise, zeta),
         privacy_2=jain2021.init_privacy_spectral(n, d, k, noise, zeta),
@@ -68,11 +68,10 @@ def collapse_points(cells: pd.DataFrame, indices: np.ndarray | None = None) -> p
     squares = noisy.assign(square=noisy["distF"] ** 2 / noisy["rank"], largest=noisy["dist2"] ** 2)
     means = squares.groupby(keys)[["u", "square", "largest", "privacy_F"]].mean().reset_index()
     floors = (silent["distF"] ** 2 / silent["rank"]).groupby([silent["dim"], silent["rank"]]).mean()
-    means["floor"] = [floors[dim, rank] for dim, rank in zip(means["dim"], means["rank"], strict=True)]
+    means = means.join(floors.rename("floor"), on=["dim", "rank"])
     means["predicted"] = means["privacy_F"] ** 2 / means["rank"]
     # Sampling turns what the noise has left in place.
-    means["without_floor"] = means["square"] - means["floor"] * (1 - means["predicted"])
-    return means
+    return means.assign(without_floor=means["square"] - means["floor"] * (1 - means["predicted"]))
 
 
 def collapse_extremes(cells: pd.DataFrame, indices: np.ndarray | None = None) -> dict[str, float]:
@@ -90,8 +89,7 @@ def norm_ratios(cells: pd.DataFrame) -> pd.DataFrame:
     """Return distF over dist2 of Algorithm 3 against the rank, with its standard error over repetitions."""
     rows = cells[(cells["series"] == "k") & (cells["noise_multiplier"] > 0)]
     ratio = (rows["distF"] / rows["dist2"]).groupby([rows["rank"], rows["seed"]]).mean().unstack()
-    dim = rows["dim"].iloc[0]
-    ranks = ratio.index.to_numpy()
+    dim, ranks = rows["dim"].iloc[0], ratio.index.to_numpy()
     return pd.DataFrame(
         {
             "rank": ranks,
@@ -114,21 +112,18 @@ def davis_kahan() -> pd.DataFrame:
         g = rng.standard_normal((SIZE, SIZE))
         g = g @ g.T / SIZE
         h = g + rng.standard_normal((SIZE, SIZE)) * rng.uniform(0.01, 0.5)
-        h = (h + h.T) / 2
-        rows.append(_sides(g, h, i=int(rng.integers(1, SIZE)), j=int(rng.integers(1, SIZE))))
+        rows.append(_sides(g, (h + h.T) / 2, i=int(rng.integers(1, SIZE)), j=int(rng.integers(1, SIZE))))
     rows.append(_sides(np.diag([1.0, 0.0]), np.diag([0.49, 0.51]), i=1, j=1) | {"pair": "diag(1, 0), diag(.49, .51)"})
     return pd.DataFrame(rows).fillna({"pair": "random"})
 
 
 def _sides(g: np.ndarray, h: np.ndarray, i: int, j: int) -> dict:
-    values_g, vectors_g = np.linalg.eigh(g)
-    values_h, vectors_h = np.linalg.eigh(h)
+    (values_g, vectors_g), (values_h, vectors_h) = np.linalg.eigh(g), np.linalg.eigh(h)  # eig_i is [-i]
     top_g, top_h = vectors_g[:, ::-1][:, :i], vectors_h[:, ::-1][:, :j]
     angle = np.linalg.norm(top_g - top_h @ (top_h.T @ top_g), 2)
-    descending_g, descending_h = values_g[::-1], values_h[::-1]
     return {
-        "corrected": (descending_g[i - 1] - descending_h[j]) * angle,
-        "printed": (descending_g[i - 1] - descending_g[j]) * angle,
+        "corrected": (values_g[-i] - values_h[-j - 1]) * angle,
+        "printed": (values_g[-i] - values_g[-j - 1]) * angle,
         "right": np.linalg.norm(g - h, 2),
     }
 
@@ -148,15 +143,13 @@ FACTS = {"proof threshold": proof_threshold}
 def analyse(cells: pd.DataFrame, study: AnalysisSettings) -> Findings:
     """Measure exponents and constants, the collapse across the threshold, the ratio of norms, and Lemma B.2."""
     cells = with_predictions(cells)
-    seeds = int(cells.loc[cells["series"] == "collapse", "seed"].nunique())
-    found = bootstrap_measures(lambda indices: collapse_extremes(cells, indices), seeds, "collapse", COLLAPSE_DRAWS)
-    seeds = int(cells.loc[cells["series"] == "k", "seed"].nunique())
+    seeds = cells.groupby("series")["seed"].nunique()
+    found = bootstrap_measures(partial(collapse_extremes, cells), int(seeds["collapse"]), "collapse", COLLAPSE_DRAWS)
     norms, pairs = norm_ratios(cells), davis_kahan()
     for row in norms.itertuples():
-        half = student(seeds) * row.standard_error
-        found.append(
-            Measured(f"distF over dist2 at rank {row.rank}", row.ratio, row.ratio - half, row.ratio + half, seeds)
-        )
+        half = student(int(seeds["k"])) * row.standard_error
+        name = f"distF over dist2 at rank {row.rank}"
+        found.append(Measured(name, row.ratio, row.ratio - half, row.ratio + half, int(seeds["k"])))
     random = pairs[pairs["pair"] == "random"]
     ratios = random["corrected"] / random["right"]
     found += [

@@ -15,10 +15,8 @@ def draw_init_collapse(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
     """Draw both distances of all settings against u^2."""
     figure, axes = new_figure(7.6, 3.4, ncols=2)
     grid = np.geomspace(numbers["u"].min(), numbers["u"].max(), 200) ** 2
-    for axis, column, ylabel in (
-        (axes[0], "largest", "dist2²"),
-        (axes[1], "without_floor", "distF² / k without sampling error"),
-    ):
+    labels = {"largest": "dist2²", "without_floor": "distF² / k without sampling error"}
+    for axis, (column, ylabel) in zip(axes, labels.items(), strict=True):
         axis.plot(grid, np.minimum(1, grid), color="0.35", linewidth=1.2)
         for colour, (setting, part) in zip(COLOURS, numbers.groupby(["dim", "rank"]), strict=False):
             look = {"color": colour, "markersize": 4.5, "label": f"d = {setting[0]}, k = {setting[1]}"}
@@ -36,9 +34,8 @@ def draw_init_norms(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
     axis.axhline(1, color=COLOURS[3], linewidth=1.2)
     axis.plot(numbers["rank"], numbers["limit"], color="0.5", linestyle="--", label="√k")
     axis.plot(numbers["rank"], numbers["predicted"], color="0.25", linestyle=":", label="law at this d")
-    axis.errorbar(
-        numbers["rank"], numbers["ratio"], 2 * numbers["standard_error"], fmt="o", color=COLOURS[0], label="measured"
-    )
+    look = {"fmt": "o", "color": COLOURS[0], "label": "measured"}
+    axis.errorbar(numbers["rank"], numbers["ratio"], 2 * numbers["standard_error"], **look)
     axis.set(xscale="log", xlabel="k", ylabel="distF / dist2")
     ticks_at(axis, numbers["rank"])
     axis.legend()
@@ -50,9 +47,8 @@ def draw_davis_kahan(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
     figure, axes = new_figure(7.2, 3.4, ncols=2, sharey=True)
     for axis, column, title in ((axes[0], "printed", "as printed"), (axes[1], "corrected", "corrected")):
         for colour, (pair, part) in zip((COLOURS[0], COLOURS[3]), numbers.groupby("pair", sort=False), strict=True):
-            axis.plot(
-                part["right"], part[column], "o", color=colour, markersize=3 if pair == "random" else 6, label=pair
-            )
+            look = {"color": colour, "markersize": 3 if pair == "random" else 6, "label": pair}
+            axis.plot(part["right"], part[column], "o", **look)
         ends = [0, numbers["right"].max()]
         axis.plot(ends, ends, color="0.35", linewidth=1)
         axis.set(xlabel="‖G − H‖", title=title)

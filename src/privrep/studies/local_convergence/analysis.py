@@ -6,6 +6,8 @@ sweeps. x, the noise ratio of `privrep.laws`, says where the step is linear in i
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pandas as pd
 
@@ -54,22 +56,14 @@ def with_predictions(cells: pd.DataFrame) -> pd.DataFrame:
 
 def start_points(cells: pd.DataFrame) -> pd.DataFrame:
     """Return distF after one round over that before, by start: root mean square and 95 % interval."""
-    rows = cells[cells["series"] == "start"]
-    before = rows["start_sine"] * np.sqrt(rows["rank"])
-    table = rows.assign(ratio=rows["distF"] / before)
-    points = []
-    for (noise, sine), part in table.groupby(["noise_multiplier", "start_sine"]):
-        ratio = part["ratio"].to_numpy()
-
-        def mean(indices, ratio=ratio):
-            return float(np.sqrt((ratio[indices] ** 2).mean()))
-
-        one = with_interval(f"start {noise} {sine}", mean, len(ratio))
-        points.append(
-            {"noise_multiplier": noise, "start_sine": sine, "ratio": one.measured, "ci_low": one.ci_low}
-            | {"ci_high": one.ci_high, "noise_ratio": part["noise_ratio"].iloc[0]}
-        )
-    return pd.DataFrame(points)
+    rows, points = cells[cells["series"] == "start"], []
+    for (noise, sine), part in rows.groupby(["noise_multiplier", "start_sine"]):
+        ratio = (part["distF"] / (sine * np.sqrt(part["rank"]))).to_numpy()
+        name = f"start {noise} {sine}"
+        one = with_interval(name, lambda indices, r=ratio: np.sqrt((r[indices] ** 2).mean()), len(ratio))
+        points.append((noise, sine, one.measured, one.ci_low, one.ci_high, part["noise_ratio"].iloc[0]))
+    names = ["noise_multiplier", "start_sine", "ratio", "ci_low", "ci_high", "noise_ratio"]
+    return pd.DataFrame(points, columns=names)
 
 
 def near_starts(cells: pd.DataFrame, noise: bool, near_error: float) -> Measured:
@@ -80,9 +74,8 @@ def near_starts(cells: pd.DataFrame, noise: bool, near_error: float) -> Measured
     reference = near_error * np.sqrt((nearest**2).mean())
     good = near["distF"] <= np.maximum(reference, near["start_sine"] * np.sqrt(near["rank"]) / 2)
     name = f"start within 1/32 is enough {'with' if noise else 'without'} noise, share of runs"
-    return share(
-        name, int(good.sum()), len(good), f"sines {', '.join(f'{sine:g}' for sine in near['start_sine'].unique())}"
-    )
+    sines = ", ".join(f"{sine:g}" for sine in near["start_sine"].unique())
+    return share(name, int(good.sum()), len(good), f"sines {sines}")
 
 
 def basin(points: pd.DataFrame, noise: bool, near_error: float) -> float:
@@ -101,20 +94,17 @@ def breakdown_points(cells: pd.DataFrame, indices: np.ndarray | None = None) -> 
     """Return distF and the share of positive definite A_priv against x, for each way to solve the system."""
     rows = resampled(cells[cells["series"].str.startswith("break-")], indices)
     rows = rows.assign(square=rows["distF"] ** 2 / rows["rank"], definite=rows["min_eigenvalue"] > 0)
-    keys = ["fallback", "dim", "noise_multiplier"]
-    points = rows.groupby(keys).agg(
+    grouped = rows.groupby(["fallback", "dim", "noise_multiplier"])
+    points = grouped.agg(
         noise_ratio=("noise_ratio", "first"),
         rank=("rank", "first"),
         square=("square", "mean"),
         spread=("square", "sem"),
         definite=("definite", "mean"),
         runs=("definite", "size"),
-    )
-    points = points.reset_index()
-    points["predicted"] = (
-        jain2021.step_privacy_resolved(points["noise_ratio"], points["dim"], points["rank"]) ** 2 / points["rank"]
-    )
-    return points
+    ).reset_index()
+    predicted = jain2021.step_privacy_resolved(points["noise_ratio"], points["dim"], points["rank"])
+    return points.assign(predicted=predicted**2 / points["rank"])
 
 
 def breakdown_table(cells: pd.DataFrame) -> pd.DataFrame:
@@ -136,73 +126,56 @@ def breakdown_numbers(cells: pd.DataFrame, indices: np.ndarray | None = None) ->
     inside = solved[solved["noise_ratio"].between(0.1, CLOSED_FORM_BELOW)]
     off = np.sqrt(inside["square"] / inside["predicted"])
     beyond = states[states["noise_ratio"] >= LOST_ABOVE]
-    left = {
-        f"beyond, {name}": float(np.sqrt(part["square"].mean()))
-        for name, part in beyond.groupby("fallback", sort=False)
-    }
+    groups = beyond.groupby("fallback", sort=False)["square"]
+    left = {f"beyond, {name}": float(np.sqrt(squares.mean())) for name, squares in groups}
     return {"closed form largest ratio": float(off.max()), "closed form smallest ratio": float(off.min())} | left
 
 
 def round_numbers(cells: pd.DataFrame, indices: np.ndarray | None = None) -> dict[str, float]:
     """Return measured over predicted distance after each round, and what the last round leaves."""
     rounds = round_ratios(cells, indices)
-    over = {
-        f"distance after {row.rounds} rounds over predicted": row.ratio / row.predicted for row in rounds.itertuples()
-    }
+    name = "distance after {} rounds over predicted"
+    over = {name.format(row.rounds): row.ratio / row.predicted for row in rounds.itertuples()}
     return over | {"contraction of the last round": rounds["ratio"].iloc[-1] / rounds["ratio"].iloc[-2]}
 
 
 def round_ratios(cells: pd.DataFrame, indices: np.ndarray | None = None) -> pd.DataFrame:
     """Return distF over that of the start after 1, 2, 3 rounds, without noise, with the prediction of F4."""
     rows = resampled(cells[cells["series"] == "rounds"], indices)
-    grouped = rows.groupby("batches")
     first = rows.iloc[0]
-    start = first["start_sine"] * np.sqrt(first["rank"])
-    quarter = first["samples"] // 4
+    start, quarter = first["start_sine"] * np.sqrt(first["rank"]), first["samples"] // 4
     # A start at sine s shortens the fitted heads by its cosine, so the first round sees the tangent.
     steep = 1 / np.sqrt(1 - first["start_sine"] ** 2)
     rate = jain2021.contraction(first["users"] / first["batches"] * quarter, first["dim"], first["rank"], quarter)
-    distance = np.sqrt(grouped["distF"].apply(lambda values: (values**2).mean()))
-    rounds = distance.index.to_numpy(dtype=int)
-    return pd.DataFrame(
-        {"rounds": rounds, "ratio": distance.to_numpy() / start, "predicted": steep * rate**rounds, "rate": rate}
-    )
+    ratio = np.sqrt(rows.groupby("batches")["distF"].apply(lambda values: (values**2).mean())) / start
+    rounds = ratio.index.to_numpy(dtype=int)
+    return pd.DataFrame({"rounds": rounds, "ratio": ratio.array, "predicted": steep * rate**rounds, "rate": rate})
 
 
 def definite(cells: pd.DataFrame) -> list[Measured]:
     """Measure shares of runs in which A_priv is positive definite, so that the printed minimiser exists."""
     runs = cells[cells["series"] == "break-solve"]
-    parts = {
-        "definite below 0.9": runs[runs["noise_ratio"] <= CLOSED_FORM_BELOW],
-        "definite beyond": runs[runs["noise_ratio"] >= LOST_ABOVE],
-    }
+    below, beyond = runs["noise_ratio"] <= CLOSED_FORM_BELOW, runs["noise_ratio"] >= LOST_ABOVE
+    parts = {"definite below 0.9": runs[below], "definite beyond": runs[beyond]}
     return [share(name, int((part["min_eigenvalue"] > 0).sum()), len(part)) for name, part in parts.items()]
-
-
-def repetitions(cells: pd.DataFrame, series: str) -> int:
-    """Return how many repetitions a series has."""
-    return int(cells.loc[cells["series"] == series, "seed"].nunique())
 
 
 def analyse(cells: pd.DataFrame, study: AnalysisSettings) -> Findings:
     """Measure exponents, the basin of attraction, the breakdown of the step and the lemmas' inequalities."""
-    cells = with_predictions(cells)
-    found: list[Measured] = []
-    points, starts, near_error = start_points(cells), repetitions(cells, "start"), study.thresholds["near"]
+    cells, found = with_predictions(cells), []
+    points, near_error = start_points(cells), study.thresholds["near"]
+    seeds = cells.groupby("series")["seed"].nunique()
     for name, noise in (("basin without noise", False), ("basin with noise", True)):
         # The largest start of a grid has no interval.
-        found.append(bare(name, basin(points, noise, near_error), starts, "of the starts tried"))
+        found.append(bare(name, basin(points, noise, near_error), int(seeds["start"]), "of the starts tried"))
         found.append(near_starts(cells, noise, near_error))
     for series, numbers in (("rounds", round_numbers), ("break-solve", breakdown_numbers)):
-        found += bootstrap_measures(
-            lambda indices, numbers=numbers: numbers(cells, indices), repetitions(cells, series), series, ROUND_DRAWS
-        )
+        found += bootstrap_measures(partial(numbers, cells), int(seeds[series]), series, ROUND_DRAWS)
     found += definite(cells)
     lemmas = cells[cells["series"].str.startswith("l-") & (cells["label_noise_sd"] == 0)]
     along = lemmas["along_F"] / (lemmas["start_sine"] * np.sqrt(lemmas["rank"]))
-    note = f"largest of {len(lemmas)} runs"
     found += [
-        bare("B.6 M over distF", float(along.max()), int(lemmas["seed"].nunique()), note),
+        bare("B.6 M over distF", along.max(), int(lemmas["seed"].nunique()), f"largest of {len(lemmas)} runs"),
         share("B.6 M over distF, share of runs beyond", int((along > 1).sum()), len(along)),
     ]
     before = pd.DataFrame({"rounds": [0], "ratio": [1.0], "predicted": [1.0]})

@@ -13,24 +13,22 @@ from privrep.studies.local_convergence.analysis import ASKED
 def draw_local_start(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
     """Draw what one round makes of a start, and the distance over rounds."""
     rounds = numbers[numbers["rounds"].notna()]
-    figure, axes = new_figure(7.4, 3.3, ncols=2, width_ratios=(3, 2))
-    axis = axes[0]
+    figure, (left, right) = new_figure(7.4, 3.3, ncols=2, width_ratios=(3, 2))
     for colour, (noise, part) in zip(COLOURS, numbers.groupby("noise_multiplier"), strict=False):
         label = "no noise" if noise == 0 else f"x = {part['noise_ratio'].iloc[0]:.2g}"
-        axis.plot(part["start_sine"], part["ratio"], "o-", color=colour, markersize=4.5, label=label)
-        axis.fill_between(part["start_sine"], part["ci_low"], part["ci_high"], color=colour, alpha=0.2, linewidth=0)
-    axis.axhline(0.5, color="0.35", linewidth=0.8)
-    axis.axvline(ASKED, color=COLOURS[3], linestyle="--", linewidth=1.2)
-    axis.annotate("asked for", (ASKED, 0.02), xycoords=("data", "axes fraction"), xytext=(4, 0), **NOTE)
-    axis.set(xscale="log", yscale="log", xlabel="sine of the start", ylabel="distF after over before one round")
-    axis.legend(loc="upper center")
-    plain_ticks(axis.xaxis)
-    plain_ticks(axis.yaxis)
-    axis = axes[1]
-    axis.plot(rounds["rounds"], rounds["ratio"], "o-", color=COLOURS[0])
-    axis.plot(rounds["rounds"], rounds["predicted"], color="0.25", linestyle=":")
-    axis.set(yscale="log", xlabel="rounds", ylabel="distF over that of the start", xticks=list(rounds["rounds"]))
-    plain_ticks(axis.yaxis)
+        left.plot(part["start_sine"], part["ratio"], "o-", color=colour, markersize=4.5, label=label)
+        left.fill_between(part["start_sine"], part["ci_low"], part["ci_high"], color=colour, alpha=0.2, linewidth=0)
+    left.axhline(0.5, color="0.35", linewidth=0.8)
+    left.axvline(ASKED, color=COLOURS[3], linestyle="--", linewidth=1.2)
+    left.annotate("asked for", (ASKED, 0.02), xycoords=("data", "axes fraction"), xytext=(4, 0), **NOTE)
+    left.set(xscale="log", yscale="log", xlabel="sine of the start", ylabel="distF after over before one round")
+    left.legend(loc="upper center")
+    plain_ticks(left.xaxis)
+    plain_ticks(left.yaxis)
+    right.plot(rounds["rounds"], rounds["ratio"], "o-", color=COLOURS[0])
+    right.plot(rounds["rounds"], rounds["predicted"], color="0.25", linestyle=":")
+    right.set(yscale="log", xlabel="rounds", ylabel="distF over that of the start", xticks=list(rounds["rounds"]))
+    plain_ticks(right.yaxis)
     return figure
 
 

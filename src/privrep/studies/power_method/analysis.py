@@ -84,12 +84,12 @@ def clip_ratios(cells: pd.DataFrame, indices: np.ndarray) -> dict[str, float]:
 
 def shares(cells: pd.DataFrame, series: str, axis: str, indices: np.ndarray | None = None) -> pd.DataFrame:
     """Return shares of runs within the accuracy; `level` is noise over the law's, `draws` the number of data sets."""
-    points = []
-    for value, part in resampled(cells[cells["series"] == series], indices).groupby(axis):
+    points, rows = [], cells[cells["series"] == series]
+    for value, part in resampled(rows, indices).groupby(axis):
         runs, good = int(part["starts"].sum()), round(float((part["runs_within"] * part["starts"]).sum()))
         level = part["privacy_2"].iloc[0] / part["accuracy"].iloc[0]
         points.append({axis: value, "level": level, "share": good / runs, "good": good, "runs": runs})
-    return pd.DataFrame(points).assign(draws=cells.loc[cells["series"] == series, "seed"].nunique())
+    return pd.DataFrame(points).assign(draws=rows["seed"].nunique())
 
 
 def success_points(cells: pd.DataFrame, series: str, axis: str) -> pd.DataFrame:
@@ -108,13 +108,6 @@ def noise_of_half(cells: pd.DataFrame, indices: np.ndarray) -> dict[str, float]:
     points = shares(cells, "noise", "noise_multiplier", indices)
     level = np.interp(-0.5, -points["share"], points["level"], left=np.nan, right=np.nan)
     return {"noise at which half succeed": float(level)}
-
-
-def success_measures(printed: pd.DataFrame, noise: pd.DataFrame, steps: pd.DataFrame) -> list[Measured]:
-    """Measure shares at the printed target, and at dist2 <= 0.2 for the least noise and the longest run."""
-    rows = zip(("at 0.01", "at 0.2", "by iterations"), (printed.iloc[0], noise.iloc[0], steps.iloc[-1]), strict=True)
-    note = "{runs:g} runs on {draws:g} data sets, noise {level:.2g} of the law's"
-    return [proportion(f"success {name}", row, "share", note.format(**row)) for name, row in rows]
 
 
 def bound_measures(cells: pd.DataFrame) -> list[Measured]:
@@ -147,8 +140,7 @@ FACTS = {"least clip": least_clip}
 
 def analyse(cells: pd.DataFrame, study: AnalysisSettings) -> Findings:
     """Measure exponents and constants, the clip, and success of random starts."""
-    cells = with_predictions(cells)
-    found: list[Measured] = []
+    cells, found = with_predictions(cells), []
     for series, statistic, missing in (
         ("clip", clip_ratios, ""),
         ("steps", iterations_needed, OUTSIDE),
@@ -156,23 +148,23 @@ def analyse(cells: pd.DataFrame, study: AnalysisSettings) -> Findings:
     ):
         found += series_measures(cells, series, statistic, missing)
     clips, fits = clip_points(cells), fit_all(study, cells)
-    over, clip_seeds = (
-        clips["permitted"] / clips["predicted"],
-        int(cells.loc[cells["series"] == "clip", "seed"].nunique()),
-    )
+    over = clips["permitted"] / clips["predicted"]
+    clip_seeds = int(cells.loc[cells["series"] == "clip", "seed"].nunique())
     printed, noise = (success_points(cells, series, "noise_multiplier") for series in ("printed", "noise"))
     steps = success_points(cells, "steps", "iterations")
     found += [
         bare("noise permitted over law, largest", over.max(), clip_seeds),
         bare("noise permitted over law, smallest", over.min(), clip_seeds),
     ]
-    found += success_measures(printed, noise, steps) + bound_measures(cells)
+    note = "{runs:g} runs on {draws:g} data sets, noise {level:.2g} of the law's"
+    # At the printed target, and at dist2 <= 0.2 for the least noise and the longest run.
+    for name, row in (("at 0.01", printed.iloc[0]), ("at 0.2", noise.iloc[0]), ("by iterations", steps.iloc[-1])):
+        found.append(proportion(f"success {name}", row, "share", note.format(**row)))
+    found += bound_measures(cells)
     accuracy = fit_table(fits, [name for name in fits if name.startswith(("privacy", "prescribed"))])
-    init_clips = cells.groupby("series")["init_clip"].first()
+    series = accuracy["fit"].map(lambda name: fits[name].sweep.spec.series)
     tables = {
-        "shen2023/power_accuracy": accuracy.assign(
-            init_clip=[init_clips[fits[name].sweep.spec.series] for name in accuracy["fit"]]
-        ),
+        "shen2023/power_accuracy": accuracy.assign(init_clip=series.map(cells.groupby("series")["init_clip"].first())),
         "shen2023/power_clip": clips.assign(prescribed=cells.loc[cells["series"] == "prescribed", "zeta"].mean()),
         "shen2023/power_success": pd.concat([steps.assign(panel="iterations"), noise.assign(panel="noise")]),
     }

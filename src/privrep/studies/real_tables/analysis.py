@@ -5,6 +5,7 @@ A table whose package is not installed is not run, and says which one it is.
 
 from __future__ import annotations
 
+import itertools
 from functools import partial
 
 import numpy as np
@@ -21,7 +22,8 @@ from privrep.run.settings import MeasureSettings
 from privrep.studies.measures import mean_over
 
 TABLES = ("bfi", "lahman", "chem97", "star", "flights", "insteval", "movielens", "verbagg")
-NEWCOMERS = ADVISED = ("bfi", "lahman", "movielens", "verbagg")
+NEWCOMERS = ("bfi", "lahman", "movielens", "verbagg")
+"""Tables on which people who took no part and the advice on how much to share are tried."""
 PERMUTED = ("bfi", "chem97")
 
 
@@ -78,18 +80,10 @@ def newcomer_measures(cells: pd.DataFrame, table: str) -> list[Measured]:
     return [mean_over(name, few), mean_over(f"{name} above the shared mean", few - mean)]
 
 
-def answers(cells: pd.DataFrame, series: str) -> np.ndarray:
-    """Return the numbers of the answers of a series."""
-    return cells.loc[cells["series"] == series, "answer"].to_numpy(int)
-
-
-def advice_measures(cells: pd.DataFrame, table: str) -> list[Measured]:
-    """Measure shares of answers over draws of the noise."""
-    found = answers(cells, f"{table}-advice")
-    return [
-        share(f"{table}: share of answers {answer}", (found == number).sum(), len(found))
-        for number, answer in enumerate(ANSWERS)
-    ]
+def answer_share(cells: pd.DataFrame, series: str, answer: str, name: str) -> Measured:
+    """Measure the share of an answer over draws of the noise."""
+    answers = cells.loc[cells["series"] == series, "answer"].astype(int)
+    return share(name, (answers == ANSWERS.index(answer)).sum(), len(answers))
 
 
 def table_points(cells: pd.DataFrame, measured: list[Measured]) -> pd.DataFrame:
@@ -120,22 +114,23 @@ FACTS = {"tables run": tables_run, "reasons": reasons}
 
 def analyse(cells: pd.DataFrame, study: MeasureSettings) -> Findings:
     """Measure the errors of all tables, newcomers, and answers on how much to share."""
-    splits = int(cells.loc[cells["series"].isin(TABLES), "seed"].nunique())
     there = tables_run(cells, {})
     found = [one for table in there for one in table_measures(cells, table)]
     points = table_points(cells, found)
-    for tables, measures in ((NEWCOMERS, newcomer_measures), (ADVISED, advice_measures)):
-        found += [one for table in tables if table in there for one in measures(cells, table)]
+    newcomers = [table for table in NEWCOMERS if table in there]
+    found += [one for table in newcomers for one in newcomer_measures(cells, table)]
+    for table, answer in itertools.product(newcomers, ANSWERS):
+        found.append(answer_share(cells, f"{table}-advice", answer, f"{table}: share of answers {answer}"))
     for table in PERMUTED:
         if table in there:
-            said = answers(cells, f"{table}-permuted")
             name = f"{table}: share of answers heads, labels permuted"
-            found.append(share(name, (said == ANSWERS.index("heads")).sum(), len(said)))
+            found.append(answer_share(cells, f"{table}-permuted", "heads", name))
     for table in TABLES:
         if table not in there:
             listed = [name for name in study.quantities if name.startswith(f"{table}: ")]
             found += [not_run(name, missing(cells, table)) for name in listed]
     if there:
+        splits = int(cells.loc[cells["series"].isin(TABLES), "seed"].nunique())
         found += bootstrap_measures(partial(most_above, cells), splits, "most above own data", note="over tables")
     else:
         found.append(not_run("most above own data", missing(cells, TABLES[0])))

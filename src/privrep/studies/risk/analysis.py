@@ -6,6 +6,8 @@ The risk is the squared distance of the subspace, seen through the final least-s
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pandas as pd
 
@@ -28,9 +30,8 @@ def with_predictions(cells: pd.DataFrame) -> pd.DataFrame:
 
     risk_over_log is the risk without the squared logarithms of the proofs' thresholds (`step_log_factor`).
     """
-    cells = cells.assign(
-        split=cells["split"].fillna("text")
-    )  # the planted subspace uses the second half, as `text` does
+    # The planted subspace uses the second half, as `text` does.
+    cells = cells.assign(split=cells["split"].fillna("text"))
     sizes = step_sizes(cells)
     d, k, sigma = cells["dim"], cells["rank"], cells["label_noise_sd"]
     outside = privacy_distance(cells, sizes, power=1) ** 2
@@ -53,16 +54,14 @@ def head_points(cells: pd.DataFrame, indices: np.ndarray | None = None) -> pd.Da
     The m of eq. 22 counts the samples that the head is fitted on: h, half of a user's samples in Theorem 4.2.
     """
     rows = resampled(cells[cells["series"] == "heads"], indices)
-    keys = ["samples", "start_sine", "label_noise_sd"]
-    points = rows.groupby(keys).agg(
+    grouped = rows.groupby(["samples", "start_sine", "label_noise_sd"])
+    points = grouped.agg(
         measured=("excess_risk", "mean"),
         spread=("excess_risk", "sem"),
         rank=("rank", "first"),
         outside=("subspace_risk", "mean"),
-    )
-    points = points.reset_index()
-    k, m, sigma = points["rank"], points["samples"], points["label_noise_sd"]
-    fitted = m / 2
+    ).reset_index()
+    k, fitted, sigma = points["rank"], points["samples"] / 2, points["label_noise_sd"]
     points["exact"] = jain2021.personal_risk(points["outside"], k, fitted, sigma)
     points["printed"] = points["outside"] + sigma**2 * k / fitted
     return points[points["exact"] > 1e-9].reset_index(drop=True)
@@ -80,13 +79,12 @@ def head_ratios(cells: pd.DataFrame, indices: np.ndarray | None = None) -> dict[
     def over(rows: pd.DataFrame, law: pd.Series) -> float:
         return float(np.exp(np.log(rows["measured"] / law).mean()))
 
+    last_term = alone["label_noise_sd"] ** 2 * alone["rank"] / alone["samples"]
     return {
         "heads over exact": over(points, points["exact"]),
         "heads over printed, fewest samples": over(few, few["printed"]),
         "heads over printed, most samples": over(many, many["printed"]),
-        "heads last term over printed, most samples": over(
-            alone, alone["label_noise_sd"] ** 2 * alone["rank"] / alone["samples"]
-        ),
+        "heads last term over printed, most samples": over(alone, last_term),
     }
 
 
@@ -95,11 +93,10 @@ def known_over_fitted(cells: pd.DataFrame) -> pd.DataFrame:
 
     order : Remark 1's for known heads without label noise, (kappa d k Delta / n)^2 with kappa = sqrt(d) k.
     """
-    parts = {}
+    parts, keys = {}, ["users", "seed"]
     for series in ("known", "fitted"):
         rows = cells[cells["series"] == series]
         noisy, silent = rows[rows["noise_multiplier"] > 0], rows[rows["noise_multiplier"] == 0]
-        keys = ["users", "seed"]
         parts[series] = noisy.groupby(keys)["excess_risk"].mean() - silent.set_index(keys)["excess_risk"]
     noise, d, k = (noisy[name].iloc[0] for name in ("noise_multiplier", "dim", "rank"))
     table = pd.DataFrame(parts).reset_index()
@@ -129,8 +126,8 @@ def premise_numbers(cells: pd.DataFrame, indices: np.ndarray | None = None) -> d
     for rank, part in premise_points(cells, indices).groupby("rank"):
         part = part.sort_values("premise")
         at_premise = np.interp(0.0, np.log(part["premise"]), np.log(part["share"]))
-        lost = part.loc[part["share"] > LEARNED, "premise"].max()
         found[f"share at the premise, rank {rank}"] = float(np.exp(at_premise))
+        lost = part.loc[part["share"] > LEARNED, "premise"].max()
         learned = part.loc[part["premise"] > lost, "premise"].min()
         found[f"premise times at which a tenth is left, rank {rank}"] = float(learned)
     return found
@@ -139,9 +136,8 @@ def premise_numbers(cells: pd.DataFrame, indices: np.ndarray | None = None) -> d
 def analyse(cells: pd.DataFrame, study: AnalysisSettings) -> Findings:
     """Measure exponents, the heads' own error, the one regression of Remark 1, and Theorem 1.1 at its premise."""
     cells = with_predictions(cells)
-    fits = fit_all(study, cells)
-    seeds = int(cells.loc[cells["series"] == "heads", "seed"].nunique())
-    found = bootstrap_measures(lambda indices: head_ratios(cells, indices), seeds, "heads", HEAD_DRAWS)
+    fits, seeds = fit_all(study, cells), cells.groupby("series")["seed"].nunique()
+    found = bootstrap_measures(partial(head_ratios, cells), int(seeds["heads"]), "heads", HEAD_DRAWS)
     table = known_over_fitted(cells)
     known, fitted, order = (
         table.pivot(index="seed", columns="users", values=name).to_numpy() for name in ("known", "fitted", "order")
@@ -152,8 +148,7 @@ def analyse(cells: pd.DataFrame, study: AnalysisSettings) -> Findings:
             return float(np.exp(np.mean(np.log(known[indices].mean(axis=0) / under[indices].mean(axis=0)))))
 
         found.append(with_interval(name, ratio, len(known), name=f"risk {name}"))
-    seeds = int(cells.loc[cells["series"] == "premise", "seed"].nunique())
-    found += bootstrap_measures(lambda indices: premise_numbers(cells, indices), seeds, "premise", HEAD_DRAWS)
+    found += bootstrap_measures(partial(premise_numbers, cells), int(seeds["premise"]), "premise", HEAD_DRAWS)
     tables = {
         "jain2021/risk_heads": head_points(cells),
         "jain2021/risk_known_heads": pd.concat([table, fit_table(fits, ["known k"])], ignore_index=True),

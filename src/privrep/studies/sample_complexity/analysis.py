@@ -18,21 +18,15 @@ from privrep.run.settings import AnalysisSettings
 
 def with_predictions(cells: pd.DataFrame) -> pd.DataFrame:
     """Return the results table with users_needed, privacy (F3) and noise_ratio (x, at the answer of a search)."""
-    sizes = step_sizes(cells)
-    k = cells["rank"]
+    sizes, d, k = step_sizes(cells), cells["dim"], cells["rank"]
     privacy = privacy_distance(cells, sizes)
     risk = jain2021.personal_risk(privacy**2, k, sizes.final, 0)
     target = cells["target"] * np.where(cells["target_unit"] == "rank", k, 1)
+    batch = cells["smallest_users"].fillna(cells["users"]) / cells["batches"].fillna(1)
     return cells.assign(
         privacy=privacy,
         users_needed=cells["users"] * np.sqrt(risk / target),
-        noise_ratio=jain2021.noise_ratio(
-            cells["smallest_users"].fillna(cells["users"]) / cells["batches"].fillna(1),
-            cells["dim"],
-            k,
-            cells["noise_multiplier"],
-            cells["eta"],
-        ),
+        noise_ratio=jain2021.noise_ratio(batch, d, k, cells["noise_multiplier"], cells["eta"]),
     )
 
 
@@ -60,18 +54,15 @@ def least_enough(points: pd.DataFrame, near: float) -> list[Measured]:
     """Measure for each rank and for all in which share of runs 4 k samples suffice, the fewest that can fit heads."""
     fewest = points[points["spare"] == 0]
     enough = fewest["square"] <= near**2
-    ranks = [(f" at rank {rank:g}", enough[fewest["rank"] == rank]) for rank in sorted(fewest["rank"].unique())]
-    return [
-        share(f"m = 4 k suffices{name}, share of runs", int(part.sum()), len(part))
-        for name, part in [("", enough), *ranks]
-    ]
+    parts = {"": enough} | {f" at rank {rank:g}": part for rank, part in enough.groupby(fewest["rank"])}
+    name = "m = 4 k suffices{}, share of runs"
+    return [share(name.format(at), int(part.sum()), len(part)) for at, part in parts.items()]
 
 
 def analyse(cells: pd.DataFrame, study: AnalysisSettings) -> Findings:
     """Measure exponents, the least number of samples per user, and how often the fewest possible suffice."""
-    cells = with_predictions(cells)
+    cells, near = with_predictions(cells), study.thresholds["near"]
     points = sample_points(cells)
-    near = study.thresholds["near"]
     needed, found = samples_needed(points, near, study.window), least_enough(points, near)
     # In steps of 4, the fewest that a split permits, repetitions agree: the exponent has no interval.
     fits = fit_all(study, cells) | {"samples k": replace(fit(needed), standard_error=math.nan)}

@@ -77,18 +77,12 @@ def costs(cells: pd.DataFrame, indices: np.ndarray | None = None) -> dict[str, f
     return found | {f"{name} over main rounds": value / main for name, value in list(found.items())[:-1]}
 
 
-def shared_points(cells: pd.DataFrame, indices: np.ndarray | None = None) -> pd.DataFrame:
-    """Return by n mean dist2 of the selected of noiseless runs on the same samples, and whether all passed."""
-    grouped = resampled(cells[cells["series"] == "shared"], indices).groupby("users")
-    return pd.DataFrame(
-        {"selected": grouped["start_dist2"].mean(), "passed": grouped["selection_passed"].min()}
-    ).reset_index()
-
-
 def distance_that_passes(cells: pd.DataFrame, indices: np.ndarray) -> dict[str, float]:
-    """Return mean dist2 of the selected run on the fewest users, NaN unless it passes in all repetitions."""
-    row = shared_points(cells, indices).iloc[0]
-    return {"dist2 that passes on shared samples": float(row["selected"] if row["passed"] else np.nan)}
+    """Return mean dist2 of the selected of noiseless runs on the same samples of the fewest users, NaN unless it passes
+    in all repetitions."""
+    grouped = resampled(cells[cells["series"] == "shared"], indices).groupby("users")
+    selected, passed = grouped["start_dist2"].mean().iloc[0], grouped["selection_passed"].min().iloc[0]
+    return {"dist2 that passes on shared samples": float(selected if passed else np.nan)}
 
 
 def printed_gap(accuracy: float, target: float) -> float:
@@ -111,11 +105,6 @@ def worst_that_passes(accuracy: float) -> float:
     return dist2(candidates[chosen.index], truth)
 
 
-def successes_left(probability: float) -> tuple[float, str]:
-    """Return the successes that eq. (99) guarantees at t = T_0 / 2, p T_0 - t, over the T_0 / 2 of the proof."""
-    return 2 * probability - 1, f"p = {probability:g}: {probability - 0.5:g} T_0 successes"
-
-
 def expected_failure(probability: float, failure: float) -> float:
     """Return the probability that fewer than half of T_0 candidates are good, or half and a bad one is first."""
     count = trials_needed(probability, failure)
@@ -127,21 +116,21 @@ def expected_failure(probability: float, failure: float) -> float:
 def failure_points(cells: pd.DataFrame) -> pd.DataFrame:
     """Return how often selection among synthetic candidates fails, and what the binomial law says."""
     rows = cells[cells["series"] == "candidates"]
-    keys = ["good_share", "failure", "candidates", "bad"]
-    points = failed_shares(
-        rows.assign(failed=rows["failed_share"] * rows["selections"], tried=rows["selections"]), keys
-    )
+    rows = rows.assign(failed=rows["failed_share"] * rows["selections"], tried=rows["selections"])
+    points = failed_shares(rows, ["good_share", "failure", "candidates", "bad"])
     law = [expected_failure(p, asked) for p, asked in zip(points["good_share"], points["failure"], strict=True)]
     return points.assign(predicted=law)
 
 
 def proof_measures() -> list[Measured]:
     """Measure Lemma F.3 by arithmetic: eq. (69), the worst that passes, eq. (99) and the binomial law."""
+    p = PROBABILITIES[0]
     found = [
         exact("largest accuracy of (69)", largest_accuracy(TARGET)),
         exact("largest accuracy by angles", np.sin(np.arcsin(TARGET) / 3)),
         exact("dist2 of the worst that passes", worst_that_passes(CANDIDATE)),
-        exact("successes left by (99) over half", *successes_left(PROBABILITIES[0])),
+        # At t = T_0 / 2 eq. (99) guarantees p T_0 - t, where the proof needs T_0 / 2.
+        exact("successes left by (99) over half", 2 * p - 1, f"p = {p:g}: {p - 0.5:g} T_0 successes"),
     ]
     return found + [
         exact(
@@ -155,11 +144,9 @@ def proof_measures() -> list[Measured]:
 
 def synthetic_measures(points: pd.DataFrame) -> list[Measured]:
     """Measure the share of failed selections among synthetic candidates, from `failure_points`."""
-    found = []
-    for _, row in points.iterrows():
-        name = f"failure, p = {row['good_share']:g}, asked {row['failure']:g}, {row['bad']}"
-        found.append(proportion(name, row, "failed", f"T_0 = {row['candidates']:g}, {row['tried']:g} selections"))
-    return found
+    name = "failure, p = {good_share:g}, asked {failure:g}, {bad}"
+    note = "T_0 = {candidates:g}, {tried:g} selections"
+    return [proportion(name.format(**row), row, "failed", note.format(**row)) for _, row in points.iterrows()]
 
 
 def passing_measure(cells: pd.DataFrame) -> Measured:
@@ -179,15 +166,12 @@ def analyse(cells: pd.DataFrame, study: AnalysisSettings) -> Findings:
         ("shared", distance_that_passes, "does not pass in all repetitions"),
     ):
         found += series_measures(cells, series, statistic, missing)
-    spent = {
-        one.quantity.removeprefix("cost of the "): one.measured
-        for one in found
-        if one.quantity.startswith("cost") and "over" not in one.quantity
-    }
+    spent = {one.quantity: one.measured for one in found if one.quantity.startswith("cost")}
+    spent = {name.removeprefix("cost of the "): value for name, value in spent.items() if "over" not in name}
     made = failure_points(cells)
     both = [made.assign(panel="made up"), selection_points(cells).assign(panel="real")]
     tables = {
         "shen2023/selection": pd.concat(both, ignore_index=True),
-        "shen2023/start_cost": pd.DataFrame({"of": spent.keys(), "mu squared": spent.values()}),
+        "shen2023/start_cost": pd.DataFrame(spent.items(), columns=["of", "mu squared"]),
     }
     return Findings([*found, *proof_measures(), *synthetic_measures(made), passing_measure(cells)], tables)

@@ -15,39 +15,29 @@ from privrep.run.settings import PlotSettings
 def draw_selection(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
     """Draw failures of selection among synthetic candidates, and errors among real ones."""
     made, real = (numbers[numbers["panel"] == panel] for panel in ("made up", "real"))
-    figure, axes = new_figure(7.9, 3.5, ncols=2)
-    axis = axes[0]
+    figure, (left, right) = new_figure(7.9, 3.5, ncols=2)
     for colour, (probability, part) in zip(COLOURS, made.groupby("good_share", sort=False), strict=False):
         for mark, shift, (bad, points) in zip("os", (0.93, 1.07), part.groupby("bad", sort=False), strict=True):
             shown = np.maximum(points["failed"], 1e-3)
             spread = [shown - np.maximum(points["ci_low"], 1e-3), points["ci_high"] - shown]
-            axis.errorbar(
-                points["failure"] * shift,
-                shown,
-                np.maximum(spread, 0),
-                fmt=mark,
-                color=colour,
-                markersize=4.5,
-                elinewidth=1,
-                markerfacecolor=colour if bad == "alike" else "white",
-                label=f"p = {probability:g}" if bad == "alike" else None,
-            )
+            look = {"markerfacecolor": "white"} if bad != "alike" else {"label": f"p = {probability:g}"}
+            look |= {"fmt": mark, "color": colour, "markersize": 4.5, "elinewidth": 1}
+            left.errorbar(points["failure"] * shift, shown, np.maximum(spread, 0), **look)
     ends = np.array([made["failure"].min() / 1.3, made["failure"].max() * 1.3])
-    axis.plot(ends, ends, color=COLOURS[3], linestyle="--", linewidth=1.2)
-    axis.set(xscale="log", yscale="log", xlabel="failure probability asked for, δ′", ylabel="failures", ylim=(8e-4, 1))
-    axis.legend(loc="lower left", bbox_to_anchor=(-0.1, 1.0), ncols=3, columnspacing=1, handletextpad=0.2)
-    for side in (axis.xaxis, axis.yaxis):
+    left.plot(ends, ends, color=COLOURS[3], linestyle="--", linewidth=1.2)
+    left.set(xscale="log", yscale="log", xlabel="failure probability asked for, δ′", ylabel="failures", ylim=(8e-4, 1))
+    left.legend(loc="lower left", bbox_to_anchor=(-0.1, 1.0), ncols=3, columnspacing=1, handletextpad=0.2)
+    for side in (left.xaxis, left.yaxis):
         plain_ticks(side)
-    axis = axes[1]
     noisy = real[real["noise_multiplier"] > 0]
     for colour, name in zip(COLOURS, ("worst", "median", "selected", "average"), strict=False):
-        axis.plot(noisy["noise_multiplier"], noisy[name], "o-", color=colour, markersize=4.5, label=name)
-    axis.axhline(real["median"].iloc[0], color="0.5", linewidth=0.8, linestyle=":")
-    axis.axhline(TARGET, color="0.6", linewidth=0.8)
-    axis.set(xscale="log", yscale="log", xlabel="Δ", ylabel="dist2")
-    ticks_at(axis, noisy["noise_multiplier"])
-    few_ticks(axis.yaxis)
-    axis.legend(loc="upper left")
+        right.plot(noisy["noise_multiplier"], noisy[name], "o-", color=colour, markersize=4.5, label=name)
+    right.axhline(real["median"].iloc[0], color="0.5", linewidth=0.8, linestyle=":")
+    right.axhline(TARGET, color="0.6", linewidth=0.8)
+    right.set(xscale="log", yscale="log", xlabel="Δ", ylabel="dist2")
+    ticks_at(right, noisy["noise_multiplier"])
+    few_ticks(right.yaxis)
+    right.legend(loc="upper left")
     return figure
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -160,15 +160,14 @@ def with_predictions(cells: pd.DataFrame) -> pd.DataFrame:
     return table
 
 
-def squares(cells: pd.DataFrame, series: str, response: str, floor: bool = False) -> pd.DataFrame:
-    """Return mean squares of an error by dimension (rows) and repetition (columns), less the floor if asked."""
+def squares(cells: pd.DataFrame, series: str, floor: bool = False) -> pd.DataFrame:
+    """Return mean squares of dist2 by dimension (rows) and repetition (columns), less the floor if asked."""
     rows = cells[cells["series"] == series]
+    rows = rows.assign(square=rows["dist2"] ** 2)
 
     def table(part: pd.DataFrame) -> pd.DataFrame:
         # A fit that failed leaves no number for its repetition, not the mean of the others.
-        return (
-            (part[response] ** 2).groupby([part["dim"], part["seed"]]).agg(lambda one: one.mean(skipna=False)).unstack()
-        )
+        return part.groupby(["dim", "seed"])["square"].agg(lambda one: one.mean(skipna=False)).unstack()
 
     noisy = table(rows[rows["noise_multiplier"] != 0])
     return noisy - table(rows[rows["noise_multiplier"] == 0]) if floor else noisy
@@ -184,54 +183,40 @@ def typical_ratio(above: pd.DataFrame, below: pd.DataFrame, indices: np.ndarray)
     return np.sqrt(np.where(square > 0, square, np.nan))
 
 
-def paired(
-    cells: pd.DataFrame, series: str, other: str, response: str = "dist2", floor: bool = False
-) -> tuple[pd.DataFrame, pd.DataFrame]:
+def paired(cells: pd.DataFrame, series: str, other: str, floor: bool = False) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return two series on the dimensions and repetitions that both have."""
-    above, below = squares(cells, series, response, floor), squares(cells, other, response, floor)
+    above, below = squares(cells, series, floor), squares(cells, other, floor)
     dims, seeds = above.index.intersection(below.index), above.columns.intersection(below.columns)
     return above.loc[dims, seeds], below.loc[dims, seeds]
 
 
-def factors(
-    cells: pd.DataFrame, series: str, other: str, name: str, response: str = "dist2", floor: bool = False
-) -> list[Measured]:
+def factors(cells: pd.DataFrame, series: str, other: str, name: str, floor: bool = False) -> list[Measured]:
     """Measure how many times the error of one series is that of another at each dimension."""
-    above, below = paired(cells, series, other, response, floor)
+    above, below = paired(cells, series, other, floor)
+    names = [f"{name} at d = {dim}" for dim in above.index]
 
-    def statistic(indices):
-        return {
-            f"{name} at d = {dim}": float(r)
-            for dim, r in zip(above.index, typical_ratio(above, below, indices), strict=True)
-        }
+    def statistic(indices: np.ndarray) -> dict[str, float]:
+        return dict(zip(names, typical_ratio(above, below, indices).tolist(), strict=True))
 
     return bootstrap_measures(statistic, above.shape[1], name, note="")
 
 
 def factor_exponent(cells: pd.DataFrame, series: str, other: str, name: str, floor: bool = False) -> Measured:
     """Measure the exponent of d in the factor between two series."""
-    above, below = paired(cells, series, other, floor=floor)
+    above, below = paired(cells, series, other, floor)
     dims, noisy = above.index, cells[cells["noise_multiplier"] != 0]
-    first, second = (
-        noisy[noisy["series"] == one].groupby("dim")["law_2"].mean().reindex(dims) for one in (series, other)
-    )
-    law = log_slope(dims, (first / second).to_numpy())
+    laws = noisy.groupby(["dim", "series"])["law_2"].mean().unstack().reindex(dims)
+    law = log_slope(dims, (laws[series] / laws[other]).to_numpy())
     return exponent(name, lambda indices: log_slope(dims, typical_ratio(above, below, indices)), above.shape[1], law)
 
 
-def usable(cells: pd.DataFrame, series: str, limit: float) -> pd.DataFrame:
-    """Return the rows of a series at dimensions where x is at most the limit of Algorithm 2's linear regime."""
-    rows = cells[cells["series"] == series]
-    largest = rows.groupby("dim")["noise_ratio"].transform("max")
-    return rows[largest <= limit]
-
-
 def pairs(cells: pd.DataFrame, limit: float) -> pd.DataFrame:
-    """Return the factor at each dimension for all pairs of clips of the two methods, with paired intervals."""
-    rows = []
+    """Return the factor for all pairs of clips of the two methods, with paired intervals, at each dimension where x is
+    at most the limit of Algorithm 2's linear regime."""
+    largest = cells.groupby(["series", "dim"])["noise_ratio"].transform("max")
+    linear, rows = cells[largest <= limit], []
     for series, other in itertools.product(FIRST, SECOND):
-        both = pd.concat([usable(cells, series, limit), usable(cells, other, limit)])
-        for found in factors(both, series, other, f"{series} over {other}"):
+        for found in factors(linear, series, other, f"{series} over {other}"):
             dim = int(found.quantity.rsplit("= ", 1)[1])
             rows.append((series, other, dim, found.measured, found.ci_low, found.ci_high, found.seeds))
     return pd.DataFrame(rows, columns=["jain2021", "shen2023", "dim", "factor", "ci_low", "ci_high", "seeds"])
@@ -241,8 +226,8 @@ def band_measures(table: pd.DataFrame) -> list[Measured]:
     """Measure the ends of the band, with intervals that are simultaneous over the pairs."""
     found = []
     for dim, here in table.groupby("dim"):
-        ends = here.rename(columns={"factor": "measured"})[["measured", "ci_low", "ci_high", "seeds"]]
-        pairs_here = [Measured("", **row) for row in ends.to_dict("records")]
+        numbers = here[["factor", "ci_low", "ci_high", "seeds"]]
+        pairs_here = [Measured("", *row) for row in numbers.itertuples(index=False)]
         for word, index in (("least", here["factor"].idxmin()), ("largest", here["factor"].idxmax())):
             note = f"{here.loc[index, 'jain2021']} over {here.loc[index, 'shen2023']}; of {len(here)} pairs"
             found.append(extreme_ratio(word, f"{word} factor over clips at d = {dim}", pairs_here, note))
@@ -252,90 +237,67 @@ def band_measures(table: pd.DataFrame) -> list[Measured]:
 def regions(cells: pd.DataFrame) -> pd.DataFrame:
     """Return mean risks over k of both methods by d, n and epsilon, and which of them works."""
     rows = cells[cells["series"].isin(["map-A", "map-B"])]
-    share = (rows["excess_risk"] / rows["rank"]).groupby([rows["dim"], rows["users"], rows["epsilon"], rows["series"]])
-    table = (
-        share.agg(lambda one: one.mean(skipna=False))
-        .unstack()
-        .rename(columns={"map-A": "A", "map-B": "B"})
-        .reset_index()
-    )
+    rows = rows.assign(share=rows["excess_risk"] / rows["rank"], series=rows["series"].str.removeprefix("map-"))
+    shares = rows.groupby(["dim", "users", "epsilon", "series"])["share"].agg(lambda one: one.mean(skipna=False))
+    table = shares.unstack().reset_index()
     names = np.array(WORKING)
     return table.assign(works=names[(table["A"] <= WORKS).astype(int) + 2 * (table["B"] <= WORKS).astype(int)])
 
 
-@dataclass(frozen=True)
-class UserWork:
-    """Work of a user in B: T_0 runs of L iterations on `init_samples`, then T rounds on twice `batch_samples`."""
+def work_of_moments(run: pd.Series, d: float | np.ndarray) -> dict:
+    """Return what a user of A sends and multiplies, with the split `text`: pairs of the second half for M, quarters for
+    heads and step.
 
-    starts: int
-    iterations: int
-    rounds: int
-    init_samples: int
-    batch_samples: int
-    samples: int
-
-    def numbers_sent(self, d, k):
-        """Return how many numbers a user sends: a (d, k) matrix per run and iteration, and per round."""
-        return (self.starts * self.iterations + self.rounds) * d * k
-
-    def multiplications(self, d, k):
-        """Return the leading count of multiplications.
-
-        They are 2 q_0 d k in each run and iteration, 2 q d k + q d in each round, and m d k for the final heads.
-        """
-        start = self.starts * self.iterations * 2 * self.init_samples * d * k
-        return start + self.rounds * (2 * self.batch_samples * d * k + self.batch_samples * d) + self.samples * d * k
+    Sent are the upper triangles of M and of the Gram, and b. The leading count of multiplications is m/4 outer products
+    for M, m/4 of w with itself, half by symmetry, and projections for both head fits.
+    """
+    m, k = run["samples"], run["rank"]
+    return {
+        "numbers sent": d * (d + 1) / 2 + d * k * (d * k + 1) / 2 + d * k,
+        "multiplications": m / 4 * d**2 + m / 4 * (d * k) ** 2 / 2 + (m / 4 + m / 2) * d * k,
+    }
 
 
-def plan(cells: pd.DataFrame, series: str) -> UserWork:
-    """Return the work in a series of B, with no start where it is random."""
-    row = cells[cells["series"] == series].iloc[0]
-    sizes = UserWork(*(int(row[name]) for name in UserWork.__dataclass_fields__))
-    return replace(sizes, starts=0) if row["init"] == "random" else sizes
+def work_of_rounds(run: pd.Series, d: float | np.ndarray) -> dict:
+    """Return what a user of B sends and multiplies: T_0 runs of L iterations, none for a random start, then T rounds.
+
+    A (d, k) matrix is sent per run and iteration, and per round. The leading count of multiplications is 2 q_0 d k in
+    each run and iteration, 2 q d k + q d in each round, and m d k for the final heads.
+    """
+    starts = 0 if run["init"] == "random" else run["starts"] * run["iterations"]
+    rounds, q, k = run["rounds"], run["batch_samples"], run["rank"]
+    return {
+        "numbers sent": (starts + rounds) * d * k,
+        "multiplications": starts * 2 * run["init_samples"] * d * k
+        + rounds * (2 * q * d * k + q * d)
+        + run["samples"] * d * k,
+    }
 
 
-@dataclass(frozen=True)
-class MomentPlan:
-    """Work of a user in A, with the split `text`: pairs of the second half for M, quarters for heads and step."""
-
-    samples: int
-
-    def numbers_sent(self, d, k):
-        """Return how many numbers a user sends: the upper triangles of M and of the Gram, and b."""
-        return d * (d + 1) / 2 + d * k * (d * k + 1) / 2 + d * k
-
-    def multiplications(self, d, k):
-        """Return the leading count of multiplications.
-
-        They are m/4 outer products for M, m/4 of w with itself, half by symmetry, and projections for both head fits.
-        """
-        m = self.samples
-        return m / 4 * d**2 + m / 4 * (d * k) ** 2 / 2 + (m / 4 + m / 2) * d * k
+def work(cells: pd.DataFrame, d: float | np.ndarray) -> dict[str, dict]:
+    """Return what a user sends and multiplies, by method as printed and in B from a random start."""
+    runs = cells.drop_duplicates("series").set_index("series")
+    return {
+        "A": work_of_moments(runs.loc["A-uncut"], d),
+        "B": work_of_rounds(runs.loc["B-uncut"], d),
+        "B from a random start": work_of_rounds(runs.loc["B-random"], d),
+    }
 
 
-def plans(cells: pd.DataFrame) -> dict[str, UserWork | MomentPlan]:
-    """Return the work in A and B as printed, and in B from a random start."""
-    samples = int(cells.loc[cells["series"] == "A-uncut", "samples"].iloc[0])
-    return {"A": MomentPlan(samples), "B": plan(cells, "B-uncut"), "B from a random start": plan(cells, "B-random")}
-
-
-def crossing(first, second, low: float = 10, high: float = 1e6) -> float:
-    """Return the dimension from which the first count exceeds the second, k = 2; infinite if it never does."""
-    dims = np.geomspace(low, high, 20_001)
-    more = first(dims, 2) > second(dims, 2)
+def crossing(dims: np.ndarray, first: np.ndarray, second: np.ndarray) -> float:
+    """Return the dimension from which the first count exceeds the second; infinite if it never does."""
+    more = first > second
     return float(dims[more.argmax()]) if more.any() else float("inf")
 
 
 def lost_measures(cells: pd.DataFrame) -> list[Measured]:
     """Measure the share of runs that have not learned, by series and dimension."""
-    found = []
-    for series in (*FIRST, *SECOND):
-        rows = cells[(cells["series"] == series) & (cells["noise_multiplier"] != 0)]
-        for dim, part in rows.groupby("dim"):
-            found.append(
-                share(f"runs of {series} beyond {LOST} at d = {dim}", int((part["dist2"] > LOST).sum()), len(part))
-            )
-    return found
+    noisy = cells[cells["noise_multiplier"] != 0]
+    return [
+        share(f"runs of {series} beyond {LOST} at d = {dim}", int((ends > LOST).sum()), len(ends))
+        for series in (*FIRST, *SECOND)
+        for dim, ends in noisy[noisy["series"] == series].groupby("dim")["dist2"]
+    ]
 
 
 def range_measures(fits: dict[str, Fit]) -> list[Measured]:
@@ -423,14 +385,13 @@ def scaled_errors(cells: pd.DataFrame, fits: dict[str, Fit]) -> pd.DataFrame:
     return numbers.assign(**{"times epsilon n": numbers["error"] * scale, "epsilon n": scale})
 
 
-def counts_by_dim(does: dict[str, UserWork | MomentPlan], rank: int) -> pd.DataFrame:
-    """Return both counts of each plan against the dimension."""
-    numbers = pd.DataFrame({"dim": np.unique(np.geomspace(10, 1000, 60).round())})
+def counts_by_dim(cells: pd.DataFrame) -> pd.DataFrame:
+    """Return both counts of each method against the dimension."""
+    dims = np.unique(np.geomspace(10, 1000, 60).round())
     names = {"A": "jain2021", "B": "shen2023", "B from a random start": "shen2023, random start"}
-    for what in ("numbers_sent", "multiplications"):
-        for who, one in does.items():
-            numbers[f"{what.replace('_', ' ')}, {names[who]}"] = getattr(one, what)(numbers["dim"], rank)
-    return numbers
+    does = work(cells, dims)
+    counts = {f"{what}, {name}": does[who][what] for what in does["A"] for who, name in names.items()}
+    return pd.DataFrame({"dim": dims} | counts)
 
 
 def by_dimension(names: dict[str, str], cells: pd.DataFrame, quantities: Quantities) -> dict[str, object]:
@@ -486,15 +447,14 @@ def analyse(cells: pd.DataFrame, study: AnalysisSettings) -> Findings:
     table = regions(cells)
     for kind in sorted(WORKING):
         found.append(exact(f"map: {kind}", (table["works"] == kind).sum(), f"of {len(table)} settings"))
-    does = plans(cells)
-    for name in ("numbers_sent", "multiplications"):
-        counts, label = {who: getattr(one, name) for who, one in does.items()}, name.replace("_", " ")
-        found.append(exact(f"{label}: d from which A needs more", crossing(counts["A"], counts["B"])))
-        found += [exact(f"{label}, {who}, d = {COUNTED_DIM}", needed(COUNTED_DIM, 2)) for who, needed in counts.items()]
+    dims = np.geomspace(10, 1e6, 20_001)
+    does, counted = work(cells, dims), work(cells, COUNTED_DIM)
+    for what in ("numbers sent", "multiplications"):
+        found.append(exact(f"{what}: d from which A needs more", crossing(dims, does["A"][what], does["B"][what])))
+        found += [exact(f"{what}, {who}, d = {COUNTED_DIM}", one[what]) for who, one in counted.items()]
     settings = [exponents(fits).assign(panel="exponent"), clips.assign(panel="pair of clips")]
     band = clips.groupby("dim")["factor"].agg(["min", "max"]).reset_index()
     settings += [band.assign(panel="band"), drawn_factors(found).assign(panel="factor")]
-    rank = int(cells.loc[cells["series"] == "B-uncut", "rank"].iloc[0])
     promises = [fit_table(fits, ["A-uncut dist2", "B-uncut dist2"]), spent()]
     tables = {
         "comparison/promise": pd.concat(promises, ignore_index=True),
@@ -502,6 +462,6 @@ def analyse(cells: pd.DataFrame, study: AnalysisSettings) -> Findings:
         "comparison/d_exponent": scaled_errors(cells, fits),
         "comparison/users_needed": fit_table(fits, ["A users", "B users", "A kept", "B kept"]),
         "comparison/regions": table,
-        "comparison/cost": counts_by_dim(does, rank),
+        "comparison/cost": counts_by_dim(cells),
     }
     return Findings(found, tables, fits)

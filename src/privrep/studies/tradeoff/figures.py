@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
 from privrep.drawing.style import COLOURS, new_figure, plain_ticks, ticks_at, with_bars
-from privrep.drawing.sweeps import exponent_text, power_line
+from privrep.drawing.sweeps import draw_point, exponent_text, power_line
 from privrep.run.settings import PlotSettings
 from privrep.studies.tradeoff.analysis import CLIPS, CONDITIONS
 
@@ -47,85 +47,78 @@ def lines(axis: Axes, numbers: pd.DataFrame, names: dict[str, tuple[str, str]]) 
     """Draw sweeps in d, times epsilon n where given, with fitted exponents; points left out are hollow."""
     for name, (label, colour) in names.items():
         rows = numbers[numbers["fit"] == name]
-        used, scale = rows["left out"].fillna("") == "", rows["epsilon n"].iloc[0] if "epsilon n" in rows else 1.0
-        points = zip(rows["value"], rows["error"], rows["ci_low"], rows["ci_high"], used, strict=True)
-        for value, mean, bottom, top, filled in points:
-            arms = [[scale * (mean - bottom)], [scale * (top - mean)]]
-            face = colour if filled else "white"
-            axis.errorbar(value, scale * mean, arms, fmt="o", color=colour, markersize=5, markerfacecolor=face)
+        if "epsilon n" in rows:
+            rows = rows.assign(**rows[["error", "ci_low", "ci_high"]].mul(rows["epsilon n"], axis=0))
+        for _, point in rows.fillna({"left out": ""}).iterrows():
+            draw_point(axis, point, colour)
         if text := exponent_text(rows):
             look = {"color": colour, "linewidth": 1.4, "label": f"{label}: {text}"}
-            power_line(axis, rows.assign(error=scale * rows["error"]), rows["exponent"].iloc[0], **look)
+            power_line(axis, rows, rows["exponent"].iloc[0], **look)
         else:
             axis.plot([], [], "o", color=colour, markersize=5, label=label)
     axis.set(xscale="log", yscale="log", xlabel="d")
-    values = numbers.loc[numbers["fit"] == next(iter(names)), "value"]
-    ticks_at(axis, values)
+    ticks_at(axis, numbers.loc[numbers["fit"] == next(iter(names)), "value"])
     plain_ticks(axis.yaxis)
 
 
 def draw_settings(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
     """Draw exponents of d by setting, and the factor between the methods against d as a band over clips."""
-    figure, axes = new_figure(9.4, 4.2, ncols=2, width_ratios=(5, 4))
-    axis = axes[0]
+    figure, (left, right) = new_figure(9.4, 4.2, ncols=2, width_ratios=(5, 4))
     for value in (1, 1.5):
-        axis.axvline(value, color="0.6", linestyle="--", linewidth=1)
+        left.axvline(value, color="0.6", linestyle="--", linewidth=1)
     for method, shift in (("jain2021", -0.13), ("shen2023", 0.13)):
         part = numbers[(numbers["method"] == method) & numbers["exponent"].notna()]
         ends = [part["exponent"] - part["ci_low"], part["ci_high"] - part["exponent"]]
-        style = {"fmt": "o", "markersize": 5, "color": COLOUR[method], "elinewidth": 1.2}
-        axis.errorbar(part["exponent"], part["row"] + shift, xerr=ends, label=method, **style)
-        axis.plot(part["law"], part["row"] + shift, "|", color="0.1", markersize=9, label="_")
-    axis.plot([], [], "|", color="0.1", markersize=9, label="law on the same grid")
+        style = {"fmt": "o", "markersize": 5, "color": COLOUR[method], "elinewidth": 1.2, "label": method}
+        left.errorbar(part["exponent"], part["row"] + shift, xerr=ends, **style)
+        left.plot(part["law"], part["row"] + shift, "|", color="0.1", markersize=9, label="_")
+    left.plot([], [], "|", color="0.1", markersize=9, label="law on the same grid")
     labels = [one.label.replace("kappa", "κ").replace("epsilon", "ε") for one in CLIPS + CONDITIONS]
-    axis.set_yticks(range(len(labels)), labels)
-    axis.axhline(len(CLIPS) - 0.5, color="0.85", linewidth=0.8)
-    axis.invert_yaxis()
-    axis.set_xlabel("exponent of d")
-    axis.legend(fontsize=7.5, loc="upper center", bbox_to_anchor=(0.45, 1.13), ncols=3)
-    ends, axis = numbers[numbers["panel"] == "band"], axes[1]
-    axis.fill_between(ends["dim"], ends["min"], ends["max"], color="0.88", label="all pairs of clips")
+    left.set_yticks(range(len(labels)), labels)
+    left.axhline(len(CLIPS) - 0.5, color="0.85", linewidth=0.8)
+    left.invert_yaxis()
+    left.set_xlabel("exponent of d")
+    left.legend(fontsize=7.5, loc="upper center", bbox_to_anchor=(0.45, 1.13), ncols=3)
+    ends = numbers[numbers["panel"] == "band"]
+    right.fill_between(ends["dim"], ends["min"], ends["max"], color="0.88", label="all pairs of clips")
     for label, colour in FACTORS.items():
         drawn = numbers[(numbers["panel"] == "factor") & (numbers["setting"] == label)]
         look = {"fmt": "o-", "color": colour, "markersize": 4, "label": label}
-        with_bars(axis, drawn, "dim", "factor", linewidth=2 if label == "chosen clips" else 1.1, **look)
-    axis.axhline(1, color="0.6", linestyle="--", linewidth=1)
-    axis.set(xscale="log", yscale="log", xlabel="d", ylabel="error of jain2021 over shen2023")
-    ticks_at(axis, np.unique(numbers["dim"].dropna()))
-    plain_ticks(axis.yaxis)
-    axis.legend(fontsize=7.5, loc="upper center", bbox_to_anchor=(0.5, 1.22), ncols=2)
+        with_bars(right, drawn, "dim", "factor", linewidth=2 if label == "chosen clips" else 1.1, **look)
+    right.axhline(1, color="0.6", linestyle="--", linewidth=1)
+    right.set(xscale="log", yscale="log", xlabel="d", ylabel="error of jain2021 over shen2023")
+    ticks_at(right, np.unique(numbers["dim"].dropna()))
+    plain_ticks(right.yaxis)
+    right.legend(fontsize=7.5, loc="upper center", bbox_to_anchor=(0.5, 1.22), ncols=2)
     return figure
 
 
 def draw_promise(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
     """Draw what both papers promise, dashed, and what was measured, of the error and of epsilon."""
-    figure, axes = new_figure(7.4, 3.3, ncols=2)
-    axis = axes[0]
+    figure, (left, right) = new_figure(7.4, 3.3, ncols=2)
     for name, (paper, power) in PROMISES.items():
         rows = numbers[numbers["fit"] == name]
         values, means = rows["value"].to_numpy(), rows["error"].to_numpy()
-        used = (rows["left out"].fillna("") == "").to_numpy()
-        style = {"fmt": "o", "markersize": 5, "color": COLOUR[paper], "label": paper}
-        with_bars(axis, rows, "value", "error", **style)
+        with_bars(left, rows, "value", "error", fmt="o", markersize=5, color=COLOUR[paper], label=paper)
         # Through the middle of the points, so that the slopes are compared.
+        used = (rows["left out"].fillna("") == "").to_numpy()
         middle = np.exp(np.mean(np.log(means[used]) - power * np.log(values[used])))
-        axis.plot(values, middle * values**power, "--", color=COLOUR[paper], linewidth=1.2)
-        axis.annotate(f"promised: $d^{{{power:g}}}$", (values[1], middle * values[1] ** power), **PROMISE)
-    axis.set(xscale="log", yscale="log", xlabel="dimension d", ylabel="error of the subspace", title="Rate")
-    dims = np.unique(numbers["value"].dropna())
-    ticks_at(axis, dims)
-    axis.legend(loc="upper left")
-    spent, axis = numbers[numbers["stated"].notna()], axes[1]
+        left.plot(values, middle * values**power, "--", color=COLOUR[paper], linewidth=1.2)
+        left.annotate(f"promised: $d^{{{power:g}}}$", (values[1], middle * values[1] ** power), **PROMISE)
+    left.set(xscale="log", yscale="log", xlabel="dimension d", ylabel="error of the subspace", title="Rate")
+    ticks_at(left, np.unique(numbers["value"].dropna()))
+    left.legend(loc="upper left")
+    spent = numbers[numbers["stated"].notna()]
     stated = spent["stated"].to_numpy()
-    axis.plot(stated, stated, "--", color="0.35", linewidth=1.2)
-    axis.annotate("promised", (stated[2], stated[2]), **PROMISE)
+    right.plot(stated, stated, "--", color="0.35", linewidth=1.2)
+    right.annotate("promised", (stated[2], stated[2]), **PROMISE)
     for paper, what in (("jain2021", "Lemma 4.3"), ("shen2023", "Theorem 5.2, rounds")):
-        axis.plot(stated, spent[paper], "o-", color=COLOUR[paper], markersize=5, label=f"{paper}, {what}")
-    axis.set(xscale="log", yscale="log", xlabel="ε stated", ylabel="ε spent, a user replaced", title="Privacy")
-    for one in (axis.xaxis, axis.yaxis):
+        right.plot(stated, spent[paper], "o-", color=COLOUR[paper], markersize=5, label=f"{paper}, {what}")
+    right.set(xscale="log", yscale="log", xlabel="ε stated", ylabel="ε spent, a user replaced", title="Privacy")
+    for one in (right.xaxis, right.yaxis):
         one.set_ticks(stated, [f"{epsilon:g}" for epsilon in stated])
-    axis.minorticks_off()
-    axis.legend(loc="lower right")
+    right.minorticks_off()
+    right.legend(loc="lower right")
     return figure
 
 
@@ -153,8 +146,7 @@ def draw_regions(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
     """Draw which method works over n and epsilon, with both risks over k in each field."""
     dims = sorted(numbers["dim"].unique())
     figure, axes = new_figure(4.2 * len(dims) + 0.4, 3.7, ncols=len(dims), squeeze=False)
-    order = list(KINDS)
-    palette = ListedColormap([KINDS[kind] for kind in order])
+    order, palette = list(KINDS), ListedColormap(list(KINDS.values()))
     for axis, dim in zip(axes[0], dims, strict=True):
         part = numbers[numbers["dim"] == dim]
         codes = part.assign(code=part["works"].map(order.index)).pivot(index="users", columns="epsilon", values="code")
@@ -167,9 +159,8 @@ def draw_regions(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
         axis.set(xlabel="ε", ylabel="n", title=f"d = {dim}")
         axis.grid(False)
     names = {"neither": "neither", "A": "jain2021 alone", "B": "shen2023 alone", "both": "both"}
-    patches = [
-        Patch(color=KINDS[kind], alpha=0.55, label=names[kind]) for kind in order if (numbers["works"] == kind).any()
-    ]
+    there = [kind for kind in order if (numbers["works"] == kind).any()]
+    patches = [Patch(color=KINDS[kind], alpha=0.55, label=names[kind]) for kind in there]
     figure.legend(handles=patches, loc="outside lower center", ncols=len(patches))
     return figure
 

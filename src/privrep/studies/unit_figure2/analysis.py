@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -142,18 +143,15 @@ def over_floor(risks: Risks, indices: np.ndarray, name: str, series: str) -> dic
     }
 
 
-def few(risks: Risks, indices: np.ndarray) -> dict[str, float]:
-    """Return ratios to the floor of unit steps and of one step at the truth, at the smallest budgets."""
-    return over_floor(risks, indices, "unit steps", UNIT[0]) | over_floor(
-        risks, indices, "one step at the truth", ORACLE[0]
-    )
+def few(risks: Risks, indices: np.ndarray, budgets: int = 0) -> dict[str, float]:
+    """Return ratios to the floor of unit steps and of one step at the truth, at the smallest or (1) larger budgets."""
+    unit = over_floor(risks, indices, "unit steps", UNIT[budgets])
+    return unit | over_floor(risks, indices, "one step at the truth", ORACLE[budgets])
 
 
 def more(risks: Risks, indices: np.ndarray) -> dict[str, float]:
     """Return these ratios at larger budgets, and the deciding reading of Figure 2 over unit steps."""
-    found = over_floor(risks, indices, "unit steps", UNIT[1]) | over_floor(
-        risks, indices, "one step at the truth", ORACLE[1]
-    )
+    found = few(risks, indices, budgets=1)
     for eps in sorted({*risks.epsilons("deciding")} & {*risks.epsilons(UNIT[1])}):
         ratio = risks.median(indices, "deciding", eps) / risks.median(indices, UNIT[1], eps)
         found[f"deciding reading over unit steps at {eps:g}"] = ratio
@@ -170,9 +168,8 @@ def published(risks: Risks, indices: np.ndarray) -> dict[str, float]:
         found |= {f"{name} over floor at {eps:g}": value / floor for name, value in medians.items()}
         found[f"best published over floor at {eps:g}"] = best / floor
         found[f"best published over unit steps at {eps:g}"] = best / risks.median(indices, UNIT[1], eps)
-        found[f"best published over unit steps, risk above the floor, at {eps:g}"] = (best - floor) / float(
-            np.median(above)
-        )
+        above_floor = (best - floor) / float(np.median(above))
+        found[f"best published over unit steps, risk above the floor, at {eps:g}"] = above_floor
     return found
 
 
@@ -232,82 +229,56 @@ def full_rank(risks: Risks, indices: np.ndarray) -> dict[str, float]:
     return found
 
 
-def statistics() -> dict[Statistic, tuple[str, ...]]:
-    """Return each statistic with the series whose common repetitions it is over."""
-    return {
-        few: (UNIT[0], ORACLE[0], "floor"),
-        published: (*PUBLISHED, UNIT[1], "floor"),
-        more: (UNIT[1], ORACLE[1], "deciding", "floor"),
-        **{problem(name): (name,) for name in PROBLEMS},
-        ingredients: tuple(WITHOUT),
-        departures: (*FLOORS, *FLOORS.values()),
-        ladder: (*LADDER, "floor"),
-        full_rank: ("prior", *RANKS, "prior-own"),
-    }
-
-
-STREAMS = {name: statistic.__name__ for statistic, series in statistics().items() for name in series}
+STATISTICS: dict[Statistic, tuple[str, ...]] = {
+    few: (UNIT[0], ORACLE[0], "floor"),
+    published: (*PUBLISHED, UNIT[1], "floor"),
+    more: (UNIT[1], ORACLE[1], "deciding", "floor"),
+    **{problem(name): (name,) for name in PROBLEMS},
+    ingredients: tuple(WITHOUT),
+    departures: (*FLOORS, *FLOORS.values()),
+    ladder: (*LADDER, "floor"),
+    full_rank: ("prior", *RANKS, "prior-own"),
+}
+"""Statistic -> the series whose common repetitions it is over."""
+STREAMS = {name: statistic.__name__ for statistic, series in STATISTICS.items() for name in series}
 """Series -> random stream of the quantities that it decides; a series in several has that of the last one."""
 
 
-def point(series: str, label: str, x: float, repetitions: int, statistic: Callable[[np.ndarray], float]) -> dict:
-    """Return a row of what is drawn: a function of picked repetitions with its interval."""
-    one = with_interval(label, statistic, repetitions, name=STREAMS[series], draws=BOOTSTRAP)
+def point(
+    risks: Risks, label: str, x: float, series: str, epsilon: float | None = None, floor: str = "", unit: float = 1.0
+) -> dict:
+    """Return a row of what is drawn: the risk of a series over that of its floor, on the repetitions of both, or over
+    a unit."""
+
+    def statistic(indices: np.ndarray) -> float:
+        return risks.median(indices, series, epsilon) / (risks.median(indices, floor) if floor else unit)
+
+    one = with_interval(label, statistic, risks.repetitions(series, floor), name=STREAMS[series], draws=BOOTSTRAP)
     return {"curve": label, "x": x, "y": one.measured, "ci_low": one.ci_low, "ci_high": one.ci_high, "seeds": one.seeds}
 
 
 def curve(risks: Risks, label: str, series: tuple[str, ...], unit: float = 1.0) -> pd.DataFrame:
     """Return medians of series over a unit against epsilon."""
-    rows = [
-        point(
-            name,
-            label,
-            eps,
-            risks.repetitions(name),
-            lambda indices, name=name, eps=eps: risks.median(indices, name, eps) / unit,
-        )
-        for name in series
-        for eps in risks.epsilons(name)
-    ]
+    rows = [point(risks, label, eps, name, eps, unit=unit) for name in series for eps in risks.epsilons(name)]
     return pd.DataFrame(rows).sort_values("x")
-
-
-def over(risks: Risks, label: str, group: int, series: str, floor: str, epsilon: float | None = None) -> dict:
-    """Return a mark: the risk of a series over that of its floor, on the repetitions of both."""
-
-    def ratio(indices: np.ndarray) -> float:
-        return risks.median(indices, series, epsilon) / risks.median(indices, floor)
-
-    return point(series, label, group, risks.repetitions(series, floor), ratio)
 
 
 def figure2_points(risks: Risks) -> pd.DataFrame:
     """Return the curves of Figure 2 of jain2021 with unit steps, and last the floor; delta."""
     tables = [curve(risks, label, names) for label, names in CURVES.items()]
-    floor = point(
-        "floor", "non-private", 0.0, risks.repetitions("floor"), lambda indices: risks.median(indices, "floor")
-    )
-    numbers = pd.concat([*tables, pd.DataFrame([floor])], ignore_index=True)
+    floor = pd.DataFrame([point(risks, "non-private", 0.0, "floor")])
+    numbers = pd.concat([*tables, floor], ignore_index=True)
     return numbers.assign(delta=risks.rows["unit"]["delta"])
 
 
 def ladder_points(risks: Risks) -> pd.DataFrame:
     """Return the ladders from the published methods (x = 0), and unit steps with one part removed (x = 1)."""
     rungs = [
-        over(risks, label, 0, name, "floor", None if name == "ladder-apart" else LADDER_EPSILON)
+        point(risks, label, 0, name, None if name == "ladder-apart" else LADDER_EPSILON, "floor")
         for label, name in STEPS.items()
     ]
     shown = {"fourth": "all ingredients"} | {name: f"without {part}" for name, part in WITHOUT.items()}
-    parts = [
-        point(
-            name,
-            label,
-            1,
-            risks.repetitions(name),
-            lambda indices, name=name: risks.median(indices, name) / risks.formula(name),
-        )
-        for name, label in shown.items()
-    ]
+    parts = [point(risks, label, 1, name, unit=risks.formula(name)) for name, label in shown.items()]
     return pd.DataFrame(rungs + parts)
 
 
@@ -316,8 +287,7 @@ def prior_points(risks: Risks) -> pd.DataFrame:
     zero = risks.zero("prior")
     labels = {"prior": "full prior"} | {name: f"subspace of {name.rsplit('-', 1)[1]} dimensions" for name in RANKS}
     tables = [curve(risks, label, (name,), zero) for name, label in labels.items()]
-    seeds = risks.repetitions("prior-own")
-    own = point("prior-own", "each user alone", 0.0, seeds, lambda indices: risks.median(indices, "prior-own") / zero)
+    own = point(risks, "each user alone", 0.0, "prior-own", unit=zero)
     return pd.concat([*tables, pd.DataFrame([own])], ignore_index=True)
 
 
@@ -337,17 +307,14 @@ FACTS = {"parts": parts}
 def analyse(cells: pd.DataFrame, study: AnalysisSettings) -> Findings:
     """Measure all risks over the floor, and the ratios between methods."""
     risks, found = Risks.read(cells), []
-    for statistic, series in statistics().items():
-
-        def drawn(indices: np.ndarray, statistic=statistic) -> dict[str, float]:
-            return statistic(risks, indices)
-
-        found += bootstrap_measures(drawn, risks.repetitions(*series), statistic.__name__, BOOTSTRAP)
+    for statistic, series in STATISTICS.items():
+        repetitions = risks.repetitions(*series)
+        found += bootstrap_measures(partial(statistic, risks), repetitions, statistic.__name__, BOOTSTRAP)
     tables = {
         "beyond/figure2": figure2_points(risks),
         "beyond/ladder": ladder_points(risks),
         "beyond/departures": pd.DataFrame(
-            [over(risks, label, 0, name, FLOORS[name]) for label, name in MISSPECIFICATIONS.items()]
+            [point(risks, label, 0, name, floor=FLOORS[name]) for label, name in MISSPECIFICATIONS.items()]
         ),
         "beyond/full_prior": prior_points(risks),
     }

@@ -10,7 +10,7 @@ from itertools import product
 import numpy as np
 import pandas as pd
 
-from privrep.data.misspecification import RARE
+from privrep.data.misspecification import RARE as RARE  # named in the chapter
 from privrep.evidence.cells import resampled
 from privrep.evidence.findings import Findings
 from privrep.evidence.intervals import BOOTSTRAP, bootstrap_measures, series_measures, with_interval
@@ -24,8 +24,6 @@ WORKS = 0.02
 
 NEAR = 1.5
 """A risk at most so many times the floor is near it."""
-RARE_SHARE = RARE
-"""Probability that a rare binary feature is there."""
 DIM = 100
 """At which users are compared."""
 MISSPECIFICATIONS = {
@@ -137,38 +135,33 @@ def map_points(cells: pd.DataFrame) -> pd.DataFrame:
 def sweep_points(cells: pd.DataFrame) -> pd.DataFrame:
     """Return each method's risk, and the floor, over predicting zero by epsilon and x, samples or label noise."""
     cells, tables = cells.assign(share=cells["excess_risk"] / cells["rank"]), []
-    series = [prefix + name for prefix, _ in SWEEPS.values() if prefix for name in METHODS]
+    sweeps = [(sweep, prefix, column) for sweep, (prefix, column) in SWEEPS.items() if prefix]
+    series = [prefix + name for _, prefix, _ in sweeps for name in METHODS]
     budgets = np.sort(cells.loc[cells["series"].isin(series), "epsilon"].unique())
-    for epsilon, (sweep, (prefix, column)), name in product(budgets, SWEEPS.items(), METHODS):
-        if prefix:
-            here = cells[(cells["series"] == prefix + name) & (cells["epsilon"] == epsilon)]
-            table = points(here, name, column, "share", LARGEST % sweep).rename(columns={column: "x"})
-            least = floors(here.drop_duplicates(column).sort_values(column)).to_numpy()
-            tables.append(table.assign(sweep=sweep, epsilon=epsilon, floor=least))
+    for epsilon, (sweep, prefix, column), name in product(budgets, sweeps, METHODS):
+        here = cells[(cells["series"] == prefix + name) & (cells["epsilon"] == epsilon)]
+        table = points(here, name, column, "share", LARGEST % sweep).rename(columns={column: "x"})
+        least = floors(here.drop_duplicates(column).sort_values(column)).to_numpy()
+        tables.append(table.assign(sweep=sweep, epsilon=epsilon, floor=least))
     return pd.concat(tables, ignore_index=True)
 
 
 def users_points(cells: pd.DataFrame) -> pd.DataFrame:
     """Return the users needed by each method by dimension."""
-    tables = [
-        points(cells[cells["series"] == f"users-{name}"], name, "dim", "smallest_users", users.__name__)
-        for name in METHODS
-    ]
+    parts = {name: cells[cells["series"] == f"users-{name}"] for name in METHODS}
+    tables = [points(part, name, "dim", "smallest_users", users.__name__) for name, part in parts.items()]
     return pd.concat([table.dropna(subset=["smallest_users"]) for table in tables], ignore_index=True)
 
 
 def analyse(cells: pd.DataFrame, study: AnalysisSettings) -> Findings:
     """Measure the map of methods, the users needed, and risks under misspecification."""
-    works = [
-        bare(f"settings {sweep} in which {name} works", int((table[name] <= WORKS).sum()), len(table))
-        for sweep, table in ((sweep, risks(cells, sweep)) for sweep in SWEEPS)
-        for name in METHODS
-    ]
+    seeds, largest, works = int(cells["seed"].nunique()), [], []
     over = partial(over_floors, departure_risks(cells))
-    found = bootstrap_measures(over, int(cells["seed"].nunique()), over_floors.__name__, BOOTSTRAP)
+    found = bootstrap_measures(over, seeds, over_floors.__name__, BOOTSTRAP)
     departures = [replace(one, note="half of the runs broke down") if np.isnan(one.measured) else one for one in found]
-    seeds, largest = int(cells["seed"].nunique()), []
     for sweep in SWEEPS:
+        for name, risk in risks(cells, sweep)[list(METHODS)].items():
+            works.append(bare(f"settings {sweep} in which {name} works", int((risk <= WORKS).sum()), len(risk)))
         found = bootstrap_measures(partial(ratios, cells, sweep), seeds, LARGEST % sweep, BOOTSTRAP)
         largest.append(extreme_ratio("largest", LARGEST % sweep, found, f"of {len(found)} settings"))
     tables = {

@@ -35,16 +35,16 @@ def expected_error2(sizes: Sizes, mu: float, noise2: float) -> float:
     return schedule(sizes, math.sqrt(left) * mu, noise2).path[-1]
 
 
-def sizes_of(row: pd.Series, users: float | None = None) -> Sizes:
-    """Return the sizes of a row, or those with other users."""
-    return Sizes(row["users"] if users is None else users, int(row["samples"]), int(row["dim"]), int(row["rank"]))
+def sizes_of(row: pd.Series, users: float) -> Sizes:
+    """Return the sizes of a row, for so many users."""
+    return Sizes(users, int(row["samples"]), int(row["dim"]), int(row["rank"]))
 
 
 def law(row: pd.Series) -> float:
     """Return distF by the recursion; NaN without noise and for heads of several lengths."""
     if row["series"] not in LAWS or not row["noise_multiplier"] > 0:
         return math.nan
-    sizes = sizes_of(row)
+    sizes = sizes_of(row, row["users"])
     error2 = expected_error2(sizes, 1 / row["noise_multiplier"], row["label_noise_sd"] ** 2)
     return math.sqrt(sizes.dist2(error2))
 
