@@ -480,14 +480,14 @@ def test_the_truth_is_for_scoring(case):
 
 @dataclass(frozen=True)
 class Brought:
-    """Data that somebody brings: samples and their sizes, without a truth, without heads, and without a rank,
+    """Data that somebody brings: samples and their sizes, without a truth, without heads, and without
     a scale or a law."""
 
     source: Users
 
     @property
     def known(self):
-        return SimpleNamespace(users=PROBLEM.users, samples=PROBLEM.samples, dim=PROBLEM.dim)
+        return SimpleNamespace(**{name: getattr(PROBLEM, name) for name in ("users", "samples", "dim", "rank")})
 
     def blocks(self, start: int = 0, stop: int | None = None):
         for block in self.source.blocks(start, stop):

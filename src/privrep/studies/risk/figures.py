@@ -14,8 +14,10 @@ from privrep.studies.risk.analysis import LEARNED
 def draw_risk_heads(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
     """Draw the measured over the exact risk and over eq. (22) against the samples per user."""
     figure, axes = new_figure(7.4, 3.3, ncols=2)
-    titles = {"exact": "over the law F6", "printed": "over eq. (22), m/2 samples"}
-    for axis, (column, title) in zip(axes, titles.items(), strict=True):
+    for axis, column, title in (
+        (axes[0], "exact", "over the law F6"),
+        (axes[1], "printed", "over eq. (22), m/2 samples"),
+    ):
         for colour, (sine, part) in zip(COLOURS, numbers.groupby("start_sine"), strict=False):
             look = {"color": colour, "markersize": 4.5, "label": f"sine {sine:g}"}
             axis.plot(part["samples"], part["measured"] / part[column], "o", **look)
