@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import inspect
 import zlib
 from collections.abc import Mapping
 from functools import cache
 
 import pandas as pd
 
+from privrep.evidence.facts import NotMeasured
 from privrep.evidence.verdicts import Verdict
-from privrep.report.run_tables import Measures, listed
-from privrep.report.stub_run import StubRun, stub_rows
+from privrep.report.run_tables import Measures, listed, told
+from privrep.report.stub_run import StubRun, facts_of, stub_rows
 from privrep.run.config import study_names
 
 Verdicts = Mapping[tuple[str, str], str]
@@ -27,6 +29,10 @@ def own(quantity: str) -> tuple[float, float, float]:
 def stub_run(number: float) -> StubRun:
     """Its tables serve all runs with this number."""
     return StubRun(number)
+
+
+FACTS: dict[tuple, object] = {}
+"""Facts of stub tables, None for one that cannot be had. Most do not read quantities and serve all numbers of these."""
 
 
 class ChosenRun(StubRun):
@@ -66,6 +72,19 @@ class ChosenRun(StubRun):
 
     def cells(self, study: str) -> pd.DataFrame:
         return super().cells(study) if self.table is None else self.table
+
+    def fact(self, study: str, name: str) -> object:
+        fact = facts_of(study).get(name)
+        if fact is None or self.table is not None:
+            return super().fact(study, name)
+        reads = inspect.getsource(getattr(fact, "func", fact)).count("quantities") > 1
+        key = (study, name, self.number, frozenset(self.values.items()) if reads else frozenset())
+        if key not in FACTS:
+            try:
+                FACTS[key] = super().fact(study, name)
+            except NotMeasured:
+                FACTS[key] = None
+        return told(name, study, {name: FACTS[key]})
 
     def sizes(self, study: str) -> pd.DataFrame:
         self._check_has(study)
