@@ -207,51 +207,53 @@ def workers(folder: Path) -> list[psutil.Process]:
 
 
 @pytest.fixture
-def stopped(tmp_path):
-    """A run of one study whose first shard is stopped: folder, process and worker. After the test nothing is left."""
+def started(tmp_path):
+    """Start a run of one study, and stop its first shard: folder -> process and worker. After the test nothing is
+    left."""
+    runs = []
+
+    def start(folder: Path) -> tuple[subprocess.Popen, psutil.Process]:
+        command = ["env", "--default-signal=INT", *run_all_at_tiny(1)]  # tests that run in the background ignore it
+        before = workers(folder)
+        with open(folder / "said", "w") as said:
+            runs.append(
+                subprocess.Popen(
+                    command, cwd=folder, env=environment(folder), stdout=said, stderr=said, start_new_session=True
+                )
+            )
+        deadline = time.monotonic() + patience()
+        while not (found := [one for one in workers(folder) if one not in before]):
+            assert time.monotonic() < deadline and runs[-1].poll() is None, (folder / "said").read_text()
+            time.sleep(0.02)
+        found[0].suspend()
+        return runs[-1], found[0]
+
+    yield start
+    for run in runs:
+        with suppress(ProcessLookupError):
+            os.killpg(run.pid, signal.SIGKILL)
+        run.wait()
+
+
+def test_a_run_that_is_killed_or_interrupted_says_so_and_the_same_command_goes_on(started, tiny_run, tmp_path):
+    """A worker is killed; a lock is left by nobody known; a second run begins; the run is killed and its shard is not;
+    somebody types Ctrl-C. What comes out in the end are the bytes of a run that nothing happens to."""
     folder = copy_project(tmp_path.resolve() / "copy")
     (folder / "config/scales/tiny.yaml").write_text("scale: tiny\nstudies: [figure2]\n")
-    command = ["env", "--default-signal=INT", *run_all_at_tiny(1)]  # tests that run in the background ignore it
-    with open(folder / "said", "w") as said:
-        run = subprocess.Popen(
-            command, cwd=folder, env=environment(folder), stdout=said, stderr=said, start_new_session=True
-        )
-    deadline = time.monotonic() + patience()
-    while not (found := workers(folder)):
-        assert time.monotonic() < deadline and run.poll() is None, (folder / "said").read_text()
-        time.sleep(0.02)
-    found[0].suspend()
-    yield folder, run, found[0]
-    with suppress(ProcessLookupError):
-        os.killpg(run.pid, signal.SIGKILL)
-    run.wait()
 
-
-@pytest.fixture(scope="module")
-def reference(tiny_run) -> bytes:
-    """cells.csv of a run that nothing happens to."""
-    return (tiny_run / CELLS).read_bytes()
-
-
-def test_a_worker_that_is_killed_is_named_and_the_same_command_goes_on(stopped, reference):
-    folder, run, worker = stopped
+    run, worker = started(folder)
     worker.kill()
     assert run.wait(timeout=patience())
     said = (folder / "said").read_text()
     assert re.search(r"Shard \d of figure2 was killed from outside.* it asked for \d+ MB", said)
+
     (folder / owner.LOCKS).mkdir()
     (folder / owner.LOCKS / "0.input.lock").touch()
     (folder / owner.FILE).unlink()
     assert "type: snakemake --unlock" in run_all(folder).stderr
     snakemake(folder, "--unlock")
-    assert not run_all(folder).returncode
-    assert (folder / CELLS).read_bytes() == reference
 
-
-def test_a_second_run_is_told_who_runs_and_a_killed_one_is_followed_by_the_next(stopped, reference):
-    """By `make` and before a plan of Snakemake. After kill -9 of the run and not of its shard, the same command ends
-    this, and goes on."""
-    folder, run, worker = stopped
+    run, left = started(folder)
     (main,) = psutil.Process(run.pid).children()
     for second in (run_all(folder), snakemake(folder, "-n", check=False)):
         assert second.returncode
@@ -260,15 +262,10 @@ def test_a_second_run_is_told_who_runs_and_a_killed_one_is_followed_by_the_next(
     main.kill()
     run.kill()
     run.wait()
-    assert worker.is_running()
-    done = run_all(folder)
-    assert not done.returncode, done.stderr
-    assert not worker.is_running() and (folder / CELLS).read_bytes() == reference
+    assert left.is_running()
 
-
-def test_ctrl_c_says_that_finished_work_is_kept(stopped, reference):
-    """In one line, with an exit status of its own, and no job is left; the same command goes on."""
-    folder, run, worker = stopped
+    run, worker = started(folder)
+    assert not left.is_running()
     worker.resume()
     os.killpg(run.pid, signal.SIGINT)  # as a terminal does
     assert run.wait(timeout=patience()) == 130
@@ -278,5 +275,7 @@ def test_ctrl_c_says_that_finished_work_is_kept(stopped, reference):
         "run_all.py: interrupted; what is finished is kept, and the same command again goes on from there"
     )
     assert len(lines) < 5
-    assert not run_all(folder).returncode
-    assert (folder / CELLS).read_bytes() == reference
+
+    done = run_all(folder)
+    assert not done.returncode, done.stderr
+    assert (folder / CELLS).read_bytes() == (tiny_run / CELLS).read_bytes()
