@@ -1,5 +1,5 @@
-"""What CONTRIBUTING says of adding an algorithm, a study and a figure, done in a copy: one file;
-three files and a place in a paper; three files."""
+"""What CONTRIBUTING says of adding an algorithm, and a study with figures, done in a copy: one file; four files and a
+place in a paper."""
 
 from __future__ import annotations
 
@@ -10,13 +10,14 @@ import sys
 import textwrap
 from pathlib import Path
 
-from workflow_helpers import ROOT, copy_project, copy_run, environment, snakemake
+from workflow_helpers import ROOT, copy_project, environment, snakemake
 
 ALGORITHM = textwrap.dedent(re.search(r"```python\n(.*?)```", (ROOT / "CONTRIBUTING.md").read_text(), re.DOTALL)[1])
 STUDY = """
 study: toy
 figures:
   jain2021/toy: {label: Made up, caption: "Made up, at d = {n.dim}.", sweeps: {ylabel: dist2, panels: {toy n: n}}}
+  jain2021/drawn: {label: Made up, caption: "Made up, once more."}
 problem: {users: 400, samples: 2, dim: 5, rank: 1, head_law: sphere, head_bias: 1.0}
 delta: 1.0e-6
 shards: 1
@@ -54,23 +55,19 @@ def length(cells, indices):
 
 
 def analyse(cells, study):
-    return Findings(series_measures(cells, "n", length), fits=fit_all(study, cells))
+    numbers = {"jain2021/drawn": cells[["users", "length"]]}
+    return Findings(series_measures(cells, "n", length), numbers, fit_all(study, cells))
 '''
-FIGURE = """  jain2021/toy:
-    label: Made up
-    caption: Made up, once more.
-"""
-ANALYSED = '''
+DRAWING = '''"""Made up."""
 
-analysed = analyse
+from privrep.drawing.style import new_figure
 
 
-def analyse(cells, study):
-    """All that there was, and the numbers of one figure more."""
-    found = analysed(cells, study)
-    return Findings(found.measured, found.tables | {"jain2021/toy": found.tables["jain2021/privacy_accounting"]})
+def draw_drawn(numbers, study):
+    figure, axis = new_figure(3, 3)
+    axis.plot(numbers["users"], numbers["length"], "o")
+    return figure
 '''
-DRAWING = "\n\ndraw_toy = draw_privacy_accounting\n"
 CHAPTER = """## A stub study
 
 {% call lead() %}
@@ -94,13 +91,14 @@ def put(path: Path, old: str, new: str) -> None:
 
 
 def test_an_algorithm_and_a_study_are_added_as_the_guide_says(tmp_path):
-    """The run has the algorithm's own columns, the claim its verdict, the page the figure;
+    """The run has the algorithm's own columns, the claim its verdict, the page both figures, of fits and drawn;
     no file of another study was touched."""
     folder = copy_project(tmp_path / "copy")
     new = {
         "src/privrep/algorithms/direction.py": ALGORITHM,
         "config/studies/toy.yaml": STUDY,
         "src/privrep/studies/toy/analysis.py": ANALYSIS,
+        "src/privrep/studies/toy/figures.py": DRAWING,
         "src/privrep/studies/toy/chapter.md": CHAPTER,
     }
     (folder / "src/privrep/studies/toy").mkdir()
@@ -125,19 +123,8 @@ def test_an_algorithm_and_a_study_are_added_as_the_guide_says(tmp_path):
     page = (folder / "results/tiny/reports/index.html").read_text()
     assert "A stub finding." in page and 'class="differs"' not in page
     assert re.search(r"Made up, at d\s=\s5\.", page)
-
-
-def test_a_figure_is_added_in_three_files(tiny_run, tmp_path):
-    """Its caption, its numbers and its drawing: the page shows it with its chapter."""
-    folder = copy_run(tiny_run, tmp_path / "copy")
-    put(folder / "config/studies/accounting.yaml", "\nfigures:\n", f"\nfigures:\n{FIGURE}")
-    for name, added in (("analysis", ANALYSED), ("figures", DRAWING)):
-        path = folder / f"src/privrep/studies/accounting/{name}.py"
-        path.write_text(path.read_text() + added)
-    snakemake(folder, "-j2", "all")
-    assert (folder / "results/tiny/figures/jain2021/toy.svg").exists()
-    page = (folder / "results/tiny/reports/index.html").read_text()
-    assert page.count('<figure id="fig-jain2021-toy"') == 1 and "Made up, once more." in page
+    assert page.count('<figure id="fig-jain2021-drawn"') == 1 and "Made up, once more." in page
+    assert (folder / "results/tiny/figures/jain2021/drawn.svg").exists()
 
 
 def test_an_undescribed_column_stops_the_shard(tmp_path):
