@@ -1,9 +1,9 @@
 # Helpers of all rules: settings, checked before any job starts, and the code that each script depends on.
-import ast
 import functools
 import json
 import math
 import os
+import re
 import sys
 from pathlib import Path
 
@@ -175,18 +175,17 @@ def shard_minutes(wildcards, attempt):
     return attempt * math.ceil(5 + 5 * STUDIES[wildcards.study].shard_seconds / 60)
 
 
+IMPORT = re.compile(r"^\s*from (privrep[\w.]*) import (\([^)]*\)|.*)", re.MULTILINE)
+
+
 @functools.cache
 def imported_modules(path):
     """Return the files of privrep that a Python file imports, at its top or inside a function."""
-    text, found = Path(path).read_text(), []
-    for node in ast.walk(ast.parse(text)):
-        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(
-            "privrep"
-        ):
-            base = node.module.replace(".", "/")
-            candidates = [base, *(f"{base}/{alias.name}" for alias in node.names)]
-            files = [f"src/{candidate}.py" for candidate in candidates]
-            found += [file for file in files if Path(file).exists()]
+    found = []
+    for base, names in IMPORT.findall(Path(path).read_text()):
+        stem = f"src/{base.replace('.', '/')}"
+        files = [f"{stem}.py", *(f"{stem}/{name}.py" for name in re.findall(r"\w+", names))]
+        found += [file for file in files if Path(file).exists()]
     return found
 
 
@@ -202,6 +201,9 @@ def code_of(script, *modules):
     return sorted(seen)
 
 
+METHOD_FILES = method_files()
+
+
 def simulation_code(wildcards):
     """Return the code behind the cells of a study, its algorithms included."""
     algorithms = {
@@ -209,7 +211,7 @@ def simulation_code(wildcards):
     }
     return code_of(
         "run_shard",
-        *(str(method_files()[name]) for name in sorted(algorithms)),
+        *(str(METHOD_FILES[name]) for name in sorted(algorithms)),
     )
 
 

@@ -47,12 +47,19 @@ for _kind in ("int", "float"):
 
 
 def read_yaml(path: Path) -> dict:
-    """Return a file's YAML mapping; ConfigError if it is missing, is not YAML, has a key twice, or is no mapping."""
+    """Return a file's YAML mapping, which nobody changes; ConfigError if it is missing, is not YAML, has a key twice, or
+    is no mapping."""
     path = Path(path)
     if not path.exists():
         raise ConfigError(f"{path}: there is no such file")
+    return _parsed(path, path.read_bytes())
+
+
+@cache
+def _parsed(path: Path, text: bytes) -> dict:
+    """Parse a file, once for each content, since every study's file is read for its settings and for its claims."""
     try:
-        content = yaml.load(path.read_text(encoding="utf-8"), _Loader)
+        content = yaml.load(text.decode(), _Loader)
     except UnicodeDecodeError as error:
         raise ConfigError(f"{path}: byte {error.start} is no UTF-8 text; is this a configuration?") from None
     except yaml.YAMLError as error:
@@ -174,7 +181,7 @@ def read_study(config: RunConfig, name: str, root: Path = ROOT, overlays: Sequen
     for part in (content.get("scales", {}).get(config.scale, {}), config.overrides.get(name, {})):
         content = merge(content, part)
     files = layers(config, name, overlays, root)
-    content |= {"paper": papers[0]}
+    content = content | {"paper": papers[0]}
     if any(isinstance(series, Mapping) and series.get("tuned") for series in (content.get("series") or {}).values()):
         content["choices"] = read_choices(name, root)
     return checked(Study, content, source, lambda keys: place(files, keys, root=root) if keys else "")

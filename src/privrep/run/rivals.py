@@ -31,7 +31,7 @@ def read_choices(study: str, root: Path) -> list[dict]:
         {"series": row["series"]}
         | {name: int(row[name]) for name in SIZES}
         | {name: float(row[name]) for name in REALS}
-        | {"options": yaml.safe_load(row["options"])}
+        | {"options": yaml.load(row["options"], yaml.CSafeLoader)}
         for row in read_rows(root / TABLE)
         if row["study"] == study
     ]
