@@ -322,7 +322,7 @@ def test_the_place_of_a_choice_is_standard_normal():
 # The whole
 
 
-QUICK = {"runs": 400, "draws": 60, "changes": 60}
+QUICK = {"runs": 400, "draws": 30, "changes": 30}
 EVERY = [name for name in AUDITED if name != "unit_steps"]
 
 
@@ -474,7 +474,7 @@ def test_wrong_clips_are_in_the_code_for_the_time_of_the_audit_alone():
 
 def test_what_is_said_not_to_rest_on_the_clips_of_the_library_does_not():
     """A mechanism is excused where users far beyond any bound tell no more under a wrong clip, and only there."""
-    drawn = [structured_pair(PROBLEM, np.random.default_rng(one)) for one in range(60)]
+    drawn = [structured_pair(PROBLEM, np.random.default_rng(one)) for one in range(40)]
     long = [larger(pair, factor, factor) for pair in drawn for factor in audit.LARGER]
     for name in EVERY:
         found = []

@@ -24,12 +24,13 @@ def markdown(docstring: str) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--output", type=Path, default=Path("reports/api"))
-    output = parser.parse_args().output
+    parser.add_argument("modules", nargs="*", default=["privrep"], help="what to write of, with all below it")
+    args = parser.parse_args()
     # Annotations of constructors that a class inherits from another module are shown as they stand; nothing is run.
     warnings.filterwarnings("ignore", "Error parsing type annotation|Suppressed execution")
     pdoc.render.configure(docformat="markdown", show_source=False)
     pdoc.render.env.filters["to_markdown"] = markdown
-    pdoc.pdoc("privrep", output_directory=output)
+    pdoc.pdoc(*args.modules, output_directory=args.output)
 
 
 if __name__ == "__main__":

@@ -274,9 +274,9 @@ def figure_1_measures(runs: pd.DataFrame) -> list[Measured]:
         ahead = {e: leads(runs, FIGURE_1[f"{name}, epsilon = {e:g}"]) for e in EPSILONS}
         for other in TOGETHER[1:]:
             found.append(least(f"{name}: least lead over {other}, all epsilons", [ahead[e][other] for e in EPSILONS]))
+        for e, other in itertools.product(EPSILONS, OTHERS):
+            found.append(ahead[e][other].measured(f"{name}: lead of centaur over {other}, epsilon = {e:g}"))
         alone = [ahead[e]["stand_alone"] for e in EPSILONS]
-        for e, one in zip(EPSILONS, alone, strict=True):
-            found.append(one.measured(f"{name}: lead of centaur over stand_alone, epsilon = {e:g}"))
         seeds = len(alone[0].values) if all(len(one.values) for one in alone) else 0
         meets = crossing(EPSILONS, [one.mean for one in alone])
         found.append(bare(f"{name}: epsilon where centaur meets stand_alone", meets, seeds))
