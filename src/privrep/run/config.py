@@ -47,8 +47,8 @@ for _kind in ("int", "float"):
 
 
 def read_yaml(path: Path) -> dict:
-    """Return a file's YAML mapping, which nobody changes; ConfigError if it is missing, is not YAML, has a key twice, or
-    is no mapping."""
+    """Return a file's YAML mapping, to be read alone; ConfigError if it is missing, is not YAML, has a key twice, or is
+    no mapping."""
     path = Path(path)
     if not path.exists():
         raise ConfigError(f"{path}: there is no such file")
