@@ -184,7 +184,10 @@ def imported_modules(path):
     found = []
     for base, names in IMPORT.findall(Path(path).read_text()):
         stem = f"src/{base.replace('.', '/')}"
-        files = [f"{stem}.py", *(f"{stem}/{name}.py" for name in re.findall(r"\w+", names))]
+        files = [
+            f"{stem}.py",
+            *(f"{stem}/{name}.py" for name in re.findall(r"\w+", names)),
+        ]
         found += [file for file in files if Path(file).exists()]
     return found
 

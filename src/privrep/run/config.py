@@ -7,6 +7,7 @@ job reads the settings that the run resolved for it, never these files.
 
 from __future__ import annotations
 
+import pickle
 import re
 from collections.abc import Mapping, Sequence
 from functools import cache
@@ -47,17 +48,17 @@ for _kind in ("int", "float"):
 
 
 def read_yaml(path: Path) -> dict:
-    """Return a file's YAML mapping, to be read alone; ConfigError if it is missing, is not YAML, has a key twice, or is
-    no mapping."""
+    """Return a file's YAML mapping; ConfigError if it is missing, is not YAML, has a key twice, or is no mapping."""
     path = Path(path)
     if not path.exists():
         raise ConfigError(f"{path}: there is no such file")
-    return _parsed(path, path.read_bytes())
+    return pickle.loads(_parsed(path, path.read_bytes()))
 
 
 @cache
-def _parsed(path: Path, text: bytes) -> dict:
-    """Parse a file, once for each content, since every study's file is read for its settings and for its claims."""
+def _parsed(path: Path, text: bytes) -> bytes:
+    """Parse a file, once for each content, since every study's file is read for its settings and for its claims. The
+    mapping is pickled, so that each caller has its own."""
     try:
         content = yaml.load(text.decode(), _Loader)
     except UnicodeDecodeError as error:
@@ -68,7 +69,7 @@ def _parsed(path: Path, text: bytes) -> dict:
         raise ConfigError(f"{path}: {error}") from None
     if not isinstance(content, dict):
         raise ConfigError(f"{path}: this must be a mapping of keys to values")
-    return content
+    return pickle.dumps(content)
 
 
 def merge(base: Mapping, overrides: Mapping) -> dict:
@@ -181,7 +182,7 @@ def read_study(config: RunConfig, name: str, root: Path = ROOT, overlays: Sequen
     for part in (content.get("scales", {}).get(config.scale, {}), config.overrides.get(name, {})):
         content = merge(content, part)
     files = layers(config, name, overlays, root)
-    content = content | {"paper": papers[0]}
+    content |= {"paper": papers[0]}
     if any(isinstance(series, Mapping) and series.get("tuned") for series in (content.get("series") or {}).values()):
         content["choices"] = read_choices(name, root)
     return checked(Study, content, source, lambda keys: place(files, keys, root=root) if keys else "")
