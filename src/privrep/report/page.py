@@ -19,7 +19,7 @@ from privrep.report import comparison, deviations, papers, run_record, summary
 from privrep.report.anchors import unused
 from privrep.report.chapters import chapter, page_text
 from privrep.report.claims_table import all_rows
-from privrep.report.layout import laid_out
+from privrep.report.layout import PIECES, laid_out
 from privrep.report.run_tables import Run
 from privrep.run.config import read_papers
 from privrep.run.settings import ConfigError
@@ -30,9 +30,12 @@ SKIPPED = ("code", "pre", "svg", "style", "script", "math", "button")
 
 
 def from_markdown(source: str) -> Markup:
-    """Markdown as HTML, with its formulas left as they are. Headers of its tables are those of columns."""
+    """Markdown as HTML, with its formulas left as they are, tables that scroll, and headers that are those of columns."""
     found = MarkdownWithMath(renderer=IPythonRenderer(escape=False, exclude_anchor_links=True)).render(source)
-    return Markup(re.sub(r"<th(?=>| style)", '<th scope="col"', found))
+    found = re.sub(r"<th(?=>| style)", '<th scope="col"', found)
+    parts = re.split(r"(<table>.*?</table>)", found, flags=re.DOTALL)
+    parts[1::2] = [PIECES.scrolling(caller=lambda table=table: Markup(table)) for table in parts[1::2]]
+    return Markup("".join(parts))
 
 
 def formula(latex: str, display: str) -> str:
