@@ -30,7 +30,7 @@ SKIPPED = ("code", "pre", "svg", "style", "script", "math", "button")
 
 
 def from_markdown(source: str) -> Markup:
-    """Markdown as HTML, with its formulas left as they are, tables that scroll, and headers that are those of columns."""
+    """Markdown as HTML, with its formulas left as they are; its tables scroll, with headers of columns."""
     found = MarkdownWithMath(renderer=IPythonRenderer(escape=False, exclude_anchor_links=True)).render(source)
     found = re.sub(r"<th(?=>| style)", '<th scope="col"', found)
     parts = re.split(r"(<table>.*?</table>)", found, flags=re.DOTALL)
