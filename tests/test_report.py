@@ -639,6 +639,13 @@ def test_the_opening_says_nothing_that_is_open():
     assert 'class="q"' not in chapters.page_text("opening", run)
 
 
+def test_tables_of_chapters_scroll():
+    """With headers of columns; an own table has its container from its template."""
+    found = page.from_markdown('| a |\n|---|\n| 1 |\n\n<table class="x"><tr><td>2</td></tr></table>\n')
+    assert re.findall(r'class="scroll"[^>]*>\s*<table>.*?scope="col">a<', found, re.DOTALL)
+    assert found.count("scroll") == 1
+
+
 def test_formulas_become_mathml_in_text_alone():
     """Dollars in code, in attributes and in escaped text stay."""
     content = page.with_formulas('<p title="$a$">$x$ and <code>$y$</code> &#36;z&#36;</p><p>$$\\frac{1}{2}$$</p>')
