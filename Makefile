@@ -44,7 +44,7 @@ lint: .venv/ready
 	numpydoc lint $(DOCUMENTED)
 	snakefmt --check Snakefile workflow/rules
 	snakemake --lint
-	python workflow/scripts/check_chapters.py $(notdir $(patsubst %/chapter.md,%,$(wildcard src/privrep/studies/*/chapter.md)))
+	python workflow/scripts/check_chapters.py $(notdir $(patsubst %/chapter.md,%,$(wildcard src/replication/studies/*/chapter.md)))
 
 # setuptools and wheel come first: one dependency of snakemake is source only and is built without isolation.
 .venv/ready: requirements.lock pyproject.toml
@@ -80,7 +80,7 @@ confirmation: .venv/ready
 
 # Needs uv.
 lock:
-	uv pip compile pyproject.toml --extra neural --extra data --extra cluster --extra dev --universal --python-version 3.11 \
+	uv pip compile pyproject.toml --all-extras --universal --python-version 3.11 \
 	  --generate-hashes --no-emit-index-url --custom-compile-command "make lock" --output-file requirements.lock
 
 clean:

@@ -9,20 +9,20 @@ from functools import partial
 import numpy as np
 import pytest
 
-from privrep.algorithms.centaur import RepresentationGradients
-from privrep.algorithms.parts.grassmann_chain import uniform_starts
-from privrep.algorithms.parts.moment_step import UserMoments
-from privrep.algorithms.parts.server import Server
-from privrep.algorithms.parts.user_scores import UserScore
-from privrep.algorithms.power_method import power_method
-from privrep.data.heads import fit_heads
-from privrep.data.losses import Loss
-from privrep.data.problem import Problem, Users
-from privrep.data.splits import SampleDraws
-from privrep.data.subspace import orthonormalise, planted_subspace
+from privrep.methods.centaur import RepresentationGradients
+from privrep.methods.power_method import power_method
+from privrep.methods.steps.grassmann_chain import uniform_starts
+from privrep.methods.steps.moment_step import UserMoments
+from privrep.methods.steps.server import Server
+from privrep.methods.steps.user_scores import UserScore
 from privrep.privacy.ledger import Ledger
 from privrep.privacy.mechanisms import Release, clipped_sums
 from privrep.privacy.regression_moments import SampleClip
+from privrep.users.heads import fit_heads
+from privrep.users.losses import Loss
+from privrep.users.problem import Problem, Users
+from privrep.users.splits import SampleDraws
+from privrep.users.subspace import orthonormalise, planted_subspace
 
 pytestmark = pytest.mark.benchmark(timer=time.process_time)
 

@@ -22,13 +22,13 @@ from hypothesis import HealthCheck, settings
 from scipy import stats
 from workflow_helpers import copy_project, environment, run_all_at_tiny
 
-from privrep.data.given_users import GivenUsers
-from privrep.data.problem import Problem, Truth, Users
-from privrep.data.rng import stream
-from privrep.fitting.method import Task
+from privrep.methods.running.method import Task
 from privrep.privacy.accounting import UNLIMITED, FixedNoise
 from privrep.privacy.ledger import Ledger
 from privrep.privacy.mechanisms import Release
+from privrep.users.given_users import GivenUsers
+from privrep.users.problem import Problem, Truth, Users
+from privrep.users.rng import stream
 
 settings.register_profile(
     "privrep",

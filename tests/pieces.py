@@ -5,15 +5,15 @@ import math
 
 import numpy as np
 
-from privrep.algorithms.full_prior import HalfProducts
-from privrep.algorithms.gradient_descent import Gradients
-from privrep.algorithms.parts.moment_step import UserMoments
-from privrep.algorithms.parts.whitening import LEVEL_WIDTH, LOG_LENGTH, WhitenedSamples
-from privrep.algorithms.parts.whitening import log_coordinates as coordinates
-from privrep.algorithms.parts.whitening import log_levels as levels
-from privrep.algorithms.power_method import Products
-from privrep.algorithms.spectral_init import SamplePairs
-from privrep.algorithms.unit_steps import RESIDUAL_WIDTH, LogScales, Round, UnitModels
+from privrep.methods.full_prior import HalfProducts
+from privrep.methods.gradient_descent import Gradients
+from privrep.methods.power_method import Products
+from privrep.methods.spectral_init import SamplePairs
+from privrep.methods.steps.moment_step import UserMoments
+from privrep.methods.steps.whitening import LEVEL_WIDTH, LOG_LENGTH, WhitenedSamples
+from privrep.methods.steps.whitening import log_coordinates as coordinates
+from privrep.methods.steps.whitening import log_levels as levels
+from privrep.methods.unit_steps import RESIDUAL_WIDTH, LogScales, Round, UnitModels
 from privrep.privacy.contributions import Outer, Rows
 from privrep.privacy.mechanisms import clipped_sums
 from privrep.privacy.paired_samples import AllPairs, DisjointPairs

@@ -13,13 +13,13 @@ import pandas as pd
 from matplotlib.figure import Figure
 from patience import patience
 
-from privrep.drawing.style import new_figure, save
-from privrep.evidence.claims import CLAIM_COLUMNS, judge
-from privrep.evidence.facts import facts_json
-from privrep.evidence.findings import write_numbers
-from privrep.evidence.quantities import checked_claims
-from privrep.report.stub_run import StubRun, facts_of, planned_sizes, quantities, stub_rows
-from privrep.run.config import read_yaml
+from replication.drawing.style import new_figure, save
+from replication.evidence.claims import CLAIM_COLUMNS, judge
+from replication.evidence.facts import facts_json
+from replication.evidence.findings import write_numbers
+from replication.evidence.quantities import checked_claims
+from replication.report.stub_run import StubRun, facts_of, planned_sizes, quantities, stub_rows
+from replication.run.config import read_yaml
 
 ROOT = Path(__file__).resolve().parents[1]
 STUDIES = ("accounting", "figure2", "guide")

@@ -9,11 +9,11 @@ from functools import cache
 
 import pandas as pd
 
-from privrep.evidence.facts import NotMeasured
-from privrep.evidence.verdicts import Verdict
-from privrep.report.run_tables import Measures, listed, told
-from privrep.report.stub_run import StubRun, facts_of, stub_rows
-from privrep.run.config import study_names
+from replication.evidence.facts import NotMeasured
+from replication.evidence.verdicts import Verdict
+from replication.report.run_tables import Measures, listed, told
+from replication.report.stub_run import StubRun, facts_of, stub_rows
+from replication.run.config import study_names
 
 Verdicts = Mapping[tuple[str, str], str]
 """Claim and quantity -> verdict."""

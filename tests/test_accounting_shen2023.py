@@ -11,7 +11,10 @@ from dp_accounting.rdp import RdpAccountant, compute_epsilon
 from hypothesis import given
 from hypothesis import strategies as st
 
-from privrep.laws.prescribed_powers import (
+from privrep.privacy.accounting import gdp_epsilon
+from replication.printed import accounting_shen2023 as printed
+from replication.printed.accounting_shen2023 import DELTA, ROUNDS, ROUNDS_REMOVED, SCOPES, WHOLE
+from replication.printed.prescribed_powers import (
     Size,
     assumed_samples,
     fresh_samples,
@@ -32,11 +35,9 @@ from privrep.laws.prescribed_powers import (
     utility,
     utility_cap,
 )
-from privrep.privacy.accounting import gdp_epsilon
-from privrep.privacy.renyi import Mixture, renyi_divergence
-from privrep.run.settings import PlotSettings
-from privrep.studies.accounting_shen2023 import analysis as study
-from privrep.studies.accounting_shen2023.analysis import DELTA, ROUNDS, ROUNDS_REMOVED, SCOPES, WHOLE
+from replication.printed.renyi import Mixture, renyi_divergence
+from replication.run.settings import PlotSettings
+from replication.studies.accounting_shen2023 import analysis as study
 
 L = math.log(1 / DELTA)
 FIGURES = ("shen2023/privacy_accounting", "shen2023/sampled_round")
@@ -75,15 +76,15 @@ def test_sampled_round_agrees_with_dp_accounting(alpha, rate, sd):
     """Its accountant for Poisson sampling, where a user is added or removed."""
     accountant = RdpAccountant([alpha], NeighboringRelation.ADD_OR_REMOVE_ONE)
     accountant.compose(PoissonSampledDpEvent(rate, GaussianDpEvent(sd)))
-    assert study.removal_divergence(alpha, rate, sd) == pytest.approx(accountant._rdp[0], rel=1e-6)
+    assert printed.removal_divergence(alpha, rate, sd) == pytest.approx(accountant._rdp[0], rel=1e-6)
 
 
 @given(st.floats(1.5, 20), st.floats(0.01, 0.99), st.floats(0.7, 5))
 def test_order_of_divergences(alpha, rate, sd):
     """Printed < 0 <= printed order <= removal <= replacement <= 4 alpha / (2 s^2)."""
-    assert study.printed_divergence(alpha, rate, sd) < 0
-    order = study.printed_order(alpha, rate, sd)
-    removal, replacement = study.removal_divergence(alpha, rate, sd), study.replacement_divergence(alpha, rate, sd)
+    assert printed.printed_divergence(alpha, rate, sd) < 0
+    order = printed.printed_order(alpha, rate, sd)
+    removal, replacement = printed.removal_divergence(alpha, rate, sd), printed.replacement_divergence(alpha, rate, sd)
     assert -1e-9 <= order <= removal * (1 + 1e-9) + 1e-12
     assert removal <= replacement * (1 + 1e-9) <= 2 * alpha / sd**2 * (1 + 1e-6)
 
@@ -96,17 +97,17 @@ def test_ratio_of_the_conversion(epsilon, delta):
     expected = {WHOLE: 2 + epsilon / log_term, ROUNDS: 2**0.5 + epsilon / (2 * log_term)}
     expected[ROUNDS_REMOVED] = 0.5**0.5 + epsilon / (8 * log_term)
     for scope, ratio in expected.items():
-        assert study.achieved(scope, epsilon, delta) / epsilon == pytest.approx(ratio, rel=1e-9)
+        assert printed.achieved(scope, epsilon, delta) / epsilon == pytest.approx(ratio, rel=1e-9)
 
 
 @pytest.mark.parametrize("scope", SCOPES)
 @pytest.mark.parametrize("epsilon", [0.25, 1.0, 4.0, L])
 def test_missing_noise_is_what_is_missing(scope, epsilon):
     """sigma times the factor gives epsilon: rho falls with its square, mu with its inverse."""
-    factor, exactly = study.missing_noise(scope, epsilon, DELTA), study.missing_noise_exactly(scope, epsilon, DELTA)
-    spent = study.rho(scope, epsilon, DELTA) / factor**2
+    factor, exactly = printed.missing_noise(scope, epsilon, DELTA), printed.missing_noise_exactly(scope, epsilon, DELTA)
+    spent = printed.rho(scope, epsilon, DELTA) / factor**2
     assert spent + 2 * math.sqrt(spent * L) == pytest.approx(epsilon, rel=1e-9)
-    assert gdp_epsilon(study.exact_mu(scope, epsilon, DELTA) / exactly, DELTA) == pytest.approx(epsilon, rel=1e-6)
+    assert gdp_epsilon(printed.exact_mu(scope, epsilon, DELTA) / exactly, DELTA) == pytest.approx(epsilon, rel=1e-6)
     assert exactly < factor
 
 
@@ -142,9 +143,9 @@ def test_anchors(quantity, value):
 @pytest.mark.parametrize(("rounds", "sigma"), [(200, 57.2), (100, 40.45), (40, 25.6), (400, 80.9)])
 def test_noise_of_the_experiments(rounds, sigma):
     """sigma_g for (1, 1e-5) to three digits, and its epsilon by dp_accounting at the same orders."""
-    found = math.sqrt(rounds) / study.opacus_mu(1.0, DELTA)
+    found = math.sqrt(rounds) / printed.opacus_mu(1.0, DELTA)
     assert found == pytest.approx(sigma, rel=1e-3)
-    orders = list(study.OPACUS_ORDERS)
+    orders = list(printed.OPACUS_ORDERS)
     divergences = [rounds * order / (2 * found**2) for order in orders]
     assert compute_epsilon(orders, divergences, DELTA)[0] == pytest.approx(1.0, rel=1e-9)
 
@@ -210,7 +211,7 @@ def test_printed_clip_has_a_power_too_many():
 
 
 def test_figures_show_the_measured_numbers():
-    from privrep.studies.drawn import drawn
+    from replication.studies.drawn import drawn
 
     tables = FINDINGS.numbers(SETTINGS)
     assert tuple(drawn(tables, SETTINGS)) == FIGURES

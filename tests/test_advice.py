@@ -11,15 +11,15 @@ import pandas as pd
 import pytest
 import yaml
 
-from privrep.advice.advise import Setting, advise
-from privrep.advice.methods import METHODS, NAMES, expected, method_to_use
-from privrep.advice.residuals import RANGES, covered, covering, factors, settings, shipped, simulated
-from privrep.laws.mixed_model import mixed_model, posterior_risk
-from privrep.laws.mixed_model_plan import shares, two_spectra
-from privrep.laws.whole_methods import Regime
-from privrep.run.registry import load_options
-from privrep.run.settings import Series
-from privrep.studies.guide import analysis as guide
+from privrep.methods.steps.mixed_model_plan import shares, two_spectra
+from privrep.theory.advise import Setting, advise
+from privrep.theory.choice import METHODS, NAMES, expected, method_to_use
+from privrep.theory.mixed_model import mixed_model, posterior_risk
+from privrep.theory.residuals import RANGES, covered, covering, factors, settings, shipped, simulated
+from privrep.theory.whole_methods import Regime
+from replication.run.registry import load_options
+from replication.run.settings import Series
+from replication.studies.guide import analysis as guide
 
 HERE = {"samples": 12, "dim": 16, "rank": 2, "label_noise": 1.0}
 

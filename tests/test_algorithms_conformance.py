@@ -1,4 +1,4 @@
-"""Every file of `privrep.algorithms` that has options, run on a tiny problem under the same rules.
+"""Every file of `privrep.methods` that has options, run on a tiny problem under the same rules.
 
 A new file must get entries in ABOUT and OPTIONS. The audit counts privacy from the outside: sds as drawn from the
 generators, sensitivities from the options by formulas of this file, composition user by user. The ledger must say the
@@ -20,18 +20,18 @@ import numpy as np
 import pytest
 from conftest import Recorder, fake_users, fixed_noise, gather, make_task, recut
 
-from privrep.algorithms.unit_steps import ABLATIONS
-from privrep.data.problem import Block, Problem, Truth, Users
-from privrep.data.rng import Streams, stream
-from privrep.data.splits import count, split_samples
-from privrep.data.subspace import dist_frobenius, random_subspace
-from privrep.fitting.method import Outcome, Task
-from privrep.fitting.options import Declared
-from privrep.fitting.runner import fit, open_release
-from privrep.fitting.scoring import SCORES
+from privrep.methods.running.method import Outcome, Task
+from privrep.methods.running.options import Declared
+from privrep.methods.running.runner import fit, open_release
+from privrep.methods.running.scoring import SCORES
+from privrep.methods.unit_steps import ABLATIONS
 from privrep.privacy.accounting import Budget, FixedNoise, gdp_epsilon
 from privrep.privacy.ledger import Ledger
-from privrep.run.registry import load_options, method_files, options_class
+from privrep.users.problem import Block, Problem, Truth, Users
+from privrep.users.rng import Streams, stream
+from privrep.users.splits import count, split_samples
+from privrep.users.subspace import dist_frobenius, random_subspace
+from replication.run.registry import load_options, method_files, options_class
 
 PROBLEM = Problem(60, 16, 16, 2, label_noise_sd=0.1)
 DELTA = 1e-6
@@ -408,7 +408,7 @@ def test_interface(name):
     assert is_dataclass(algorithm)
     assert algorithm.__dataclass_params__.frozen
     assert issubclass(algorithm, Declared)
-    of_a_method = algorithm.__module__.startswith("privrep.algorithms.")
+    of_a_method = algorithm.__module__.startswith("privrep.methods.")
     assert callable(algorithm.build if of_a_method else algorithm.experiment)
     assert hasattr(algorithm, "experiment") != of_a_method
     assert set(algorithm.scores) <= set(SCORES)

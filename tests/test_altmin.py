@@ -7,15 +7,15 @@ import numpy as np
 import pytest
 from conftest import fake_users, fixed_noise, gather, handle, make_task
 
-from privrep.algorithms import nonprivate_altmin
-from privrep.algorithms.altmin import THEOREM_4_2, AltminOptions
-from privrep.algorithms.parts.clip_units import user_units
-from privrep.data.problem import Problem, Users
-from privrep.data.rng import Streams
-from privrep.data.splits import PRESETS, split_samples
-from privrep.data.subspace import dist2, orthonormalise, planted_subspace, random_subspace, sines
-from privrep.fitting.runner import fit, with_truth
+from privrep.methods import nonprivate_altmin
+from privrep.methods.altmin import THEOREM_4_2, AltminOptions
+from privrep.methods.running.runner import fit, with_truth
+from privrep.methods.steps.clip_units import user_units
 from privrep.privacy.accounting import Budget
+from privrep.users.problem import Problem, Users
+from privrep.users.rng import Streams
+from privrep.users.splits import PRESETS, split_samples
+from privrep.users.subspace import dist2, orthonormalise, planted_subspace, random_subspace, sines
 
 PROBLEM = Problem(60, 20, 5, 2, label_noise_sd=0.1)
 TEXT = Problem(60, 16, 5, 2, label_noise_sd=0.1)

@@ -11,21 +11,32 @@ import pytest
 from conftest import FALSE_ALARM, make_task
 from scipy import stats
 
-from privrep.audits import audit, mutants
-from privrep.audits.audit import AUDITED, NOT_BY_LIBRARY, Stage, mechanism, noise_alarm
-from privrep.audits.canaries import before_others, larger, structured_pair, worst_pair
-from privrep.audits.distinguishing import LEVEL, Game, PrivacyClaim, play
-from privrep.audits.mutants import MUTANTS, clipped_by
-from privrep.audits.replay import ChoiceRecord, aligned, attained_mu, log_ratio, loss, noises, recorded, scaled, streams
-from privrep.audits.sensitivity_search import RELEASES
-from privrep.data.problem import Problem, Users
-from privrep.fitting.runner import fit
+from privrep.methods.running.runner import fit
 from privrep.privacy.accounting import Budget, gdp_epsilon, gdp_mu
 from privrep.privacy.contributions import Outer
 from privrep.privacy.ledger import GaussianRelease, Ledger, PureRelease
 from privrep.privacy.noise import Noise
-from privrep.run.registry import load_options, method_files, options_class
-from privrep.studies.audits import analysis as measures
+from privrep.users.problem import Problem, Users
+from replication.experiments import audit
+from replication.experiments.audit import AUDITED, NOT_BY_LIBRARY, Stage, mechanism, noise_alarm
+from replication.experiments.auditing import mutants
+from replication.experiments.auditing.canaries import before_others, larger, structured_pair, worst_pair
+from replication.experiments.auditing.distinguishing import LEVEL, Game, PrivacyClaim, play
+from replication.experiments.auditing.mutants import MUTANTS, clipped_by
+from replication.experiments.auditing.replay import (
+    ChoiceRecord,
+    aligned,
+    attained_mu,
+    log_ratio,
+    loss,
+    noises,
+    recorded,
+    scaled,
+    streams,
+)
+from replication.experiments.sensitivity_search import RELEASES
+from replication.run.registry import load_options, method_files, options_class
+from replication.studies.audits import analysis as measures
 
 PROBLEM = Problem(20, 16, 4, 2)
 """At rank 1 the second moments of heads of length one are a constant, and so is their release."""
@@ -228,7 +239,7 @@ def test_what_a_ledger_allows_the_best_adversary():
 
 
 def test_the_rounds_of_networks_pass_and_their_faults_are_found():
-    pytest.importorskip("jax", reason="the neural part needs JAX")
+    pytest.importorskip("jax", reason="the image experiments need JAX")
     log, ledger = audited(audit.NETWORKS)
     assert log["caught"] == 0 and 0.5 < log["attained"] <= 1 + audit.ROUNDING
     assert ledger.epsilon(1e-6) == pytest.approx(8, rel=1e-6)
@@ -452,7 +463,7 @@ def test_a_variance_for_an_sd_is_found_where_they_differ():
 
 def test_wrong_clips_are_in_the_code_for_the_time_of_the_audit_alone():
     """Wherever it is imported but in its own file; and each clips otherwise than the library does."""
-    from privrep.algorithms.parts import user_scores
+    from privrep.methods.steps import user_scores
     from privrep.privacy import clipping, contributions, paired_samples, regression_moments
     from privrep.privacy.clipping import clip_factor, clip_scalar
 

@@ -15,14 +15,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pieces import clipped_gradients, clipped_products, moments, pair_moments
 
-from privrep.algorithms import centaur, dp_fedavg, general_centaur, own_data, pmtl, ppsgd
-from privrep.data.heads import fit_heads
-from privrep.data.passes import Own
-from privrep.data.problem import NORMS, Block
-from privrep.data.splits import SampleDraws
-from privrep.data.subspace import random_subspace
+from privrep.methods import centaur, dp_fedavg, general_centaur, own_data, pmtl, ppsgd
 from privrep.privacy.mechanisms import clipped_sums
 from privrep.privacy.regression_moments import SampleClip, UserClip
+from privrep.users.heads import fit_heads
+from privrep.users.passes import Own
+from privrep.users.problem import NORMS, Block
+from privrep.users.splits import SampleDraws
+from privrep.users.subspace import random_subspace
 
 USERS, SAMPLES, DIM, RANK = 5, 8, 4, 2
 BOUND = 0.6

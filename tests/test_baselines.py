@@ -8,13 +8,13 @@ from conftest import FALSE_ALARM, fixed_noise, gather, make_task
 from pieces import clipped_gradients
 from scipy import stats
 
-from privrep.algorithms import gradient_descent, own_data, reference_model, single_model
-from privrep.data.problem import Problem, Users
-from privrep.data.risk import personal_risk
-from privrep.data.subspace import dist2, orthonormalise, random_subspace
-from privrep.fitting.runner import fit
-from privrep.laws import jain2021
+from privrep.methods import gradient_descent, own_data, reference_model, single_model
+from privrep.methods.running.runner import fit
 from privrep.privacy.accounting import Budget
+from privrep.theory import jain2021
+from privrep.users.problem import Problem, Users
+from privrep.users.risk import personal_risk
+from privrep.users.subspace import dist2, orthonormalise, random_subspace
 
 PROBLEM = Problem(60, 8, 12, 2, label_noise_sd=0.1, head_law="sphere")
 DELTA = 1e-6

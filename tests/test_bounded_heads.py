@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import optimize
 
-from privrep.data.bounded_heads import SMOOTHINGS, TOLERANCE, fit_bounded, within_ball
-from privrep.data.losses import Loss
+from privrep.users.bounded_heads import SMOOTHINGS, TOLERANCE, fit_bounded, within_ball
+from privrep.users.losses import Loss
 
 LOSSES = (Loss("huber"), Loss("huber", 0.1), Loss("pseudo-huber"), Loss("pseudo-huber", 0.1), Loss("absolute", 0.0))
 every_loss = pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: f"{loss.name}-{loss.width:g}")

@@ -2,9 +2,7 @@
 as a fit and as a study's cell."""
 
 import math
-import sys
 from dataclasses import dataclass
-from types import SimpleNamespace
 from typing import ClassVar
 
 import numpy as np
@@ -13,17 +11,16 @@ from conftest import Recorder, fixed_noise, make_task
 from hypothesis import given
 from hypothesis import strategies as st
 
-from privrep.data.problem import Problem, Users
-from privrep.fitting.method import Iterate
-from privrep.fitting.runner import fit, open_release
+from privrep import simulate as shell
+from privrep.methods.running.method import Iterate
+from privrep.methods.running.runner import fit, open_release
 from privrep.privacy.accounting import UNLIMITED, Budget, Cost
 from privrep.privacy.contributions import Rows, Scores
 from privrep.privacy.ledger import GaussianRelease, Ledger, OverBudget, PureRelease
 from privrep.privacy.mechanisms import GAUSSIAN_COST, PURE_COST, Release
-from privrep.run import shell
-from privrep.run.grids import Cell
-from privrep.run.registry import options_name
-from privrep.run.results import run_cell
+from privrep.simulate import run_cell
+from privrep.users.problem import Problem, Users
+from replication.run.grids import Cell
 
 PROBLEM = Problem(20, 4, 3, 1)
 USERS = Users(PROBLEM)
@@ -163,21 +160,12 @@ def name_of(value) -> str:
     return getattr(value, "__name__", "")
 
 
-@pytest.fixture
-def as_cell(monkeypatch):
-    """A stub file of the algorithms' folder as a cell of a study."""
-
-    def cell(steps, cost: Cost, budget=BUDGET) -> Cell:
-        name = f"stub_{steps.__name__}_{hash(cost)}"
-        module = SimpleNamespace(**{options_name(name): options(steps, cost)})
-        monkeypatch.setitem(sys.modules, f"privrep.algorithms.{name}", module)
-        return Cell("study", "series", name, (), PROBLEM, budget)
-
-    return cell
+def as_cell(steps, cost: Cost) -> Cell:
+    return Cell("stub", options(steps, cost)(), PROBLEM, BUDGET)
 
 
 @pytest.mark.parametrize(("steps", "cost"), SOUND, ids=name_of)
-def test_a_method_that_spends_what_it_declares_is_ok(steps, cost, as_cell):
+def test_a_method_that_spends_what_it_declares_is_ok(steps, cost):
     """Its ledger has all of it, whatever the noise; without noise nothing is limited."""
     row, _, ledger = run_cell(as_cell(steps, cost), Users(PROBLEM))
     assert row["status"] == "ok"
@@ -189,7 +177,7 @@ def test_a_method_that_spends_what_it_declares_is_ok(steps, cost, as_cell):
 
 
 @pytest.mark.parametrize(("steps", "cost", "message"), WRONG, ids=name_of)
-def test_a_method_that_does_not_is_an_error(steps, cost, message, as_cell):
+def test_a_method_that_does_not_is_an_error(steps, cost, message):
     """And no row, neither ok nor failed; the ledger keeps within what was declared unless it was written past the
     release handle."""
     with pytest.raises(RuntimeError, match=message):
@@ -225,7 +213,7 @@ def test_a_refused_release_draws_no_noise_and_leaves_no_entry(steps, rng):
 def test_under_the_paper_s_calibration_the_declared_cost_is_enforced_not_the_target():
     """The multiplier of a printed theorem may be too small for its epsilon, which is a finding;
     what the method declares is spent all the same."""
-    from privrep.algorithms import pmtl
+    from privrep.methods import pmtl
 
     task = make_task(Users(PROBLEM), Budget(2.0, 1e-6, "paper"))
     method = pmtl.PmtlOptions(rounds=3, clip=0.5)

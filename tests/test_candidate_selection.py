@@ -7,8 +7,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from privrep.algorithms.parts.candidate_selection import agreements, select
-from privrep.data.subspace import average, dist2, dist_frobenius, orthonormalise, planted_subspace, random_subspace
+from privrep.methods.steps.candidate_selection import agreements, select
+from privrep.users.subspace import average, dist2, dist_frobenius, orthonormalise, planted_subspace, random_subspace
 
 ACCURACY = 0.05
 

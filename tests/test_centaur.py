@@ -13,19 +13,19 @@ import numpy as np
 import pytest
 from conftest import FakeUsers, fake_users, fixed_noise, gather, handle, make_task, recut
 
-from privrep.algorithms.centaur import CentaurOptions, RepresentationGradients, representation_gradients
-from privrep.algorithms.parts.candidate_selection import select
-from privrep.algorithms.parts.grassmann_chain import uniform_starts
-from privrep.algorithms.parts.server import Server
-from privrep.algorithms.power_method import power_method
-from privrep.data.problem import Problem, Truth, Users
-from privrep.data.rng import Streams
-from privrep.data.splits import SampleDraws
-from privrep.data.subspace import dist2, dist_frobenius, orthonormalise, planted_subspace, random_subspace
-from privrep.fitting.runner import fit, with_truth
-from privrep.laws import shen2023
+from privrep.methods.centaur import CentaurOptions, RepresentationGradients, representation_gradients
+from privrep.methods.power_method import power_method
+from privrep.methods.running.runner import fit, with_truth
+from privrep.methods.steps.candidate_selection import select
+from privrep.methods.steps.grassmann_chain import uniform_starts
+from privrep.methods.steps.server import Server
 from privrep.privacy.accounting import UNLIMITED, Budget, gdp_epsilon
 from privrep.privacy.mechanisms import Release, clipped_sums
+from privrep.theory import shen2023
+from privrep.users.problem import Problem, Truth, Users
+from privrep.users.rng import Streams
+from privrep.users.splits import SampleDraws
+from privrep.users.subspace import dist2, dist_frobenius, orthonormalise, planted_subspace, random_subspace
 
 PROBLEM = Problem(60, 40, 7, 2, label_noise_sd=0.2)
 DELTA = 1e-6
@@ -467,7 +467,7 @@ def test_the_selection_has_the_given_accuracy(accuracy, monkeypatch):
         asked.append((candidates.shape, at))
         return select(candidates, at)
 
-    monkeypatch.setattr("privrep.algorithms.power_method.select", spying)
+    monkeypatch.setattr("privrep.methods.power_method.select", spying)
     options = algorithm(init="power_method", starts=3, iterations=2, init_samples=4, accuracy=accuracy)
     fit(options, make_task(Users(PROBLEM), fixed_noise(0.5)))
     assert asked == [((3, 7, 2), accuracy)]

@@ -6,9 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from privrep.errata.centaur import corrected_cap, printed_cap
-from privrep.run.config import ROOT, read_yaml
-from privrep.studies.centaur_rates import analysis as centaur_rates
+from replication.errata.centaur import corrected_cap, printed_cap
+from replication.run.config import ROOT, read_yaml
+from replication.studies.centaur_rates import analysis as centaur_rates
 
 
 def rate_table(factor: float) -> pd.DataFrame:

@@ -17,10 +17,11 @@ import pandas as pd
 import pytest
 from stub_runs import ChosenRun, own
 
-from privrep.evidence.cells import sizes_of
-from privrep.evidence.verdicts import Verdict
-from privrep.report import chapters, spelling
-from privrep.report.chapters import (
+from privrep.declarations import ConfigError
+from replication.evidence.cells import sizes_of
+from replication.evidence.verdicts import Verdict
+from replication.report import chapters, spelling
+from replication.report.chapters import (
     LEAD_END,
     MARK,
     OPENING_FIGURE,
@@ -34,13 +35,12 @@ from privrep.report.chapters import (
     page_text,
     text,
 )
-from privrep.report.run_tables import Run, listed, read_text
-from privrep.report.sizes import size
-from privrep.report.stub_run import facts_of
-from privrep.run.config import ROOT, study_names
-from privrep.run.settings import ConfigError
+from replication.report.run_tables import Run, listed, read_text
+from replication.report.sizes import size
+from replication.report.stub_run import facts_of
+from replication.run.config import ROOT, study_names
 
-SOURCE = ROOT / "src" / "privrep"
+SOURCE = ROOT / "src" / "replication"
 STUDIES = study_names()
 TEXT_NAMES = [*STUDIES, *sorted(path.stem for path in TEXTS.glob("*.md"))]
 """All that is written: chapters of studies, and texts on the whole run."""
@@ -350,7 +350,7 @@ def test_a_number_outside_of_a_paragraph_that_may_go_is_an_error(tmp_path):
         ('{{ values("n-anisotropic", "users") }}', "there is no series 'n-anisotropic'"),
         (
             '{{ constant("RANGE") }}',
-            "'RANGE' is no constant of privrep.studies.init_rates.analysis; the nearest is 'RANGES'",
+            "'RANGE' is no constant of replication.studies.init_rates.analysis; the nearest is 'RANGES'",
         ),
         (
             '{{ figure("jain2021/init_privcy") }}',
@@ -375,7 +375,7 @@ def test_a_name_of_nothing_is_found(tmp_path, template, words):
 def test_an_error_in_a_chapter_names_its_file(monkeypatch):
     """From the root of the project, as all other messages do, and with its line where there is one."""
     monkeypatch.setattr(chapters, "FILTERS", {})
-    with pytest.raises(ConfigError, match=r"^src/privrep/studies/risk/chapter\.md, line \d+: No filter named"):
+    with pytest.raises(ConfigError, match=r"^src/replication/studies/risk/chapter\.md, line \d+: No filter named"):
         text("risk", ChosenRun())
 
 
@@ -476,7 +476,7 @@ def test_english_in_python_is_found(source, found):
 # What measures need
 
 
-PLOTTING = ("matplotlib", "seaborn", "privrep.drawing")
+PLOTTING = ("matplotlib", "seaborn", "replication.drawing")
 
 
 @cache
@@ -510,13 +510,13 @@ def needed_by(module: str) -> set[str]:
 @pytest.mark.parametrize("study", STUDIES)
 def test_measures_need_no_plotting(study):
     """Numbers of a run can be taken where nothing can be drawn, and a change of a picture recomputes no measure."""
-    drawn = [name for name in needed_by(f"privrep.studies.{study}.analysis") if name.startswith(PLOTTING)]
+    drawn = [name for name in needed_by(f"replication.studies.{study}.analysis") if name.startswith(PLOTTING)]
     assert drawn == []
 
 
 def test_plotting_is_found_where_it_is_needed():
     """The same walk over the modules that draw."""
-    drawing = [f"privrep.studies.{path.parent.name}.figures" for path in SOURCE.glob("studies/*/figures.py")]
-    for module in [*drawing, "privrep.studies.drawn"]:
+    drawing = [f"replication.studies.{path.parent.name}.figures" for path in SOURCE.glob("studies/*/figures.py")]
+    for module in [*drawing, "replication.studies.drawn"]:
         assert any(name.startswith(PLOTTING) for name in needed_by(module)), module
-    assert importlib.util.find_spec("privrep.drawing") is not None
+    assert importlib.util.find_spec("replication.drawing") is not None

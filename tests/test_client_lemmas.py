@@ -11,15 +11,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import integrate, stats
 
-from privrep.algorithms import centaur
-from privrep.data.problem import HEAVY_EVERY, Problem, Users
-from privrep.data.subspace import dist2, orthonormalise, planted_subspace, random_subspace
-from privrep.fitting.runner import fit
-from privrep.laws import shen2023
+from privrep.methods import centaur
+from privrep.methods.running.runner import fit
 from privrep.privacy.mechanisms import GAUSSIAN_COST
-from privrep.probes.client_lemmas import ClientLemmasOptions, clients
-from privrep.studies.client_lemmas import analysis as study
-from privrep.studies.measures import extreme_run
+from privrep.theory import shen2023
+from privrep.users.problem import HEAVY_EVERY, Problem, Users
+from privrep.users.subspace import dist2, orthonormalise, planted_subspace, random_subspace
+from replication.experiments.client_lemmas import ClientLemmasOptions, clients
+from replication.studies.client_lemmas import analysis as study
+from replication.studies.measures import extreme_run
 
 PROBLEM = Problem(24, 20, 7, 2, head_law="sphere")
 UNEQUAL = Problem(24, 20, 7, 3, head_law="aniso", head_condition=2.0)

@@ -8,10 +8,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from privrep.run.config import ROOT, read_config, read_study, read_yaml
-from privrep.run.grids import expand
-from privrep.run.settings import AnalysisSettings
-from privrep.studies.clip_choice import analysis as clip_choice
+from replication.run.config import ROOT, read_config, read_study, read_yaml
+from replication.run.grids import expand
+from replication.run.settings import AnalysisSettings
+from replication.studies.clip_choice import analysis as clip_choice
 
 TRADEOFF = read_yaml(ROOT / "config" / "studies" / "tradeoff.yaml")
 CHOICE = AnalysisSettings(

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 from conftest import fixed_noise, make_task
 
-from privrep.algorithms.altmin import AltminOptions
-from privrep.algorithms.parts.clip_units import user_units
-from privrep.data.problem import Problem, Users
-from privrep.data.subspace import dist_frobenius
-from privrep.fitting.runner import fit
-from privrep.laws import jain2021
-from privrep.laws.clipped_step import kept, sample_step, user_step
+from privrep.methods.altmin import AltminOptions
+from privrep.methods.running.runner import fit
+from privrep.methods.steps.clip_units import user_units
+from privrep.theory import jain2021
+from privrep.theory.clipped_step import kept, sample_step, user_step
+from privrep.users.problem import Problem, Users
+from privrep.users.subspace import dist_frobenius
 
 
 def test_no_clip_keeps_all():

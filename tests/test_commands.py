@@ -15,9 +15,9 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
-from privrep.commands import release
-from privrep.commands.main import app
 from privrep.estimator import PrivateRepresentation, journal
+from privrep.estimator.commands import release
+from privrep.estimator.commands.main import app
 from privrep.estimator.stated import from_toml
 
 RUN = CliRunner()
@@ -225,7 +225,7 @@ def test_advice_names_a_method_and_solves_for_what_is_left_out():
 
 
 def test_the_command_is_installed():
-    found = subprocess.run([sys.executable, "-m", "privrep.commands", "--help"], capture_output=True, text=True)
+    found = subprocess.run([sys.executable, "-m", "privrep", "--help"], capture_output=True, text=True)
     assert found.returncode == 0 and all(one in found.stdout for one in ("bounds", "fit", "personalise", "show"))
 
 

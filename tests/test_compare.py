@@ -18,8 +18,8 @@ from patience import patience
 from stub_page import write_run
 from workflow_helpers import ROOT, copy_run, environment
 
-from privrep.evidence.claims import CLAIM_COLUMNS
-from privrep.evidence.compare import (
+from replication.evidence.claims import CLAIM_COLUMNS
+from replication.evidence.compare import (
     CONFIRMATION_COLUMNS,
     SHOWN,
     both_tested,
@@ -31,11 +31,11 @@ from privrep.evidence.compare import (
     summary,
     table,
 )
-from privrep.report.comparison import DOCS, confirmation, with_record
-from privrep.report.documents import confirmation_page, explained
-from privrep.report.run_tables import Run
-from privrep.run.config import ConfigError
-from privrep.run.csv_tables import read_rows, write_rows
+from replication.report.comparison import DOCS, confirmation, with_record
+from replication.report.documents import confirmation_page, explained
+from replication.report.run_tables import Run
+from replication.run.config import ConfigError
+from replication.run.csv_tables import read_rows, write_rows
 
 spec = importlib.util.spec_from_file_location("confirm", ROOT / "workflow" / "scripts" / "confirm.py")
 confirm = importlib.util.module_from_spec(spec)

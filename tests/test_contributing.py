@@ -44,10 +44,10 @@ claims:
 """
 ANALYSIS = '''"""Made up."""
 
-from privrep.evidence.cells import resampled
-from privrep.evidence.findings import Findings
-from privrep.evidence.intervals import series_measures
-from privrep.evidence.scaling import fit_all
+from replication.evidence.cells import resampled
+from replication.evidence.findings import Findings
+from replication.evidence.intervals import series_measures
+from replication.evidence.scaling import fit_all
 
 
 def length(cells, indices):
@@ -60,7 +60,7 @@ def analyse(cells, study):
 '''
 DRAWING = '''"""Made up."""
 
-from privrep.drawing.style import new_figure
+from replication.drawing.style import new_figure
 
 
 def draw_drawn(numbers, study):
@@ -95,13 +95,13 @@ def test_an_algorithm_and_a_study_are_added_as_the_guide_says(tmp_path):
     no file of another study was touched."""
     folder = copy_project(tmp_path / "copy")
     new = {
-        "src/privrep/algorithms/direction.py": ALGORITHM,
+        "src/privrep/methods/direction.py": ALGORITHM,
         "config/studies/toy.yaml": STUDY,
-        "src/privrep/studies/toy/analysis.py": ANALYSIS,
-        "src/privrep/studies/toy/figures.py": DRAWING,
-        "src/privrep/studies/toy/chapter.md": CHAPTER,
+        "src/replication/studies/toy/analysis.py": ANALYSIS,
+        "src/replication/studies/toy/figures.py": DRAWING,
+        "src/replication/studies/toy/chapter.md": CHAPTER,
     }
-    (folder / "src/privrep/studies/toy").mkdir()
+    (folder / "src/replication/studies/toy").mkdir()
     for path, text in new.items():
         (folder / path).write_text(text)
     paper = folder / "config/papers/jain2021.yaml"
@@ -130,7 +130,7 @@ def test_an_algorithm_and_a_study_are_added_as_the_guide_says(tmp_path):
 def test_an_undescribed_column_stops_the_shard(tmp_path):
     """At its first cell, with the name of the algorithm and of the column."""
     folder = copy_project(tmp_path / "copy")
-    path = folder / "src/privrep/algorithms/spectral_init.py"
+    path = folder / "src/privrep/methods/spectral_init.py"
     put(path, 'log={"zeta": self.label_clip}', 'log={"zeta": self.label_clip, "odd": 1.0}')
     command = [sys.executable, "workflow/scripts/run_shard.py", "--study", "init_rates", "--shard", "0"]
     command += ["--output", "cells.csv", "--timings", "timings.csv", "--configfile", "config/scales/tiny.yaml"]
@@ -143,12 +143,12 @@ def test_the_guide_names_every_place():
     """Each file that the test above writes stands in CONTRIBUTING."""
     guide = (ROOT / "CONTRIBUTING.md").read_text()
     for place in (
-        "src/privrep/algorithms/",
+        "src/privrep/methods/",
         "tests/test_algorithms_conformance.py",
         "config/studies/<name>.yaml",
-        "src/privrep/studies/<name>/analysis.py",
-        "src/privrep/studies/<name>/figures.py",
-        "src/privrep/studies/<name>/chapter.md",
+        "src/replication/studies/<name>/analysis.py",
+        "src/replication/studies/<name>/figures.py",
+        "src/replication/studies/<name>/chapter.md",
         "config/papers/<paper>.yaml",
     ):
         assert place in guide, place

@@ -20,10 +20,6 @@ from hypothesis import strategies as st
 from test_algorithms_conformance import PROBLEM
 from test_replay import ONE, REPLAYED
 
-from privrep.audits.replay import streams
-from privrep.data.given_users import GivenUsers
-from privrep.data.passes import Own
-from privrep.data.problem import Block, Problem
 from privrep.privacy.accounting import UNLIMITED
 from privrep.privacy.contributions import (
     Columns,
@@ -40,7 +36,11 @@ from privrep.privacy.mechanisms import Clipped, Part, Release, clipped_sums
 from privrep.privacy.noise import Noise, NoiseSpec
 from privrep.privacy.paired_samples import AllPairs, DisjointPairs
 from privrep.privacy.regression_moments import Moments, SampleClip, UserClip
-from privrep.run.registry import load_options
+from privrep.users.given_users import GivenUsers
+from privrep.users.passes import Own
+from privrep.users.problem import Block, Problem
+from replication.experiments.auditing.replay import streams
+from replication.run.registry import load_options
 
 SIZE = 24
 """Numbers of a user, of which a kind takes the first ones."""

@@ -17,13 +17,13 @@ def test_a_folder_beyond_its_limit_is_named(tmp_path):
         command = [sys.executable, str(ROOT / "workflow/scripts/count_lines.py"), *words]
         return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True).stderr.strip()
 
-    package = tmp_path / "src" / "privrep" / "data"
+    package = tmp_path / "src" / "privrep" / "users"
     package.mkdir(parents=True)
     (package / "a.py").write_text(SOURCE)
     project = tmp_path / "pyproject.toml"
     project.write_text('[tool.privrep.lines]\n"tests" = [9, 9]\n\n[tool.other]\n')
-    assert count().startswith("src/privrep/data: 2 code lines of Python, limit 0 ")
+    assert count().startswith("src/privrep/users: 2 code lines of Python, limit 0 ")
     assert count("--write") == count() == ""
-    assert '"src/privrep/data" = [3, 7]\n' in project.read_text() and project.read_text().endswith("\n[tool.other]\n")
+    assert '"src/privrep/users" = [3, 7]\n' in project.read_text() and project.read_text().endswith("\n[tool.other]\n")
     (package / "a.py").write_text(2 * SOURCE)
-    assert count().startswith("src/privrep/data: 4 code lines of Python, limit 3 ")
+    assert count().startswith("src/privrep/users: 4 code lines of Python, limit 3 ")

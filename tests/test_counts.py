@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from conftest import clopper_pearson
 
-from privrep.evidence.counts import failed_shares, proportion, with_ends
+from replication.evidence.counts import failed_shares, proportion, with_ends
 
 
 @pytest.mark.parametrize("hits", [0, 1, 10, 19, 20])

@@ -8,10 +8,10 @@ import pytest
 import yaml
 from workflow_helpers import ROOT
 
-from privrep.evidence.catalogue import read_deviations
-from privrep.report.deviations import KINDS, deviations_table
-from privrep.run.config import read_papers
-from privrep.run.settings import ConfigError
+from privrep.declarations import ConfigError
+from replication.evidence.catalogue import read_deviations
+from replication.report.deviations import KINDS, deviations_table
+from replication.run.config import read_papers
 
 LISTED = ROOT / "config" / "deviations.yaml"
 

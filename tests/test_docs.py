@@ -14,11 +14,11 @@ import pytest
 from patience import patience
 from workflow_helpers import ROOT, environment
 
-from privrep.report.documents import Documented, results_page, with_findings
-from privrep.run.columns import dictionary
-from privrep.run.csv_tables import read_rows, write_rows
-from privrep.run.registry import method_files
-from privrep.run.shell import fit
+from privrep.simulate import fit
+from replication.report.documents import Documented, results_page, with_findings
+from replication.run.columns import dictionary
+from replication.run.csv_tables import read_rows, write_rows
+from replication.run.registry import method_files
 
 
 def test_the_documents_are_those_of_the_tables(tmp_path):

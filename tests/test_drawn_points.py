@@ -1,7 +1,7 @@
 """Every point that a figure says it shows, with its interval, stands in the table that is saved beside it.
 
 The cells are those of one run at scale quick, which tests/test_reference.py needs anyway. Only what is drawn differs
-from scale to scale, not how it comes from the table. Points are read as for the page (`privrep.drawing.points`), to
+from scale to scale, not how it comes from the table. Points are read as for the page (`replication.drawing.points`), to
 four digits: some row has x, y and both ends of the interval. Sizes in titles and labels are those of what is drawn.
 """
 
@@ -18,13 +18,13 @@ import pytest
 from matplotlib.figure import Figure
 from workflow_helpers import ROOT
 
-from privrep.drawing.points import drawn_points
-from privrep.evidence.cells import read_cells
-from privrep.report.captions import PLACEHOLDER
-from privrep.report.stub_run import planned_cells
-from privrep.run.config import read_yaml
-from privrep.run.settings import MeasureSettings, PlotSettings, Sweeps, read_settings
-from privrep.studies.drawn import drawn
+from replication.drawing.points import drawn_points
+from replication.evidence.cells import read_cells
+from replication.report.captions import PLACEHOLDER
+from replication.report.stub_run import planned_cells
+from replication.run.config import read_yaml
+from replication.run.settings import MeasureSettings, PlotSettings, Sweeps, read_settings
+from replication.studies.drawn import drawn
 
 CAPTIONS = {path.stem: read_yaml(path)["figures"] for path in sorted((ROOT / "config" / "studies").glob("*.yaml"))}
 
@@ -170,7 +170,7 @@ def test_captions_name_series_that_are_drawn(quick_run: Path, study: str):
     the same cells change nothing."""
     folder = quick_run / "results" / "quick" / study
     settings, cells = read_settings(MeasureSettings, folder / "measure.json"), read_cells(folder / "cells.csv")
-    analyse = importlib.import_module(f"privrep.studies.{study}.analysis").analyse
+    analyse = importlib.import_module(f"replication.studies.{study}.analysis").analyse
     measured = [name for name in cells.select_dtypes("number") if name not in planned_cells(study)]
     factors = np.random.default_rng(0).lognormal(size=(len(cells), len(measured)))
 

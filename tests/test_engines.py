@@ -23,15 +23,15 @@ from test_scattered import COLUMNS, people, written
 from threadpoolctl import threadpool_info, threadpool_limits
 from workflow_helpers import ROOT
 
-from privrep.data import dask_engine, engines
-from privrep.data.engines import in_order, running_on, tasks
-from privrep.data.given_users import GivenUsers
-from privrep.data.passes import ENGINE, Own, rows, total
-from privrep.data.problem import Block, Problem, Users
-from privrep.data.scattered import ScatteredUsers
 from privrep.estimator.private_representation import PrivateRepresentation
-from privrep.run.settings import Simulation
-from privrep.run.shell import fit
+from privrep.simulate import fit
+from privrep.users import dask_engine, engines
+from privrep.users.engines import in_order, running_on, tasks
+from privrep.users.given_users import GivenUsers
+from privrep.users.passes import ENGINE, Own, rows, total
+from privrep.users.problem import Block, Problem, Users
+from privrep.users.scattered import ScatteredUsers
+from replication.run.settings import Simulation
 
 PROBLEM = Problem(1500, 64, 64, 2, label_noise_sd=0.5)
 """Of six blocks, the last of which is short."""

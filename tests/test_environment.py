@@ -15,7 +15,7 @@ CONDA_ONLY = {"python", "pip"}
 
 
 def declared() -> dict[str, Requirement]:
-    """Requirements of pyproject.toml, with those of the neural part and of development."""
+    """Requirements of pyproject.toml, with those of all extras."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     lines = [*project["dependencies"], *(line for extra in project["optional-dependencies"].values() for line in extra)]
     return {requirement.name: requirement for requirement in map(Requirement, lines)}

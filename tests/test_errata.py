@@ -12,22 +12,22 @@ import pytest
 import yaml
 from patience import patience
 
-from privrep.algorithms.parts.candidate_selection import Selection
-from privrep.data.rng import stream
-from privrep.data.subspace import dist2
-from privrep.errata.centaur import corrected_cap
-from privrep.errata.demonstrations import DEMONSTRATIONS
-from privrep.errata.exponential import proved_exponent
-from privrep.errata.finding import Finding, decides, demonstrates
-from privrep.errata.privacy_shen2023 import removal_divergence
-from privrep.errata.tools import subspace_risk
-from privrep.evidence.catalogue import check_errata, read_errata
-from privrep.evidence.quantities import checked_claims
-from privrep.laws.prescribed_powers import assumed_samples, utility_cap
+from privrep.declarations import ConfigError
+from privrep.methods.steps.candidate_selection import Selection
 from privrep.privacy.contributions import Contribution
-from privrep.run.config import ROOT, read_yaml
-from privrep.run.csv_tables import read_rows
-from privrep.run.settings import ConfigError
+from privrep.users.rng import stream
+from privrep.users.subspace import dist2
+from replication.errata.centaur import corrected_cap
+from replication.errata.demonstrations import DEMONSTRATIONS
+from replication.errata.exponential import proved_exponent
+from replication.errata.finding import Finding, decides, demonstrates
+from replication.errata.privacy_shen2023 import removal_divergence
+from replication.errata.tools import subspace_risk
+from replication.evidence.catalogue import check_errata, read_errata
+from replication.evidence.quantities import checked_claims
+from replication.printed.prescribed_powers import assumed_samples, utility_cap
+from replication.run.config import ROOT, read_yaml
+from replication.run.csv_tables import read_rows
 
 TEXTS = read_errata(ROOT / "config" / "errata.yaml")["errata"]
 CLAIMS = checked_claims()
@@ -129,7 +129,7 @@ def test_the_table_has_the_claims(tmp_path):
 
 
 def test_an_erratum_has_one_demonstration_which_draws_the_same_again(monkeypatch):
-    monkeypatch.setattr("privrep.errata.finding.ENTERED", {})
+    monkeypatch.setattr("replication.errata.finding.ENTERED", {})
     drawn = demonstrates("E34")(lambda rng: Finding(str(rng.random()), True))
     assert drawn() == drawn() == Finding(str(stream(0, "erratum", {"erratum": 34}).random()), True)
     with pytest.raises(ValueError, match=r"E34 is demonstrated by <lambda>"):

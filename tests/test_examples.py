@@ -8,9 +8,9 @@ import importlib
 import pytest
 from workflow_helpers import ROOT
 
-from privrep.run.registry import method_files
+from replication.run.registry import method_files
 
-METHODS = [path for path in method_files().values() if path.parent.name == "algorithms"]
+METHODS = [path for path in method_files().values() if path.parent.name == "methods"]
 SHOWN = [path.relative_to(ROOT) for path in (ROOT / "src").rglob("*.py") if "\n    >>> " in path.read_text()]
 
 

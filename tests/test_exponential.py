@@ -7,18 +7,18 @@ import numpy as np
 import pytest
 from conftest import Recorder, fake_users, gather, make_task
 
-from privrep.algorithms.exponential import RandomSubspaces
-from privrep.algorithms.parts.user_scores import UserScore
-from privrep.data.problem import Problem, Users
-from privrep.data.rng import Streams
-from privrep.data.subspace import sines
-from privrep.fitting.method import Task
-from privrep.fitting.runner import fit, prepared
+from privrep.methods.exponential import RandomSubspaces
+from privrep.methods.running.method import Task
+from privrep.methods.running.runner import fit, prepared
+from privrep.methods.steps.user_scores import UserScore
 from privrep.privacy.accounting import UNLIMITED, Budget, gdp_epsilon
 from privrep.privacy.ledger import GaussianRelease, Ledger, PureRelease
 from privrep.privacy.mechanisms import Release
-from privrep.probes.exponential_neighbours import OTHERS, delta_at, exact_law, kinds
-from privrep.run.registry import load_options
+from privrep.users.problem import Problem, Users
+from privrep.users.rng import Streams
+from privrep.users.subspace import sines
+from replication.experiments.exponential_neighbours import OTHERS, delta_at, exact_law, kinds
+from replication.run.registry import load_options
 
 PROBLEM = Problem(40, 8, 6, 2, label_noise_sd=0.2)
 DELTA = 1e-6

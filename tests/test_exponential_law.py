@@ -7,16 +7,16 @@ import pytest
 from conftest import fixed_noise, make_task
 from scipy import optimize
 
-from privrep.algorithms.parts.user_scores import BoundedHeads, UserScore
-from privrep.data.bounded_heads import fit_bounded
-from privrep.data.losses import Loss
-from privrep.data.problem import Problem, Users
-from privrep.data.risk import personal_loss
-from privrep.data.subspace import orthonormalise
-from privrep.fitting.runner import fit
+from privrep.methods.running.runner import fit
+from privrep.methods.steps.user_scores import BoundedHeads, UserScore
 from privrep.privacy.accounting import Budget
-from privrep.probes.exponential_neighbours import chain_law, exact_law
-from privrep.run.registry import load_options
+from privrep.users.bounded_heads import fit_bounded
+from privrep.users.losses import Loss
+from privrep.users.problem import Problem, Users
+from privrep.users.risk import personal_loss
+from privrep.users.subspace import orthonormalise
+from replication.experiments.exponential_neighbours import chain_law, exact_law
+from replication.run.registry import load_options
 
 SMOOTH = (Loss("huber"), Loss("pseudo-huber"), Loss("pseudo-huber", 0.2), Loss("huber", 3.0))
 

@@ -9,19 +9,19 @@ from conftest import make_task
 from scipy import stats
 from scipy.special import logsumexp
 
-from privrep.algorithms.exponential import personalised
-from privrep.algorithms.parts.user_scores import UserScore
-from privrep.data.given_users import GivenUsers
-from privrep.data.losses import Loss
-from privrep.data.nets import chart_net
-from privrep.data.problem import Problem, Users
-from privrep.fitting.runner import fit, prepared
+from privrep.methods.exponential import personalised
+from privrep.methods.running.runner import fit, prepared
+from privrep.methods.steps.nets import chart_net
+from privrep.methods.steps.user_scores import UserScore
 from privrep.privacy.accounting import Budget, Cost, gdp_epsilon
 from privrep.privacy.contributions import Scores
 from privrep.privacy.ledger import GaussianRelease, Ledger, PureRelease
 from privrep.privacy.mechanisms import Release
-from privrep.probes.exponential_neighbours import exact_law, neighbouring_scores
-from privrep.run.registry import load_options
+from privrep.users.given_users import GivenUsers
+from privrep.users.losses import Loss
+from privrep.users.problem import Problem, Users
+from replication.experiments.exponential_neighbours import exact_law, neighbouring_scores
+from replication.run.registry import load_options
 
 FALSE_ALARM = 1e-6
 ALIKE = GivenUsers(Problem(10, 1, 1, 1), np.zeros((1, 10, 1)), np.zeros((1, 10)))

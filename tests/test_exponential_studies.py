@@ -7,10 +7,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from privrep.laws import jain2021
-from privrep.studies.exponential.analysis import loss_measures, net_ratios
-from privrep.studies.exponential_risk import analysis
-from privrep.studies.exponential_risk.analysis import (
+from privrep.theory import jain2021
+from replication.studies.exponential.analysis import loss_measures, net_ratios
+from replication.studies.exponential_risk import analysis
+from replication.studies.exponential_risk.analysis import (
     FEW,
     LINE,
     PLANE,

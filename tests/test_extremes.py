@@ -7,9 +7,9 @@ import math
 import numpy as np
 import pytest
 
-from privrep.evidence.intervals import student
-from privrep.evidence.measured import Measured, bare
-from privrep.studies.measures import extreme_ratio
+from replication.evidence.intervals import student
+from replication.evidence.measured import Measured, bare
+from replication.studies.measures import extreme_ratio
 
 
 def ratio(value: float, half: float, seeds: int) -> Measured:

@@ -9,13 +9,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from privrep.evidence.cells import sizes_of
-from privrep.evidence.facts import NotMeasured, Quantities, facts_json
-from privrep.evidence.measured import bare, exact
-from privrep.report.run_tables import told
-from privrep.report.stub_run import planned_cells, study_of
-from privrep.run.columns import settings_columns
-from privrep.run.settings import ConfigError
+from privrep.declarations import ConfigError
+from replication.evidence.cells import sizes_of
+from replication.evidence.facts import NotMeasured, Quantities, facts_json
+from replication.evidence.measured import bare, exact
+from replication.report.run_tables import told
+from replication.report.stub_run import planned_cells, study_of
+from replication.run.columns import settings_columns
 
 FACTS = {
     "third": lambda cells, quantities: np.float64(1) / 3,
@@ -35,7 +35,7 @@ def test_facts_come_back_as_they_were():
     with pytest.raises(NotMeasured, match="gap"):
         told("gap", "toy", found)
     with pytest.raises(
-        ConfigError, match=r"'thrid' is no fact of privrep\.studies\.toy\.analysis; the nearest is 'third'"
+        ConfigError, match=r"'thrid' is no fact of replication\.studies\.toy\.analysis; the nearest is 'third'"
     ):
         told("thrid", "toy", found)
 

@@ -7,12 +7,12 @@ from collections import Counter
 import pytest
 from workflow_helpers import ROOT
 
-from privrep.evidence.claim_rules import GRID_SHARE, Rate
-from privrep.evidence.intervals import FEWEST
-from privrep.evidence.quantities import checked_claims
-from privrep.evidence.verdicts import NEGATIVE, SEVERITIES
-from privrep.run.config import read_config, read_study
-from privrep.run.csv_tables import read_rows
+from replication.evidence.claim_rules import GRID_SHARE, Rate
+from replication.evidence.intervals import FEWEST
+from replication.evidence.quantities import checked_claims
+from replication.evidence.verdicts import NEGATIVE, SEVERITIES
+from replication.run.config import read_config, read_study
+from replication.run.csv_tables import read_rows
 
 ROWS = read_rows(ROOT / "docs" / "record" / "claims.csv")
 PAPERS = ("jain2021", "shen2023", "snedeker2025")

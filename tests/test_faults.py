@@ -21,12 +21,12 @@ import pytest
 from patience import patience
 from workflow_helpers import ROOT, called, copy_project, copy_run, environment, run_all_at_tiny, snakemake
 
-from privrep.evidence.cells import read_cells
-from privrep.run import owner
-from privrep.run.checksums import changed
-from privrep.run.cli_errors import Unreadable, error_line
-from privrep.run.config import ConfigError
-from privrep.run.csv_tables import read_rows, write_rows
+from replication.evidence.cells import read_cells
+from replication.run import owner
+from replication.run.checksums import changed
+from replication.run.cli_errors import Unreadable, error_line
+from replication.run.config import ConfigError
+from replication.run.csv_tables import read_rows, write_rows
 
 RESULTS = Path("results/tiny")
 CELLS = RESULTS / "figure2/cells.csv"

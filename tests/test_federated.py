@@ -11,15 +11,15 @@ import pytest
 from conftest import fake_users, fixed_noise, gather, handle, make_task, recut
 from pieces import clipped_rows
 
-from privrep.algorithms import dp_fedavg, general_centaur, pmtl, ppsgd
-from privrep.data.passes import Own
-from privrep.data.problem import Problem, Users
-from privrep.data.splits import SampleDraws
-from privrep.data.subspace import random_subspace
-from privrep.fitting.runner import fit
+from privrep.methods import dp_fedavg, general_centaur, pmtl, ppsgd
+from privrep.methods.running.runner import fit
 from privrep.privacy.accounting import Budget
 from privrep.privacy.mechanisms import Release
-from privrep.run.registry import load_options
+from privrep.users.passes import Own
+from privrep.users.problem import Problem, Users
+from privrep.users.splits import SampleDraws
+from privrep.users.subspace import random_subspace
+from replication.run.registry import load_options
 
 PROBLEM = Problem(20, 8, 6, 2, label_noise_sd=0.2)
 BATCHES = [np.array([0, 2, 5]), np.array([1, 2, 7]), np.array([3, 4, 6])]

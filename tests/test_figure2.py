@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from privrep.studies.figure2.analysis import (
+from replication.studies.figure2.analysis import (
     CRITERIA,
     curve_table,
     fallback_series,

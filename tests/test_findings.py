@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from privrep.evidence.findings import Findings, write_numbers
-from privrep.run.settings import AnalysisSettings, ConfigError
+from privrep.declarations import ConfigError
+from replication.evidence.findings import Findings, write_numbers
+from replication.run.settings import AnalysisSettings
 
 
 @given(st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1, max_size=30))

@@ -14,15 +14,15 @@ from conftest import FALSE_ALARM, fixed_noise, make_task
 from pieces import half_products
 from scipy import stats
 
-from privrep.algorithms import full_prior, own_data, unit_steps
-from privrep.algorithms.full_prior import FullPrior, FullPriorOptions, PosteriorMeans
-from privrep.algorithms.unit_steps import ridge_models, unit
-from privrep.data.problem import Block, Problem, Users
-from privrep.data.subspace import random_subspace
-from privrep.fitting.runner import fit
-from privrep.laws.unit_steps import SCALE
+from privrep.methods import full_prior, own_data, unit_steps
+from privrep.methods.full_prior import FullPrior, FullPriorOptions, PosteriorMeans
+from privrep.methods.running.runner import fit
+from privrep.methods.steps.unit_schedule import SCALE
+from privrep.methods.unit_steps import ridge_models, unit
 from privrep.privacy.accounting import Budget
 from privrep.privacy.mechanisms import Release
+from privrep.users.problem import Block, Problem, Users
+from privrep.users.subspace import random_subspace
 
 PENALTY = 0.3
 # What a user can move

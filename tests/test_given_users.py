@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from privrep.data.given_users import GivenUsers, held_out_rows
-from privrep.data.known import Known
-from privrep.data.problem import Problem, Users
-from privrep.data.risk import held_out_errors
-from privrep.run.registry import load_options
-from privrep.run.shell import fit_users
+from privrep.simulate import fit_users
+from privrep.users.given_users import GivenUsers, held_out_rows
+from privrep.users.known import Known
+from privrep.users.problem import Problem, Users
+from privrep.users.risk import held_out_errors
+from replication.run.registry import load_options
 
 DIM = 4
 NOISE = {"label_noise_sd": 0.1, "longest_head": None}
@@ -135,10 +135,6 @@ FOUR = np.ones((4, 2)), np.ones(4), np.arange(4)
         (lambda: GivenUsers.from_rows(*FOUR, rank=1, held_out=1.0), r"^held_out is 1\.0"),
         (lambda: fit_users("unit_steps", GivenUsers.from_rows(*FOUR, rank=1)), "unit_steps is private and needs one"),
         (lambda: fit_users("own_data", GivenUsers.from_rows(*FOUR, rank=1), epsilon=1.0), "own_data takes none"),
-        (
-            lambda: fit_users("audit", GivenUsers.from_rows(*FOUR, rank=1), mechanism="pmtl"),
-            "needs a simulated problem",
-        ),
         (lambda: fit_users("unit_steps", GivenUsers.from_rows(*FOUR, rank=1), epsilon="1"), "epsilon"),
         (
             lambda: fit_users(

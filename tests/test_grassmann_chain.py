@@ -5,7 +5,7 @@ import pytest
 from conftest import FALSE_ALARM
 from scipy import integrate, stats
 
-from privrep.algorithms.parts.grassmann_chain import WANTED, uniform_starts, walk
+from privrep.methods.steps.grassmann_chain import WANTED, uniform_starts, walk
 
 BAND = (0.15, 0.55)
 """Of acceptance after a burn-in of 200 steps or more, about `WANTED`."""

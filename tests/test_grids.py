@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from privrep.declarations import ConfigError, checked
 from privrep.privacy.accounting import Budget, FixedNoise
-from privrep.run.config import ROOT, read_config, read_study, read_yaml
-from privrep.run.grids import expand, groups, shard
-from privrep.run.results import cell_stream
-from privrep.run.settings import ConfigError, Study, checked
+from replication.run.config import ROOT, read_config, read_study, read_yaml
+from replication.run.grids import expand, groups, shard
+from replication.run.settings import Study
 
 
 @pytest.fixture(scope="module")
@@ -75,7 +75,9 @@ def test_axes_under_together_vary_as_one(study):
     """Their points are joined, and multiplied with the other axes; options, problem and noise may all stand there."""
     joint = [{"users": 100, "samples": 16}, {"users": 200, "samples": 8, "epochs": 2}]
     cells = cells_of({"together": joint, "noise_multiplier": [0.5, 1], "seed": 3})
-    points = [(c.problem.users, c.problem.samples, c.chosen.epochs, c.budget.multiplier, c.problem.seed) for c in cells]
+    points = [
+        (c.problem.users, c.problem.samples, c.options.epochs, c.budget.multiplier, c.problem.seed) for c in cells
+    ]
     expected = [
         (*point, noise, seed) for point in ((100, 16, 1), (200, 8, 2)) for noise in (0.5, 1) for seed in range(3)
     ]
@@ -104,7 +106,7 @@ def test_a_redraw_moves_key_and_noise_not_data_nor_start(study):
     one, other = cells_of({"noise_multiplier": [0.5], "redraw": 2, "seed": [0]})
     assert one.key != other.key
     assert len(groups([one, other], 10)) == 1
-    first = {role: [cell_stream(cell, role, 0).random() for cell in (one, other)] for role in ("init", "noise")}
+    first = {role: [cell.stream(role, 0).random() for cell in (one, other)] for role in ("init", "noise")}
     assert first["init"][0] == first["init"][1]
     assert first["noise"][0] != first["noise"][1]
 

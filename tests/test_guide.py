@@ -14,20 +14,21 @@ import pytest
 from stub_runs import ChosenRun
 from workflow_helpers import ROOT
 
-from privrep.advice import methods
-from privrep.data.problem import Problem
-from privrep.laws import jain2021, shen2023, unit_steps, whole_methods
-from privrep.laws.whole_methods import Moments, PowerStart, Regime, Rounds, SpectralStart
+from privrep.methods.steps import unit_schedule as unit_steps
 from privrep.privacy.accounting import gdp_mu
-from privrep.report.chapters import text
-from privrep.report.page import from_markdown, with_formulas
-from privrep.report.spelling import number
-from privrep.report.stub_run import stub_cells
-from privrep.run.config import read_config, read_study
-from privrep.run.registry import load_options
-from privrep.run.rival_options import PASSES, ROUNDS
-from privrep.studies.guide import analysis as measures
-from privrep.studies.guide.analysis import AXES, EXAMPLE, KEYS, METHODS, PRIVATE, RUN
+from privrep.theory import choice as methods
+from privrep.theory import jain2021, shen2023, whole_methods
+from privrep.theory.rival_options import PASSES, ROUNDS
+from privrep.theory.whole_methods import Moments, PowerStart, Regime, Rounds, SpectralStart
+from privrep.users.problem import Problem
+from replication.report.chapters import text
+from replication.report.page import from_markdown, with_formulas
+from replication.report.spelling import number
+from replication.report.stub_run import stub_cells
+from replication.run.config import read_config, read_study
+from replication.run.registry import load_options
+from replication.studies.guide import analysis as measures
+from replication.studies.guide.analysis import AXES, EXAMPLE, KEYS, METHODS, PRIVATE, RUN
 
 SIZES = Regime(20_000, 10, 30, 3, 0.01)
 MU = gdp_mu(1.0, 1e-6)

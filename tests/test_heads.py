@@ -5,10 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from privrep.data.heads import FittedHeads, final_penalty, fit_heads, solve_positive_definite
-from privrep.data.problem import Block, Problem, Users
-from privrep.data.risk import personal_risk
-from privrep.data.subspace import random_subspace
+from privrep.users.heads import FittedHeads, final_penalty, fit_heads, solve_positive_definite
+from privrep.users.problem import Block, Problem, Users
+from privrep.users.risk import personal_risk
+from privrep.users.subspace import random_subspace
 
 seeds = st.integers(0, 2**32 - 1)
 

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from test_problem import moments_match
 
-import privrep.data.problem
-from privrep.data.problem import FirstUsers, Problem, Users
+import privrep.users.problem
+from privrep.users.problem import FirstUsers, Problem, Users
 
 PROBLEM = Problem(2000, 1, 6, 3, head_law="heavy", head_factor=5.0)
 MU = 5 / math.sqrt(0.99 + 0.01 * 25)
@@ -33,7 +33,7 @@ def test_every_hundredth_user_has_a_long_head():
 def test_blocks_do_not_move_the_long_heads(monkeypatch):
     """Numbers of users count from the first of all users, not of a block; and the first users of a set are those of the
     set."""
-    monkeypatch.setattr(privrep.data.problem, "FLOATS_PER_STREAM", 2**8)
+    monkeypatch.setattr(privrep.users.problem, "FLOATS_PER_STREAM", 2**8)
     users = Users(replace(PROBLEM, users=450))
     assert users.problem.stream_users == 42
     found = lengths(users)

@@ -10,26 +10,28 @@ import pandas as pd
 import pytest
 from conftest import gather, make_task
 
-from privrep.algorithms import pmtl
-from privrep.algorithms.centaur import representation_gradients
-from privrep.algorithms.dp_fedavg import model_steps, start_model
-from privrep.algorithms.general_centaur import representation_steps
-from privrep.data.passes import rows
-from privrep.data.problem import Block, Problem, Users
-from privrep.data.rng import stream
-from privrep.evidence.findings import Findings
-from privrep.evidence.quantities import checked_claims
-from privrep.fitting.runner import fit
-from privrep.laws import shen2023
-from privrep.probes import update_norms
-from privrep.run.columns import own_columns, study_columns
-from privrep.run.config import ROOT, read_config, read_study, read_yaml
-from privrep.run.grids import expand
-from privrep.run.results import run_cell
-from privrep.run.settings import PlotSettings
-from privrep.studies.drawn import drawn
-from privrep.studies.heterogeneity import analysis as heterogeneity
-from privrep.studies.heterogeneity.analysis import CENTAUR, TUNED, bounds_tried, two_models_drift
+from privrep.methods import pmtl
+from privrep.methods.centaur import representation_gradients
+from privrep.methods.dp_fedavg import model_steps, start_model
+from privrep.methods.general_centaur import representation_steps
+from privrep.methods.running.columns import own_columns
+from privrep.methods.running.runner import fit
+from privrep.simulate import run_cell
+from privrep.theory import shen2023
+from privrep.users.passes import rows
+from privrep.users.problem import Block, Problem, Users
+from privrep.users.rng import stream
+from replication.evidence.findings import Findings
+from replication.evidence.quantities import checked_claims
+from replication.experiments import update_norms
+from replication.run.columns import study_columns
+from replication.run.config import ROOT, read_config, read_study, read_yaml
+from replication.run.grids import expand
+from replication.run.registry import options_class
+from replication.run.settings import PlotSettings
+from replication.studies.drawn import drawn
+from replication.studies.heterogeneity import analysis as heterogeneity
+from replication.studies.heterogeneity.analysis import CENTAUR, TUNED, bounds_tried, two_models_drift
 
 FACTORS = (0.25, 1.0, 4.0)
 """Bounds that were run, in units of the rule's."""
@@ -128,7 +130,7 @@ def test_scores_are_quantiles_of_the_norms():
     clipped = found["full"] * np.minimum(1, bound / norms)[:, None]
     assert told["full_drift"] == pytest.approx(np.linalg.norm(clipped.mean(axis=0)) / bound)
     assert not task.ledger.entries
-    assert set(told) <= set(own_columns("update_norms"))
+    assert set(told) <= set(own_columns(options_class("update_norms")))
 
 
 @pytest.mark.parametrize(
@@ -219,7 +221,7 @@ def test_methods_differ_in_their_bounds_alone():
 def test_other_bounds_are_the_stated_factors():
     """A quarter, once and four times the rule's, for both bounds of CENTAUR."""
     rows = pd.DataFrame(
-        [{"series": cell.series, **dict(cell.options)} for cell in expand(read_study(read_config(), "heterogeneity"))]
+        [{"series": cell.series, **vars(cell.options)} for cell in expand(read_study(read_config(), "heterogeneity"))]
     )
     for method in TUNED:
         tried = bounds_tried(rows, method)

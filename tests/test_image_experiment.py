@@ -12,18 +12,18 @@ from conftest import handle, make_task
 pytest.importorskip("jax", reason="the image experiments need JAX")
 from test_image_methods import compiled_fast  # noqa: F401
 
-import privrep.images
-from privrep.data.problem import Problem, Users
-from privrep.data.rng import stream
-from privrep.fitting.method import NotRun
-from privrep.fitting.runner import fit
-from privrep.images import federated_images
-from privrep.images.experiment import Progress, checkpoints, federated_method, federation, train_together
-from privrep.images.federated_images import FEDERATED, ImageOptions
-from privrep.images.table import StateFile
+import images
+from images import federated_images
+from images.experiment import Progress, checkpoints, federated_method, federation, train_together
+from images.federated_images import FEDERATED, ImageOptions
+from images.table import StateFile
+from privrep.methods.running.method import NotRun
+from privrep.methods.running.runner import fit
 from privrep.privacy.accounting import Budget, gdp_mu
 from privrep.privacy.ledger import Ledger
-from privrep.run.registry import load_options
+from privrep.users.problem import Problem, Users
+from privrep.users.rng import stream
+from replication.run.registry import load_options
 
 CLIENTS, SAMPLES, SHARDS = 12, 20, 5
 NOWHERE = Path("nowhere")
@@ -176,7 +176,7 @@ def test_a_cell_without_its_files_or_packages_is_not_run(tmp_path, monkeypatch):
         fit(options, task)
     assert not task.ledger.entries
     monkeypatch.setitem(sys.modules, "jax", None)
-    monkeypatch.delitem(sys.modules, "privrep.images.experiment")
-    monkeypatch.delattr(privrep.images, "experiment")
-    with pytest.raises(NotRun, match=r"^jax is not installed; the extra `neural` brings it: pip install -e"):
+    monkeypatch.delitem(sys.modules, "images.experiment")
+    monkeypatch.delattr(images, "experiment")
+    with pytest.raises(NotRun, match=r"^jax is not installed; the extra `images` brings it: pip install -e"):
         fit(options, task)

@@ -19,17 +19,16 @@ from conftest import check_sd, handle  # noqa: E402
 from jax.flatten_util import ravel_pytree  # noqa: E402
 
 import privrep  # noqa: E402
-from privrep.audits.replay import RecordingRelease, Transcript, streams  # noqa: E402
-from privrep.images import accuracy  # noqa: E402
-from privrep.images.centaur import ImageCentaur  # noqa: E402
-from privrep.images.clients import split  # noqa: E402
-from privrep.images.fedavg import FedAvg  # noqa: E402
-from privrep.images.image_users import ImageUsers  # noqa: E402
-from privrep.images.method import Client, ImageTask, Pixels, head_rows, jittered  # noqa: E402
-from privrep.images.networks import apply, lenet, mlp, patches  # noqa: E402
-from privrep.images.pmtl import Pmtl  # noqa: E402
-from privrep.images.ppsgd import Ppsgd  # noqa: E402
-from privrep.images.rounds import (  # noqa: E402
+from images import accuracy  # noqa: E402
+from images.centaur import ImageCentaur  # noqa: E402
+from images.clients import split  # noqa: E402
+from images.fedavg import FedAvg  # noqa: E402
+from images.image_users import ImageUsers  # noqa: E402
+from images.method import Client, ImageTask, Pixels, head_rows, jittered  # noqa: E402
+from images.networks import apply, lenet, mlp, patches  # noqa: E402
+from images.pmtl import Pmtl  # noqa: E402
+from images.ppsgd import Ppsgd  # noqa: E402
+from images.rounds import (  # noqa: E402
     AT_ONCE,
     RoundPlan,
     client_chunk,
@@ -37,10 +36,11 @@ from privrep.images.rounds import (  # noqa: E402
     length,
     run,
 )
-from privrep.images.stand_alone import StandAlone  # noqa: E402
-from privrep.images.training import Descent, cross_entropy, descend  # noqa: E402
+from images.stand_alone import StandAlone  # noqa: E402
+from images.training import Descent, cross_entropy, descend  # noqa: E402
 from privrep.privacy.accounting import UNLIMITED  # noqa: E402
 from privrep.privacy.ledger import Ledger  # noqa: E402
+from replication.experiments.auditing.replay import RecordingRelease, Transcript, streams  # noqa: E402
 
 SIDE, CLASSES, CLIENTS, IMAGES = 6, 3, 7, 12
 PIXELS = Pixels((0.4,), (0.3,))
@@ -107,10 +107,10 @@ def one_of(clients, i):
 
 def test_jax_is_imported_here_alone():
     """Whoever does not run image experiments needs no JAX."""
-    package = Path(privrep.__file__).parent
+    source = Path(privrep.__file__).parents[1]
     users = {
-        path.relative_to(package).parts[0]
-        for path in package.rglob("*.py")
+        path.relative_to(source).parts[0]
+        for path in source.rglob("*.py")
         if re.search(r"^\s*(import|from) jax", path.read_text(), flags=re.MULTILINE)
     }
     assert users == {"images"}

@@ -7,8 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from privrep.images import sets
-from privrep.images.sets import SETS, read
+from images import sets
+from images.sets import SETS, read
 
 COUNTS = {"mnist": (7, 4), "emnist": (7, 4), "cifar10": (2, 4), "cifar100": (7, 4)}
 """Records of each file of the two parts, in place of thousands."""

@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 from workflow_helpers import ROOT
 
-from privrep.images.sets import SETS, read
-from privrep.images.table import (
+from images.sets import SETS, read
+from images.table import (
     COLUMNS,
     SETTINGS,
     Row,
@@ -143,7 +143,7 @@ def test_lines_are_added_and_other_columns_refused(tmp_path):
 def test_no_two_processes_run_one_row(tmp_path, rows, monkeypatch):
     """Who comes second takes the others, and nothing is run that the table has."""
     ran = []
-    monkeypatch.setattr("privrep.images.table.run_row", lambda row, *_: ran.append(row) or line(row))
+    monkeypatch.setattr("images.table.run_row", lambda row, *_: ran.append(row) or line(row))
 
     def line(row):
         return {"key": row.key, "accuracy": 0.5, "seconds": 1.0}
@@ -250,7 +250,7 @@ def program(tmp_path, *words, script=PROGRAM, table="table.csv", **variables):
 
 KILLED = f"""
 import os, runpy, signal
-from privrep.images import table
+from images import table
 
 class Killed(table.StateFile):
     def save(self, done, *rest):
@@ -311,7 +311,7 @@ def test_the_program_needs_few_packages(tmp_path):
         (tmp_path / name).symlink_to(package)
         (tmp_path / f"{name}.libs").symlink_to(package.with_suffix(".libs"))
     (tmp_path / "list.toml").write_text(LIST)
-    text = f"import runpy, privrep.images.experiment; runpy.run_path({str(PROGRAM)!r}, run_name='__main__')"
+    text = f"import runpy, images.experiment; runpy.run_path({str(PROGRAM)!r}, run_name='__main__')"
     # Without site-packages.
     command = [sys.executable, "-S", "-c", text, "--rows", "list.toml", "--table", "none.csv", "--list"]
     path = f"{tmp_path}:{ROOT / 'src'}"

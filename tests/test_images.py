@@ -7,17 +7,17 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from privrep.evidence.claims import judge
-from privrep.evidence.measured import NOT_RUN
-from privrep.evidence.quantities import checked_claims, measured
-from privrep.evidence.verdicts import Verdict
-from privrep.images.table import listed
-from privrep.report.stub_run import stub_cells, study_of
-from privrep.run.config import ROOT
-from privrep.run.settings import MeasureSettings, PlotSettings
-from privrep.studies.drawn import drawn
-from privrep.studies.images import analysis
-from privrep.studies.images.analysis import EPSILONS, FIGURE_1, METHODS, MNIST, ON_MNIST, TABLE_1, TABLE_3, Lead
+from images.table import listed
+from replication.evidence.claims import judge
+from replication.evidence.measured import NOT_RUN
+from replication.evidence.quantities import checked_claims, measured
+from replication.evidence.verdicts import Verdict
+from replication.report.stub_run import stub_cells, study_of
+from replication.run.config import ROOT
+from replication.run.settings import MeasureSettings, PlotSettings
+from replication.studies.drawn import drawn
+from replication.studies.images import analysis
+from replication.studies.images.analysis import EPSILONS, FIGURE_1, METHODS, MNIST, ON_MNIST, TABLE_1, TABLE_3, Lead
 
 ACCURACY = {"centaur": 0.95, "ppsgd": 0.93, "pmtl": 0.91, "fedavg": 0.90, "stand_alone": 0.94}
 LIST = [row.settings for row in listed(ROOT / "config" / "images.toml")]

@@ -10,8 +10,8 @@ import pytest
 
 SCRIPTS = Path(__file__).resolve().parents[1] / "workflow" / "scripts"
 CONFIGURATION = """
-from privrep.evidence import catalogue, quantities
-from privrep.run.config import read_config, read_study
+from replication.evidence import catalogue, quantities
+from replication.run.config import read_config, read_study
 config = read_config()
 for name in config.studies:
     quantities.check_fits(read_study(config, name))
@@ -20,7 +20,7 @@ catalogue.check_errata([claim.id for some in claims.values() for claim in some])
 """
 """What each run reads and checks first."""
 MEASURES = """
-import measure_study, privrep.studies.{study}.analysis
+import measure_study, replication.studies.{study}.analysis
 """
 HEAVY = ("scipy.stats", "matplotlib", "seaborn", "jax", "sklearn", "dp_accounting")
 
@@ -29,7 +29,7 @@ HEAVY = ("scipy.stats", "matplotlib", "seaborn", "jax", "sklearn", "dp_accountin
     ("code", "absent"),
     [
         (CONFIGURATION, ("pandas", *HEAVY)),
-        ("import run_shard, privrep.algorithms.altmin, privrep.audits.audit", ("pandas", *HEAVY)),
+        ("import run_shard, privrep.methods.altmin, replication.experiments.audit", ("pandas", *HEAVY)),
         (MEASURES.format(study="init_rates"), HEAVY),
         (MEASURES.format(study="unit_figure2"), HEAVY),
         ("import run_all", ("pandas", "scipy", *HEAVY)),

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from privrep.evidence.intervals import (
+from replication.evidence.intervals import (
     BOOTSTRAP,
     FEWEST,
     bootstrap_measures,
@@ -19,7 +19,7 @@ from privrep.evidence.intervals import (
     student_ends,
     with_interval,
 )
-from privrep.evidence.measured import bare, exact, share
+from replication.evidence.measured import bare, exact, share
 
 RUNS, DRAWS = 400, 200
 FALSE_ALARM = 1e-4

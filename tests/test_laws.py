@@ -1,4 +1,4 @@
-"""The laws of `privrep.laws` against the algorithms, direct simulations and exact identities.
+"""The laws of `privrep.theory` against the algorithms, direct simulations and exact identities.
 
 The functions are those that the studies call. Each comparison rejects the formula times or over sqrt(2),
 which is what a wrong noise scale or a forgotten factor would give.
@@ -15,15 +15,15 @@ from conftest import make_task
 from pieces import clipped_products
 from scipy import integrate, stats
 
-from privrep.algorithms import altmin, power_method, spectral_init
-from privrep.data.problem import Problem, Users
-from privrep.data.risk import personalised_risk
-from privrep.data.subspace import dist2, dist_frobenius, orthonormalise, planted_subspace, random_subspace
-from privrep.fitting.runner import fit
-from privrep.laws import jain2021, shared, shen2023
+from privrep.methods import altmin, power_method, spectral_init
+from privrep.methods.running.runner import fit
 from privrep.privacy.accounting import FixedNoise
 from privrep.privacy.noise import symmetric_noise
-from privrep.probes import client_lemmas, step_lemmas
+from privrep.theory import jain2021, shared, shen2023
+from privrep.users.problem import Problem, Users
+from privrep.users.risk import personalised_risk
+from privrep.users.subspace import dist2, dist_frobenius, orthonormalise, planted_subspace, random_subspace
+from replication.experiments import client_lemmas, step_lemmas
 
 
 def rms(values) -> float:

@@ -1,4 +1,4 @@
-"""The layers of the package stand above one another: nothing imports upwards."""
+"""The packages stand above one another, and so do the layers of each: nothing imports upwards."""
 
 from __future__ import annotations
 
@@ -9,58 +9,58 @@ from pathlib import Path
 import pytest
 
 import privrep
-from privrep import LAYERS
+import replication
 
-PACKAGE = Path(privrep.__file__).parent
+SOURCE = Path(privrep.__file__).parents[1]
+ORDER = (
+    *(f"privrep.{layer}" for layer in privrep.LAYERS),
+    "images",
+    *(f"replication.{layer}" for layer in replication.LAYERS),
+)
+"""All layers, the lowest first; the image experiments are one."""
 
 
 def imported_layers(source: str) -> set[str]:
     """Layers that a file imports from, anywhere in it.
     In one that imports by name, every layer that a text of it names counts."""
-    modules = set()
     nodes = list(ast.walk(ast.parse(source)))
+    modules = {
+        f"{node.module}.{alias.name}" for node in nodes if isinstance(node, ast.ImportFrom) for alias in node.names
+    }
+    modules |= {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
     if any(getattr(node, "attr", getattr(node, "id", "")) in ("import_module", "__import__") for node in nodes):
         texts = [node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)]
-        modules |= {text for text in texts if text in LAYERS}
-        modules |= {layer for text in texts for layer in re.findall(r"^privrep\.(\w+)", text)}
-    for node in nodes:
-        if isinstance(node, ast.ImportFrom) and node.module == "privrep":
-            modules |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom) and (node.module or "").startswith("privrep."):
-            modules.add(node.module.split(".")[1])
-        elif isinstance(node, ast.Import):
-            modules |= {alias.name.split(".")[1] for alias in node.names if alias.name.startswith("privrep.")}
-    return modules & set(LAYERS)
+        modules |= {match for text in texts for match in re.findall(r"^[\w.]+", text)}
+    return {layer for layer in ORDER for module in modules if f"{module}.".startswith(f"{layer}.")}
 
 
-def test_every_folder_is_a_layer():
-    """And every layer a folder: no file lies beside them."""
-    folders = {path.name for path in PACKAGE.iterdir() if path.is_dir() and path.name != "__pycache__"}
-    assert folders == set(LAYERS)
-    assert {path.name for path in PACKAGE.glob("*.py")} == {"__init__.py"}
-    assert all(f"{layer} " in privrep.__doc__ for layer in LAYERS)
+@pytest.mark.parametrize("package", [privrep, replication], ids=lambda package: package.__name__)
+def test_every_folder_is_a_layer(package):
+    """And every layer a folder or a module, which the package's docstring names."""
+    folder = Path(package.__file__).parent
+    there = {path.stem for path in folder.iterdir() if path.stem not in ("__pycache__", "__init__", "__main__")}
+    assert there == set(package.LAYERS)
+    assert all(re.search(rf"^{layer} *:", package.__doc__, re.MULTILINE) for layer in package.LAYERS)
 
 
-@pytest.mark.parametrize("layer", LAYERS)
+@pytest.mark.parametrize("layer", ORDER)
 def test_nothing_imports_upwards(layer):
-    above = set(LAYERS[LAYERS.index(layer) + 1 :])
+    above, place = set(ORDER[ORDER.index(layer) + 1 :]), SOURCE / layer.replace(".", "/")
+    files = sorted(place.rglob("*.py")) if place.is_dir() else [place.with_suffix(".py")]
     wrong = {
-        str(path.relative_to(PACKAGE)): found
-        for path in sorted((PACKAGE / layer).rglob("*.py"))
-        if (found := imported_layers(path.read_text()) & above)
+        str(path.relative_to(SOURCE)): found for path in files if (found := imported_layers(path.read_text()) & above)
     }
-    assert wrong == {}
+    assert files and wrong == {}
 
 
 def test_an_import_upwards_is_found():
     """In any of its forms, also inside a function."""
     for line in (
-        "from privrep.errata.finding import Finding",
-        "import privrep.errata.finding",
-        "from privrep import errata",
-        "def f():\n    from privrep.errata import finding",
-        'importlib.import_module("privrep.errata.finding")',
-        'import_module(f"privrep.errata.{name}")',
-        'LAYER = "errata"\nimportlib.import_module(f"privrep.{LAYER}.{name}")',
+        "from replication.report.page import render",
+        "import replication.report.page",
+        "from replication import report",
+        "def f():\n    from replication.report import page",
+        'importlib.import_module("replication.report.page")',
+        'import_module(f"replication.report.{name}")',
     ):
-        assert imported_layers(line) == {"errata"}
+        assert imported_layers(line) == {"replication.report"}

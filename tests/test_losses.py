@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import integrate, stats
 
-from privrep.data.losses import LOSSES, Loss
+from privrep.users.losses import LOSSES, Loss
 
 SMOOTH = ("huber", "pseudo-huber")
 every_smooth = pytest.mark.parametrize("name", SMOOTH)

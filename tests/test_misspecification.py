@@ -14,9 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-import privrep.data.problem
-from privrep.data.heads import FittedHeads
-from privrep.data.misspecification import (
+import privrep.users.problem
+from privrep.users.heads import FittedHeads
+from privrep.users.misspecification import (
     CORRUPTED_LENGTH,
     RARE,
     corrupted_users,
@@ -24,10 +24,10 @@ from privrep.data.misspecification import (
     feature_root,
     feature_scales,
 )
-from privrep.data.passes import rows
-from privrep.data.problem import OMITTED_AT_DEFAULT, Block, Problem, Users
-from privrep.data.risk import model_risk, personal_risk
-from privrep.data.subspace import random_subspace
+from privrep.users.passes import rows
+from privrep.users.problem import OMITTED_AT_DEFAULT, Block, Problem, Users
+from privrep.users.risk import model_risk, personal_risk
+from privrep.users.subspace import random_subspace
 
 BASE = Problem(3000, 6, 5, 2, label_noise_sd=0.3)
 AXES = {
@@ -268,8 +268,8 @@ DEPARTURES = [
 def test_the_risk_is_that_of_a_slow_reference(monkeypatch, change, width):
     """In a subspace of any width and for whole models, in several blocks; S, and the users who count,
     are seen in it."""
-    monkeypatch.setattr(privrep.data.problem, "FLOATS_PER_STREAM", 2**11)
-    monkeypatch.setattr(privrep.data.problem, "STREAMS_PER_BLOCK", 2)
+    monkeypatch.setattr(privrep.users.problem, "FLOATS_PER_STREAM", 2**11)
+    monkeypatch.setattr(privrep.users.problem, "STREAMS_PER_BLOCK", 2)
     users = Users(replace(BASE, users=300, **change))
     basis = np.random.default_rng(1).standard_normal((5, width))
     rule = FittedHeads(basis, slice(0, 6))
@@ -385,7 +385,7 @@ def test_where_blocks_are_cut_changes_no_draw(start, stop, kept):
     """Any range of users, kept or drawn again, has the bytes of the whole, under all misspecifications."""
     start, stop = sorted((start, stop))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(privrep.data.problem, "FLOATS_PER_STREAM", 2**8)
+        patch.setattr(privrep.users.problem, "FLOATS_PER_STREAM", 2**8)
         users = Users(replace(BASE, users=150, **AXES), memory_budget=2**30 if kept else 0)
         whole = [np.concatenate(part) for part in zip(*map(arrays, users.blocks()), strict=True)]
         found = [arrays(block) for block in users.blocks(start, stop)]

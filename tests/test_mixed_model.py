@@ -7,9 +7,9 @@ from itertools import product
 import numpy as np
 import pytest
 
-from privrep.algorithms.mixed_model import Features, MixedModel, moments
-from privrep.algorithms.parts.posterior import Mixture, Prior, Spectra, eigh_of_each
-from privrep.algorithms.parts.sharing import (
+from privrep.methods.mixed_model import Features, MixedModel, moments
+from privrep.methods.steps.posterior import Mixture, Prior, Spectra, eigh_of_each
+from privrep.methods.steps.sharing import (
     ANSWERS,
     GAIN_WIDTH,
     HEADS,
@@ -21,12 +21,12 @@ from privrep.algorithms.parts.sharing import (
     candidates,
     released_answer,
 )
-from privrep.data.capped_users import MemoryUsers
-from privrep.data.given_users import GivenUsers
-from privrep.data.known import Known
-from privrep.data.problem import Block
 from privrep.privacy.ledger import Ledger
 from privrep.privacy.mechanisms import Release
+from privrep.users.capped_users import MemoryUsers
+from privrep.users.given_users import GivenUsers
+from privrep.users.known import Known
+from privrep.users.problem import Block
 
 RNG = np.random.default_rng(5)
 

@@ -7,10 +7,10 @@ import pytest
 from conftest import fake_users, gather, handle
 from pieces import moments
 
-from privrep.algorithms.parts.moment_step import FALLBACKS, MomentStep
-from privrep.data.problem import Problem, Users
-from privrep.data.subspace import dist2, orthonormalise
+from privrep.methods.steps.moment_step import FALLBACKS, MomentStep
 from privrep.privacy.regression_moments import SampleClip, UserClip
+from privrep.users.problem import Problem, Users
+from privrep.users.subspace import dist2, orthonormalise
 
 PROBLEM = Problem(40, 8, 5, 2, label_noise_sd=0.2)
 

@@ -6,11 +6,12 @@ import copy
 
 import pytest
 
-from privrep.evidence.claims import Claim
-from privrep.evidence.measured import check_names, exact
-from privrep.evidence.quantities import check_fits, checked_claims, checked_claims_of, expanded, in_order, measured
-from privrep.run.config import read_config, read_study, study_names
-from privrep.run.settings import ConfigError, MeasureSettings, Study
+from privrep.declarations import ConfigError
+from replication.evidence.claims import Claim
+from replication.evidence.measured import check_names, exact
+from replication.evidence.quantities import check_fits, checked_claims, checked_claims_of, expanded, in_order, measured
+from replication.run.config import read_config, read_study, study_names
+from replication.run.settings import MeasureSettings, Study
 
 
 @pytest.fixture(scope="module")

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from pieces import distance_to_net
 
-from privrep.data.nets import LARGEST, cells_per_entry, chart_net, check_net, net_size
-from privrep.data.subspace import orthonormalise, random_subspace
+from privrep.methods.steps.nets import LARGEST, cells_per_entry, chart_net, check_net, net_size
+from privrep.users.subspace import orthonormalise, random_subspace
 
 DRAWS = 200
 

@@ -9,12 +9,18 @@ import pytest
 from conftest import clopper_pearson, make_task
 from scipy import stats
 
-from privrep.data.problem import Problem
-from privrep.data.subspace import dist2, random_subspace
-from privrep.fitting.runner import fit
-from privrep.probes.noisy_power_method import least_cosine, limit_noise, noisy_power_method
-from privrep.run.registry import load_options
-from privrep.studies.noisy_power_method.analysis import log_points, log_ratio, tau_measure, tau_points, with_predictions
+from privrep.methods.running.runner import fit
+from privrep.users.problem import Problem
+from privrep.users.subspace import dist2, random_subspace
+from replication.experiments.noisy_power_method import least_cosine, limit_noise, noisy_power_method
+from replication.run.registry import load_options
+from replication.studies.noisy_power_method.analysis import (
+    log_points,
+    log_ratio,
+    tau_measure,
+    tau_points,
+    with_predictions,
+)
 
 
 def silent(basis):

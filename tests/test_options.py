@@ -6,7 +6,7 @@ from typing import ClassVar
 
 import pytest
 
-from privrep.fitting.options import (
+from privrep.methods.running.options import (
     Declared,
     among,
     check_any_sine,
@@ -19,7 +19,7 @@ from privrep.fitting.options import (
     requires,
     unless,
 )
-from privrep.run.registry import method_files, options_class
+from replication.run.registry import method_files, options_class
 
 
 @dataclass(frozen=True)

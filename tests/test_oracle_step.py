@@ -17,12 +17,12 @@ import pytest
 from conftest import fixed_noise, make_task
 from scipy import stats
 
-from privrep.data.problem import Block, Problem, Users
-from privrep.data.subspace import orthonormalise, planted_subspace
-from privrep.fitting.runner import fit
+from privrep.methods.running.runner import fit
 from privrep.privacy.accounting import Budget, gdp_mu
 from privrep.privacy.mechanisms import clipped_sums
-from privrep.probes.oracle_step import OracleStepOptions, StepAtTruth
+from privrep.users.problem import Block, Problem, Users
+from privrep.users.subspace import orthonormalise, planted_subspace
+from replication.experiments.oracle_step import OracleStepOptions, StepAtTruth
 
 FLOOR = OracleStepOptions(kind="floor")
 

@@ -1,5 +1,4 @@
-"""What is installed without the repository: the methods, the estimator and the command work, studies say what they
-lack."""
+"""The wheel holds the library alone, and the library works with what it declares alone."""
 
 from __future__ import annotations
 
@@ -8,21 +7,21 @@ import shutil
 import subprocess
 import sys
 import zipfile
+from importlib.metadata import Distribution, PathDistribution, distribution
 from pathlib import Path
 
 import pytest
 import yaml
+from packaging.requirements import Requirement
 from patience import patience
 from workflow_helpers import ROOT
 
 import privrep
 
 USED = """
-from privrep.data.given_users import GivenUsers
-from privrep.estimator import PrivateRepresentation
-from privrep.run.config import ConfigError, read_config
-from privrep.run.shell import fit
 import numpy as np, pandas as pd, privrep
+from privrep.estimator import PrivateRepresentation
+from privrep.simulate import fit
 
 print(privrep.__file__)
 sizes = {"users": 200, "samples": 8, "dim": 6, "rank": 2}
@@ -32,11 +31,11 @@ rows = pd.DataFrame({"x": np.tile(np.arange(10.0), 50), "who": np.repeat(np.aran
 model = PrivateRepresentation(epsilon=4, kinds={"x": (0, 9)}, label_bounds=(0, 9), users="who", random_state=0)
 import warnings; warnings.simplefilter("ignore")
 model.fit(rows, rows["x"])
-try:
-    read_config()
-except ConfigError as error:
-    print(error)
 """
+ADVICE = "from privrep.estimator.commands.main import app; app()"
+SIZES = ("--users", "5000", "--samples", "20", "--dim", "50", "--rank", "2", "--epsilon", "1")
+ABSENT = ("snakemake", "matplotlib", "seaborn", "jax", "nbconvert", "distributed", "replication", "images")
+MOST_BYTES = 10**6
 
 
 @pytest.fixture(scope="module")
@@ -53,35 +52,56 @@ def wheel(tmp_path_factory) -> Path:
     return made
 
 
-def test_a_wheel_has_every_file_of_the_package(wheel):
-    """Templates, texts and tables, too."""
-    inside = {name for name in zipfile.ZipFile(wheel).namelist() if name.startswith("privrep/")}
+def needed(one: Distribution, found: dict[str, Distribution]) -> dict[str, Distribution]:
+    """Distributions that one needs, directly or not, without extras."""
+    for requirement in map(Requirement, one.requires or ()):
+        wanted = requirement.marker is None or requirement.marker.evaluate({"extra": ""})
+        if wanted and requirement.name not in found:
+            found[requirement.name] = distribution(requirement.name)
+            needed(found[requirement.name], found)
+    return found
+
+
+@pytest.fixture(scope="module")
+def site(wheel, tmp_path_factory) -> Path:
+    """A folder of packages with the wheel and what it needs, by links to this environment's."""
+    folder = tmp_path_factory.mktemp("site")
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(folder)
+    (about,) = folder.glob("*.dist-info")
+    for one in needed(PathDistribution(about), {}).values():
+        for name in {path.parts[0] for path in one.files if path.parts[0] not in ("..", "__pycache__")}:
+            if not (folder / name).exists():
+                (folder / name).symlink_to(one.locate_file(name))
+    return folder
+
+
+def test_the_wheel_has_every_file_of_the_library_and_no_other(wheel):
+    """Templates and tables, too."""
+    inside = {name for name in zipfile.ZipFile(wheel).namelist() if ".dist-info/" not in name}
     there = (path for path in (ROOT / "src/privrep").rglob("*.*") if path.is_file() and path.suffix != ".pyc")
     assert inside == {str(path.relative_to(ROOT / "src")) for path in there}
+    assert wheel.stat().st_size < MOST_BYTES
 
 
-def test_what_is_installed_works_without_the_repository(wheel, tmp_path):
-    """From another folder, with this environment's dependencies and the wheel's code alone."""
-    with zipfile.ZipFile(wheel) as archive:
-        archive.extractall(tmp_path / "site")
-    away = tmp_path / "away"
-    away.mkdir()
-    here = os.environ | {"PYTHONPATH": str(tmp_path / "site"), "PRIVREP_JOURNAL": str(tmp_path / "journal")}
+def test_the_library_works_with_what_it_declares(site, tmp_path):
+    """From another folder, without this environment's other packages."""
+    here = {"PATH": os.environ["PATH"], "PYTHONPATH": str(site), "PRIVREP_JOURNAL": str(tmp_path / "journal")}
 
-    def run(*words: str) -> str:
-        done = subprocess.run(
-            [sys.executable, *words], cwd=away, env=here, capture_output=True, text=True, timeout=patience()
-        )
-        assert done.returncode == 0, done.stderr
-        return done.stdout
+    def run(*words: str) -> subprocess.CompletedProcess:
+        command = [sys.executable, "-S", "-c", *words]
+        return subprocess.run(command, cwd=tmp_path, env=here, capture_output=True, text=True, timeout=patience())
 
-    used = run("-c", USED)
-    assert str(tmp_path / "site") in used and "has no folder config: studies and reports need the repository" in used
-    command = ("-c", "from privrep.commands.main import app; app()")
-    advice = run(
-        *command, "advise", "--users", "5000", "--samples", "20", "--dim", "50", "--rank", "2", "--epsilon", "1"
+    for name in ABSENT:
+        assert f"No module named '{name}'" in run(f"import {name}").stderr
+    used = run(USED)
+    assert not used.returncode and str(site) in used.stdout, used.stderr
+    advice = run(ADVICE, "advise", *SIZES)
+    assert not advice.returncode and "Use unit steps" in advice.stdout, advice.stderr
+    drawn = run(ADVICE, "advise", *SIZES, "--plot", "curves.svg")
+    assert drawn.returncode == 2 and drawn.stderr.endswith(
+        "needs the package matplotlib: pip install 'privrep[plot]'\n"
     )
-    assert "Use unit steps" in advice
 
 
 def test_the_version_is_said_once_more_alike():

@@ -20,8 +20,8 @@ from patience import patience, unit_seconds
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 from stub_page import DRAWN, render, unpacked, write_run
 
-from privrep.report.anchors import figure_anchor
-from privrep.studies.guide.analysis import AXES, EXAMPLE
+from replication.report.anchors import figure_anchor
+from replication.studies.guide.analysis import AXES, EXAMPLE
 
 BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 pytestmark = pytest.mark.skipif(BROWSER is None, reason="no Chromium is installed: apt-get install chromium")

@@ -10,9 +10,9 @@ import re
 import numpy as np
 from stub_page import drawn_figure
 
-from privrep.drawing.points import MOST_IN_A_FIGURE, drawn_points
-from privrep.drawing.style import new_figure, save
-from privrep.report import pictures
+from replication.drawing.points import MOST_IN_A_FIGURE, drawn_points
+from replication.drawing.style import new_figure, save
+from replication.report import pictures
 
 
 def series(told: dict, panel: int = 0) -> dict[str, list]:

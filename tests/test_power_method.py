@@ -11,13 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pieces import clipped_products
 
-from privrep.algorithms.parts.grassmann_chain import uniform_starts
-from privrep.algorithms.power_method import LARGEST, ROUNDING, PowerMethodOptions, power_method
-from privrep.data.problem import Problem, Users
-from privrep.data.subspace import dist2, planted_subspace, random_subspace
-from privrep.fitting import scoring
-from privrep.fitting.method import Candidates, Iterate
-from privrep.fitting.runner import fit, with_truth
+from privrep.methods.power_method import LARGEST, ROUNDING, PowerMethodOptions, power_method
+from privrep.methods.running import scoring
+from privrep.methods.running.method import Candidates, Iterate
+from privrep.methods.running.runner import fit, with_truth
+from privrep.methods.steps.grassmann_chain import uniform_starts
+from privrep.users.problem import Problem, Users
+from privrep.users.subspace import dist2, planted_subspace, random_subspace
 
 PROBLEM = Problem(150, 6, 7, 2, label_noise_sd=0.2)
 SAMPLES = np.array([0, 2, 3, 5])
@@ -101,7 +101,7 @@ def longest_clipped(rng, tries: int = 150) -> float:
 def test_the_room_for_rounding_keeps_the_bound(rng, monkeypatch):
     """To the last bit; without it rounding exceeds the bound."""
     assert 1 - 2 * ROUNDING < longest_clipped(rng) <= 1
-    monkeypatch.setattr("privrep.algorithms.power_method.ROUNDING", 0.0)
+    monkeypatch.setattr("privrep.methods.power_method.ROUNDING", 0.0)
     assert longest_clipped(rng) > 1
 
 

@@ -7,9 +7,9 @@ import pandas as pd
 import pytest
 from conftest import clopper_pearson
 
-from privrep.laws.shen2023 import TARGET
-from privrep.studies.measures import extreme_run, share_beyond
-from privrep.studies.power_method.analysis import (
+from privrep.theory.shen2023 import TARGET
+from replication.studies.measures import extreme_run, share_beyond
+from replication.studies.power_method.analysis import (
     iterations_needed,
     noise_of_half,
     success_points,

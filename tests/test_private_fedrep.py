@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 from conftest import fake_users, fixed_noise, gather, handle, make_task
 
-from privrep.algorithms.private_fedrep import PrivateFedrepOptions
-from privrep.data.problem import Problem, Users
-from privrep.data.risk import personalised_risk
-from privrep.data.subspace import dist2, planted_subspace
-from privrep.fitting.runner import fit
+from privrep.methods.private_fedrep import PrivateFedrepOptions
+from privrep.methods.running.runner import fit
 from privrep.privacy.accounting import Budget
+from privrep.users.problem import Problem, Users
+from privrep.users.risk import personalised_risk
+from privrep.users.subspace import dist2, planted_subspace
 
 PROBLEM = Problem(60, 12, 7, 2, label_noise_sd=0.2, head_law="sphere")
 DELTA = 1e-6

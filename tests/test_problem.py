@@ -11,18 +11,18 @@ from hypothesis import strategies as st
 from pieces import moments, pair_moments
 from scipy import stats
 
-import privrep.data.problem
-from privrep.data.heads import FittedHeads
-from privrep.data.passes import KEPT, total
-from privrep.data.problem import Block, Problem, Users, draw_truth
-from privrep.data.subspace import random_subspace
+import privrep.users.problem
 from privrep.privacy.regression_moments import SampleClip, UserClip
+from privrep.users.heads import FittedHeads
+from privrep.users.passes import KEPT, total
+from privrep.users.problem import Block, Problem, Users, draw_truth
+from privrep.users.subspace import random_subspace
 
 
 @pytest.fixture
 def small_blocks(monkeypatch):
     """Streams of 2^8 floats and blocks of 2^10, so that a few hundred users fill several blocks."""
-    monkeypatch.setattr(privrep.data.problem, "FLOATS_PER_STREAM", 2**8)
+    monkeypatch.setattr(privrep.users.problem, "FLOATS_PER_STREAM", 2**8)
 
 
 def test_kept_and_redrawn_blocks_are_identical(small_blocks):
@@ -45,10 +45,10 @@ def test_a_block_holds_the_samples_of_its_streams(small_blocks, monkeypatch, kep
     """One behind the other and to the last bit, in full blocks of four streams, in the last one, and in parts of
     blocks."""
     problem = Problem(150, 4, 6, 2, label_noise_sd=0.3)
-    monkeypatch.setattr(privrep.data.problem, "STREAMS_PER_BLOCK", 1)
+    monkeypatch.setattr(privrep.users.problem, "STREAMS_PER_BLOCK", 1)
     streams = list(Users(problem, 7).blocks())
     assert [part.users for part in streams] == [10] * 15
-    monkeypatch.setattr(privrep.data.problem, "STREAMS_PER_BLOCK", 4)
+    monkeypatch.setattr(privrep.users.problem, "STREAMS_PER_BLOCK", 4)
     users = Users(problem, 7, memory_budget=2**30 if kept else 0)
     assert [part.users for part in users.blocks()] == [40, 40, 40, 30]
     for start, stop in ((0, 150), (10, 30), (35, 121)):
@@ -75,7 +75,7 @@ def test_ranges_of_users_are_parts_of_the_whole(start, stop, kept):
     """blocks(start, stop) yields exactly the users start, ..., stop - 1, wherever the range cuts a block."""
     start, stop = sorted((start, stop))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(privrep.data.problem, "FLOATS_PER_STREAM", 2**8)
+        patch.setattr(privrep.users.problem, "FLOATS_PER_STREAM", 2**8)
         users = Users(Problem(150, 4, 6, 2), memory_budget=2**30 if kept else 0)
         features, labels, heads = gather(users)
         position = start
@@ -289,7 +289,7 @@ def peak_memory(users: int, budget: int) -> int:
 
 def test_memory_does_not_grow_with_users_when_redrawn(monkeypatch):
     """Streaming holds one block at a time; keeping the blocks, as a control, does grow."""
-    monkeypatch.setattr(privrep.data.problem, "FLOATS_PER_STREAM", 2**12)
+    monkeypatch.setattr(privrep.users.problem, "FLOATS_PER_STREAM", 2**12)
     peak_memory(256, 0)
     few, many = peak_memory(1024, 0), peak_memory(16 * 1024, 0)
     assert many < 1.2 * few

@@ -11,22 +11,21 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from privrep.algorithms.parts.clip_units import label_threshold, sample_clip
-from privrep.evidence.claim_rules import Rate
-from privrep.evidence.intervals import FEWEST
-from privrep.evidence.quantities import checked_claims
-from privrep.evidence.scaling import slope_weights
-from privrep.fitting.runner import prepared
-from privrep.laws import jain2021
-from privrep.laws.of_cells import init_log_factor, step_log_factor
-from privrep.run.columns import columns
-from privrep.run.config import read_config, read_study
-from privrep.run.grids import Cell, expand
-from privrep.run.results import cell_row
-from privrep.run.settings import Spec
-from privrep.studies.local_convergence import analysis as local_convergence
-from privrep.studies.risk import analysis as risk
-from privrep.studies.sample_complexity import analysis as sample_complexity
+from privrep.methods.running.columns import RESULTS, own_columns
+from privrep.methods.running.runner import prepared
+from privrep.methods.steps.clip_units import label_threshold, sample_clip
+from privrep.theory import jain2021
+from replication.evidence.claim_rules import Rate
+from replication.evidence.intervals import FEWEST
+from replication.evidence.quantities import checked_claims
+from replication.evidence.scaling import slope_weights
+from replication.printed.of_cells import init_log_factor, step_log_factor
+from replication.run.config import read_config, read_study
+from replication.run.grids import Cell, expand
+from replication.run.settings import Spec
+from replication.studies.local_convergence import analysis as local_convergence
+from replication.studies.risk import analysis as risk
+from replication.studies.sample_complexity import analysis as sample_complexity
 
 STUDIES = ("init_rates", "local_convergence", "risk", "sample_complexity")
 TOO_FAR = {
@@ -42,11 +41,11 @@ TOO_FAR = {
 
 def planned(cell: Cell) -> dict:
     """A row of the results table as far as it is known before the run; errors are placeholders."""
-    fitter, problem = cell.chosen, cell.problem
+    fitter, problem = cell.options, cell.problem
     method = prepared(fitter, problem)
     row = (
-        dict.fromkeys(columns([cell.algorithm]), np.nan)
-        | cell_row(cell)
+        dict.fromkeys([*own_columns(cell.options), *RESULTS], np.nan)
+        | cell.row
         | {"distF": 0.001, "dist2": 0.001, "excess_risk": 0.001}
     )
     if row["noise_multiplier"] is np.nan and cell.budget is not None:
@@ -62,7 +61,7 @@ def planned(cell: Cell) -> dict:
 def table(study: str) -> pd.DataFrame:
     """The planned rows of a study with what the laws expect."""
     rows = pd.DataFrame([planned(cell) for cell in expand(read_study(read_config(), study))])
-    return importlib.import_module(f"privrep.studies.{study}.analysis").with_predictions(rows)
+    return importlib.import_module(f"replication.studies.{study}.analysis").with_predictions(rows)
 
 
 def local_slope(rows: pd.DataFrame, spec: Spec) -> float:

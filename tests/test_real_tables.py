@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from privrep.data import real_tables
-from privrep.data.real_tables import TABLES
+from privrep.users import real_tables
+from privrep.users.real_tables import TABLES
 
 SIZES = {
     "bfi": (2_800, 69_492, 10, 25, 26),

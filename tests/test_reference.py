@@ -9,7 +9,7 @@ import sys
 import pytest
 from workflow_helpers import ROOT, copy_project, environment
 
-from privrep.run.csv_tables import read_rows
+from replication.run.csv_tables import read_rows
 
 REFERENCE = ROOT / "tests" / "reference" / "claims_quick.csv"
 

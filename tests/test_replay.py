@@ -18,21 +18,21 @@ import pytest
 from conftest import gather
 from test_algorithms_conformance import CASES, PROBLEM
 
-from privrep.algorithms.mixed_model import MixedModel
-from privrep.audits.distinguishing import PrivacyClaim
-from privrep.audits.mutants import NO_CLIP, clipped_by
-from privrep.audits.replay import RecordingRelease, Transcript, attained_mu, loss, streams
-from privrep.data.given_users import GivenUsers
-from privrep.data.passes import Own, total
-from privrep.data.problem import Block, Problem, Users
-from privrep.data.subspace import orthonormalise
-from privrep.fitting.method import Iterate, LowRank
-from privrep.fitting.runner import is_private, prepared
+from privrep.methods.mixed_model import MixedModel
+from privrep.methods.running.method import Iterate, LowRank
+from privrep.methods.running.runner import is_private, prepared
 from privrep.privacy.accounting import UNLIMITED
 from privrep.privacy.contributions import Rows
 from privrep.privacy.ledger import Ledger
 from privrep.privacy.mechanisms import GAUSSIAN_COST, clipped_sums
-from privrep.run.registry import load_options, method_files
+from privrep.users.given_users import GivenUsers
+from privrep.users.passes import Own, total
+from privrep.users.problem import Block, Problem, Users
+from privrep.users.subspace import orthonormalise
+from replication.experiments.auditing.distinguishing import PrivacyClaim
+from replication.experiments.auditing.mutants import NO_CLIP, clipped_by
+from replication.experiments.auditing.replay import RecordingRelease, Transcript, attained_mu, loss, streams
+from replication.run.registry import load_options, method_files
 
 MULTIPLIERS = (1e-3, 1.0)
 ROUNDING = 1e-5
@@ -142,7 +142,7 @@ def test_every_private_method_is_replayed():
         for name in method_files()
         if name in tried
         and type(method := prepared(load_options(name, tried[name].options), PROBLEM)).__module__.startswith(
-            "privrep.algorithms."
+            "privrep.methods."
         )
         and is_private(method)
     }

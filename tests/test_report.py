@@ -15,18 +15,18 @@ import pytest
 from stub_page import FIGURES, SIMULATED, STUDIES, SVG, render, unpacked, write_run
 from stub_runs import ChosenRun
 
-from privrep.evidence.cells import sizes_of
-from privrep.evidence.claims import CLAIM_COLUMNS
-from privrep.evidence.quantities import checked_claims
-from privrep.evidence.verdicts import GROUPS, OUTCOMES, Verdict
-from privrep.report import anchors, badges, bars, chapters, grids, layout, page, papers, pictures, summary
-from privrep.report import spelling as wording
-from privrep.report.claims_table import all_rows, brief_table, by_scale
-from privrep.report.documents import with_findings
-from privrep.report.stub_run import StubRun
-from privrep.run import config
-from privrep.run.config import study_names
-from privrep.run.settings import ConfigError
+from privrep.declarations import ConfigError
+from replication.evidence.cells import sizes_of
+from replication.evidence.claims import CLAIM_COLUMNS
+from replication.evidence.quantities import checked_claims
+from replication.evidence.verdicts import GROUPS, OUTCOMES, Verdict
+from replication.report import anchors, badges, bars, chapters, grids, layout, page, papers, pictures, summary
+from replication.report import spelling as wording
+from replication.report.claims_table import all_rows, brief_table, by_scale
+from replication.report.documents import with_findings
+from replication.report.stub_run import StubRun
+from replication.run import config
+from replication.run.config import study_names
 
 # Made-up tables
 

@@ -8,12 +8,12 @@ import dp_accounting
 import numpy as np
 import pytest
 
-from privrep.data.problem import Problem, Users
+from privrep.methods.running.columns import IDENTITY, RESULTS, option_column, own_columns
 from privrep.privacy.accounting import Budget, FixedNoise
-from privrep.run.columns import columns, option_column
-from privrep.run.csv_tables import read_rows, write_rows
-from privrep.run.grids import Cell
-from privrep.run.results import cell_stream, run_cell
+from privrep.simulate import Cell, run_cell
+from privrep.users.problem import Problem, Users
+from replication.run.csv_tables import read_rows, write_rows
+from replication.run.registry import load_options
 
 PROBLEM = Problem(60, 8, 6, 2)
 OPTIONS = {"init": "random", "split": "text", "clip_feature": 1.0, "clip_label": 1.0}
@@ -21,11 +21,11 @@ OPTIONS = {"init": "random", "split": "text", "clip_feature": 1.0, "clip_label":
 
 def cell(epsilon=2.0, seed=0, **options) -> Cell:
     problem = Problem(**PROBLEM.axes | {"seed": seed})
-    return Cell("s", "a", "altmin", tuple((OPTIONS | options).items()), problem, Budget(epsilon, 1e-6))
+    return Cell("altmin", load_options("altmin", OPTIONS | options), problem, Budget(epsilon, 1e-6))
 
 
 def draw(one: Cell, role: str, master_seed: int = 0) -> float:
-    return cell_stream(one, role, master_seed).random()
+    return one.stream(role, master_seed).random()
 
 
 def test_starts_belong_to_the_repetition_and_noise_to_the_cell():
@@ -42,8 +42,9 @@ def test_starts_belong_to_the_repetition_and_noise_to_the_cell():
 
 def test_a_row_holds_listed_columns_and_both_epsilons():
     """The exact epsilon is computed from the ledger and lies below the printed one."""
-    row, timing, ledger = run_cell(cell(), Users(PROBLEM))
-    assert set(row) <= set(columns([row["algorithm"]]))
+    one = cell()
+    row, timing, ledger = run_cell(one, Users(PROBLEM))
+    assert set(row) <= {*IDENTITY, *own_columns(one.options), *RESULTS}
     assert row["status"] == "ok"
     assert row["epsilon_paper"] == pytest.approx(2.0)
     assert row["epsilon_exact"] == ledger.epsilon(1e-6) < 2.0
@@ -59,7 +60,7 @@ def test_an_option_with_a_common_name_has_a_column_of_its_own():
 
 def test_a_numerical_failure_is_a_row(monkeypatch):
     """Status and reason, with the ledger of what was released before."""
-    monkeypatch.setattr("privrep.fitting.runner.excess_risk", lambda *_: float("nan"))
+    monkeypatch.setattr("privrep.methods.running.runner.excess_risk", lambda *_: float("nan"))
     row, _, _ = run_cell(cell(), Users(PROBLEM))
     assert row["status"] == "failed"
     assert row["reason"] == "the excess risk is nan"
@@ -69,7 +70,7 @@ def test_a_numerical_failure_is_a_row(monkeypatch):
 
 @pytest.mark.parametrize("risk", [math.nan, math.inf])
 def test_a_risk_that_is_not_finite_fails_the_row(risk, monkeypatch):
-    monkeypatch.setattr("privrep.fitting.runner.excess_risk", lambda *_: risk)
+    monkeypatch.setattr("privrep.methods.running.runner.excess_risk", lambda *_: risk)
     assert run_cell(cell(), Users(PROBLEM))[0]["status"] == "failed"
 
 
@@ -86,7 +87,7 @@ def raising(error: Exception):
     "error", [np.linalg.LinAlgError("singular"), ZeroDivisionError("nobody"), OverflowError("too large")], ids=repr
 )
 def test_both_kinds_of_numerical_errors_are_rows(error, monkeypatch):
-    monkeypatch.setattr("privrep.fitting.runner.excess_risk", raising(error))
+    monkeypatch.setattr("privrep.methods.running.runner.excess_risk", raising(error))
     row, _, _ = run_cell(cell(), Users(PROBLEM))
     assert (row["status"], row["reason"]) == ("failed", str(error))
 
@@ -96,7 +97,7 @@ def test_both_kinds_of_numerical_errors_are_rows(error, monkeypatch):
 )
 def test_an_error_in_the_code_stops_the_run(error, monkeypatch):
     """It is no result: a row that says `failed` would pass for one."""
-    monkeypatch.setattr("privrep.fitting.runner.excess_risk", raising(error))
+    monkeypatch.setattr("privrep.methods.running.runner.excess_risk", raising(error))
     with pytest.raises(type(error)):
         run_cell(cell(), Users(PROBLEM))
 
@@ -115,7 +116,7 @@ def test_tables_keep_every_bit(tmp_path):
 
 def fixed(multiplier: float, redraw: int = 0, algorithm: str = "altmin", **options) -> Cell:
     options = OPTIONS | options if algorithm == "altmin" else options
-    return Cell("s", "a", algorithm, tuple(options.items()), PROBLEM, FixedNoise(multiplier, 1e-6, redraw))
+    return Cell(algorithm, load_options(algorithm, options), PROBLEM, FixedNoise(multiplier, 1e-6, redraw))
 
 
 @pytest.mark.parametrize(
@@ -135,7 +136,7 @@ def test_fixed_noise_is_accounted_exactly(one, mu_squared):
     """epsilon of one Gaussian of multiplier Delta / sqrt(cost), by dp_accounting; all columns are listed."""
     row, _, ledger = run_cell(one, Users(PROBLEM))
     assert row["status"] == "ok"
-    assert set(row) <= set(columns([row["algorithm"]]))
+    assert set(row) <= {*IDENTITY, *own_columns(one.options), *RESULTS}
     assert row["mu"] == ledger.mu == pytest.approx(math.sqrt(mu_squared) / 0.8, rel=1e-12)
     expected = dp_accounting.get_epsilon_gaussian(0.8 / math.sqrt(mu_squared), 1e-6)
     assert row["epsilon_exact"] == pytest.approx(expected, rel=1e-8)
@@ -182,10 +183,10 @@ def test_a_step_without_a_risk_is_a_row_without_one(algorithm):
 
 # Drawn before fixed noise, head_condition and the newer options existed: key, and first numbers of three streams.
 OLDER = Cell(
-    "figure2",
-    "random-s2-a",
     "altmin",
-    (("init", "random"), ("split", "halves-then-all"), ("clip_feature", 1e-4), ("clip_label", 1e-4), ("epochs", 1)),
+    load_options(
+        "altmin", {"init": "random", "split": "halves-then-all", "clip_feature": 1e-4, "clip_label": 1e-4, "epochs": 1}
+    ),
     Problem(50_000, 10, 50, 2, label_noise_sd=0.01, truth_law="unit-columns"),
     Budget(1.0, 1e-6),
 )
@@ -199,5 +200,5 @@ def test_older_cells_keep_their_key_and_streams():
     assert {role: draw(OLDER, role) for role in expected} == expected
     aniso = Problem(**vars(OLDER.problem) | {"head_law": "aniso"})
     steep = Problem(**vars(aniso) | {"head_condition": 2.0})
-    keys = {Cell("s", "a", "altmin", OLDER.options, each, OLDER.budget).key for each in (OLDER.problem, aniso, steep)}
+    keys = {Cell("altmin", OLDER.options, each, OLDER.budget).key for each in (OLDER.problem, aniso, steep)}
     assert len(keys) == 3

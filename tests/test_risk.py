@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from privrep.data.problem import Block, Problem, Truth, Users
-from privrep.data.risk import block_excess, personalised_risk
-from privrep.data.subspace import random_subspace
+from privrep.users.problem import Block, Problem, Truth, Users
+from privrep.users.risk import block_excess, personalised_risk
+from privrep.users.subspace import random_subspace
 
 
 def block_of(heads: np.ndarray) -> Block:

@@ -7,12 +7,12 @@ import importlib.util
 import pytest
 import yaml
 
-from privrep.data.problem import Problem
-from privrep.run.config import ROOT, read_config, read_study, study_names
-from privrep.run.csv_tables import read_rows
-from privrep.run.grids import expand
-from privrep.run.rivals import COLUMNS, REALS, SIZES, TABLE, chosen_options
-from privrep.studies.unit_map import analysis as unit_map
+from privrep.users.problem import Problem
+from replication.run.config import ROOT, read_config, read_study, study_names
+from replication.run.csv_tables import read_rows
+from replication.run.grids import expand
+from replication.run.rivals import COLUMNS, REALS, SIZES, TABLE, chosen_options
+from replication.studies.unit_map import analysis as unit_map
 
 ROWS = read_rows(ROOT / TABLE)
 STUDIES = {name: read_study(read_config(), name) for name in study_names()}
@@ -49,7 +49,7 @@ def test_cells_have_what_the_table_says(study, name):
     for cell in (cell for cell in expand(STUDIES[study]) if cell.series == name):
         sizes = (float(getattr(cell.problem, size)) for size in (*SIZES, "label_noise_sd"))
         setting = (*sizes, cell.budget.epsilon)
-        assert table[setting].items() <= dict(cell.options).items()
+        assert table[setting].items() <= vars(cell.options).items()
         assert table[setting] in grid
 
 
@@ -86,7 +86,7 @@ def test_the_choice_is_the_least_median_with_the_fewest_rounds(monkeypatch):
     monkeypatch.setattr(CHOOSE, "Users", lambda problem, master_seed: problem)
 
     def run(cell, users):
-        risk = risks[dict(cell.options)["rounds"]][users.seed - CHOOSE.SEEDS[0]]
+        risk = risks[vars(cell.options)["rounds"]][users.seed - CHOOSE.SEEDS[0]]
         return {"status": "ok", "excess_risk": risk}, None, None
 
     monkeypatch.setattr(CHOOSE, "run_cell", run)

@@ -8,7 +8,7 @@ from conftest import uncorrelated
 from hypothesis import given
 from hypothesis import strategies as st
 
-from privrep.data.rng import BlockStreams, canonical, digest, seed_sequence, stream
+from privrep.users.rng import BlockStreams, canonical, digest, seed_sequence, stream
 
 AXES = {"users": 100, "epsilon": 1.0, "algorithm": "altmin", "private": True, "clip": None}
 

@@ -12,12 +12,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from privrep.evidence import scaling
-from privrep.evidence.intervals import student
-from privrep.evidence.scaling import Sweep, fit, fit_measures, sweep
-from privrep.run.config import read_config, read_study
-from privrep.run.grids import expand
-from privrep.run.settings import Analysis, Spec, Window, checked
+from privrep.declarations import checked
+from replication.evidence import scaling
+from replication.evidence.intervals import student
+from replication.evidence.scaling import Sweep, fit, fit_measures, sweep
+from replication.run.config import read_config, read_study
+from replication.run.grids import expand
+from replication.run.settings import Analysis, Spec, Window
 
 SPEC = Spec(name="test", series="main", axis="users", response="distF", prediction="formula")
 PAIRED = SPEC.model_copy(update={"paired": True})
@@ -397,7 +398,7 @@ def test_fits_of_the_studies_name_series_and_axes_that_vary(study):
         window = study.window_of(spec.name)
         rows = [cell for cell in cells if cell.series == spec.series]
         options = [
-            {**vars(cell.problem), **(cell.budget.axes if cell.budget else {}), **vars(cell.chosen)} for cell in rows
+            {**vars(cell.problem), **(cell.budget.axes if cell.budget else {}), **vars(cell.options)} for cell in rows
         ]
         values = {row[spec.axis] for row in options if row[spec.axis] > 0}
         assert len(values) >= window.points, spec.name

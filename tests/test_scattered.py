@@ -14,13 +14,13 @@ import pyarrow as pa
 import pytest
 from workflow_helpers import ROOT, environment
 
-from privrep.data import capped_users, scattered, table_files
-from privrep.data.given_users import GivenUsers
-from privrep.data.passes import rows as rows_of
-from privrep.data.passes import total
-from privrep.data.scattered import ScatteredUsers
-from privrep.data.schema import Category, Flag, Number, Schema
-from privrep.run.shell import fit_users
+from privrep.simulate import fit_users
+from privrep.users import capped_users, scattered, table_files
+from privrep.users.given_users import GivenUsers
+from privrep.users.passes import rows as rows_of
+from privrep.users.passes import total
+from privrep.users.scattered import ScatteredUsers
+from privrep.users.schema import Category, Flag, Number, Schema
 
 SCHEMA = Schema({"age": Number(0, 90), "paid": Flag(0.2), "kind": Category(("a", "b", "c"))}, Number(1, 5))
 COLUMNS = {"user": "who", "label": "y", "schema": SCHEMA}
@@ -308,8 +308,8 @@ def test_nothing_is_left_behind(tmp_path, monkeypatch):
 PEAK = r"""
 import re, sys
 from pathlib import Path
-from privrep.data.scattered import ScatteredUsers
-from privrep.data.schema import Number, Schema
+from privrep.users.scattered import ScatteredUsers
+from privrep.users.schema import Number, Schema
 schema = Schema({f"x{number}": Number(-3, 3) for number in range(10)}, Number(-4, 4))
 users = ScatteredUsers.of(sys.argv[1], user="who", label="y", schema=schema)
 assert sum(block.users for block in users.blocks()) == users.known.users

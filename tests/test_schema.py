@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from privrep.data.capped_users import MemoryUsers
-from privrep.data.schema import Category, Flag, Number, Schema
+from privrep.users.capped_users import MemoryUsers
+from privrep.users.schema import Category, Flag, Number, Schema
 
 SCHEMA = Schema({"age": Number(0, 100), "sex": Flag(0.2), "item": Category(("a", "b", "c"))}, Number(1, 6))
 FRAME = pd.DataFrame({"item": ["c", "a", "z"], "sex": [True, False, True], "age": [0.0, 50.0, 100.0]})

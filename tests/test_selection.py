@@ -9,13 +9,13 @@ import pandas as pd
 import pytest
 from conftest import clopper_pearson, make_task
 
-from privrep.data.problem import Problem
-from privrep.data.subspace import dist2
-from privrep.evidence.cells import resampled
-from privrep.fitting.runner import fit
-from privrep.probes.made_up_candidates import BAD, trials_needed
-from privrep.run.registry import load_options
-from privrep.studies.selection.analysis import (
+from privrep.methods.running.runner import fit
+from privrep.users.problem import Problem
+from privrep.users.subspace import dist2
+from replication.evidence.cells import resampled
+from replication.experiments.made_up_candidates import BAD, trials_needed
+from replication.run.registry import load_options
+from replication.studies.selection.analysis import (
     costs,
     distance_that_passes,
     expected_failure,

@@ -17,18 +17,18 @@ import pytest
 from conftest import Recorder, fake_users, handle
 from pieces import all_pairs, clipped_gradients, moments, pair_moments
 
-from privrep.algorithms.gradient_descent import Gradients
-from privrep.algorithms.parts.moment_step import MomentStep
-from privrep.algorithms.spectral_init import SpectralInit
-from privrep.audits.canaries import Canary, worst_pair
-from privrep.data.given_users import GivenUsers
-from privrep.data.heads import fit_heads
-from privrep.data.known import Known
-from privrep.data.problem import Block, Problem
-from privrep.data.splits import PRESETS, count, split_samples
-from privrep.data.subspace import random_subspace
+from privrep.methods.gradient_descent import Gradients
+from privrep.methods.spectral_init import SpectralInit
+from privrep.methods.steps.moment_step import MomentStep
 from privrep.privacy.ledger import GaussianRelease, Ledger
 from privrep.privacy.regression_moments import SampleClip, UserClip
+from privrep.users.given_users import GivenUsers
+from privrep.users.heads import fit_heads
+from privrep.users.known import Known
+from privrep.users.problem import Block, Problem
+from privrep.users.splits import PRESETS, count, split_samples
+from privrep.users.subspace import random_subspace
+from replication.experiments.auditing.canaries import Canary, worst_pair
 
 SLACK = 1e-13
 DELTA = 1.3

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pieces import clip_outer
 
-from privrep.algorithms.parts.server import Server
+from privrep.methods.steps.server import Server
 from privrep.privacy.accounting import gdp_epsilon
 from privrep.privacy.contributions import Rows
 from privrep.privacy.ledger import Ledger

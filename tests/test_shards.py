@@ -8,9 +8,9 @@ import importlib.util
 import pytest
 from workflow_helpers import ROOT
 
-from privrep.run.cli_errors import Unreadable
-from privrep.run.csv_tables import REMEDY, write_rows
-from privrep.run.merging import merge
+from replication.run.cli_errors import Unreadable
+from replication.run.csv_tables import REMEDY, write_rows
+from replication.run.merging import merge
 
 
 def script(name: str):

@@ -8,11 +8,11 @@ from conftest import fixed_noise, gather, make_task
 from hypothesis import given
 from hypothesis import strategies as st
 
-from privrep.algorithms import altmin
-from privrep.data.problem import FirstUsers, Problem, Users
-from privrep.fitting.runner import fit
-from privrep.searches.smallest_users import SmallestUsersOptions
-from privrep.searches.user_search import FIRST_TRIAL, PRECISION, bracket
+from privrep.methods import altmin
+from privrep.methods.running.runner import fit
+from privrep.users.problem import FirstUsers, Problem, Users
+from replication.experiments.smallest_users import SmallestUsersOptions
+from replication.experiments.user_search import FIRST_TRIAL, PRECISION, bracket
 
 PROBLEM = Problem(4096, 32, 10, 2, head_law="sphere")
 OPTIONS = {

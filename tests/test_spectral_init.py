@@ -7,16 +7,16 @@ import pytest
 from conftest import fake_users, fixed_noise, gather, handle, make_task
 from pieces import all_pairs, pair_moments
 
-from privrep.algorithms.spectral_init import LEMMA_4_5, SpectralInit, SpectralInitOptions
-from privrep.data.given_users import GivenUsers
-from privrep.data.known import Known
-from privrep.data.problem import Problem, Users
-from privrep.data.splits import PRESETS, split_samples
-from privrep.data.subspace import dist2
-from privrep.fitting.runner import fit
+from privrep.methods.running.runner import fit
+from privrep.methods.spectral_init import LEMMA_4_5, SpectralInit, SpectralInitOptions
 from privrep.privacy.ledger import Ledger
 from privrep.privacy.mechanisms import GAUSSIAN_COST
 from privrep.privacy.paired_samples import pairs_bound
+from privrep.users.given_users import GivenUsers
+from privrep.users.known import Known
+from privrep.users.problem import Problem, Users
+from privrep.users.splits import PRESETS, split_samples
+from privrep.users.subspace import dist2
 
 PROBLEM = Problem(30, 8, 5, 2, label_noise_sd=0.2)
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from privrep.data.splits import PRESETS, SAMPLE_USES, SampleDraws, count, split_samples
+from privrep.users.splits import PRESETS, SAMPLE_USES, SampleDraws, count, split_samples
 
 EXPECTED = {
     "text": {"init": (8, 16), "heads": (0, 4), "subspace": (4, 8), "final": (8, 16)},

@@ -7,14 +7,14 @@ import pytest
 import scipy.linalg
 from conftest import fixed_noise, gather, make_task
 
-from privrep.algorithms import altmin
-from privrep.data.heads import FittedHeads
-from privrep.data.problem import Problem, Users
-from privrep.data.splits import split_samples
-from privrep.data.subspace import dist2, orthonormalise, planted_subspace, random_subspace
-from privrep.fitting.runner import fit
+from privrep.methods import altmin
+from privrep.methods.running.runner import fit
 from privrep.privacy.ledger import Ledger
-from privrep.probes.step_lemmas import StepLemmasOptions, head_errors
+from privrep.users.heads import FittedHeads
+from privrep.users.problem import Problem, Users
+from privrep.users.splits import split_samples
+from privrep.users.subspace import dist2, orthonormalise, planted_subspace, random_subspace
+from replication.experiments.step_lemmas import StepLemmasOptions, head_errors
 
 PROBLEM = Problem(60, 24, 7, 3, label_noise_sd=0.3)
 QUIET = Problem(60, 24, 7, 3)

@@ -4,7 +4,7 @@ import matplotlib
 import pytest
 import seaborn
 
-from privrep.drawing import style
+from replication.drawing import style
 
 CHOSEN = {
     "axes": ("edgecolor", "grid", "labelsize", "linewidth", "prop_cycle", "spines.right", "spines.top", "titlesize"),

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from privrep.data.subspace import (
+from privrep.users.subspace import (
     check_planted,
     dist2,
     dist_frobenius,

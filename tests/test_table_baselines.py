@@ -6,9 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from privrep.data.real_tables import RealTable
-from privrep.data.schema import Number, Schema
-from privrep.probes.table_baselines import best_own_data, halves, mixed_model, own_data, single_model
+from privrep.users.real_tables import RealTable
+from privrep.users.schema import Number, Schema
+from replication.experiments.table_baselines import best_own_data, halves, mixed_model, own_data, single_model
 
 
 def made_up(users=400, rows=20, spread=0.3, noise=0.1, most_rows=40, seed=0) -> RealTable:

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from privrep.algorithms.parts.clip_units import (
+from privrep.methods.running.options import among
+from privrep.methods.steps.clip_units import (
     FAILURE_POWER,
     SCALES,
     UPDATE_SCALES,
@@ -20,8 +21,7 @@ from privrep.algorithms.parts.clip_units import (
     sample_clip,
     user_units,
 )
-from privrep.data.problem import Problem, Users
-from privrep.fitting.options import among
+from privrep.users.problem import Problem, Users
 
 PROBLEM = Problem(400, 8, 9, 4, label_noise_sd=0.7, head_law="sphere")
 ANISO = Problem(400, 8, 9, 4, label_noise_sd=0.7, head_law="aniso", head_condition=3.0)

@@ -8,13 +8,13 @@ import pandas as pd
 import pytest
 from conftest import fixed_noise, make_task
 
-from privrep.algorithms import altmin, centaur
-from privrep.data.problem import Problem, Users
-from privrep.fitting.runner import fit
-from privrep.laws import jain2021, shared
+from privrep.methods import altmin, centaur
+from privrep.methods.running.runner import fit
 from privrep.privacy.mechanisms import Release
-from privrep.run.config import ROOT, read_yaml
-from privrep.studies.tradeoff import analysis as tradeoff
+from privrep.theory import jain2021, shared
+from privrep.users.problem import Problem, Users
+from replication.run.config import ROOT, read_yaml
+from replication.studies.tradeoff import analysis as tradeoff
 
 PROBLEM = Problem(80, 32, 6, 2, head_law="sphere")
 

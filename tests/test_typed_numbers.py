@@ -24,27 +24,27 @@ import pandas as pd
 import pytest
 from workflow_helpers import ROOT
 
-from privrep.evidence.cells import sizes_of
-from privrep.evidence.quantities import checked_claims
-from privrep.images.table import listed as read_rows_of_images
-from privrep.report.captions import PLACEHOLDER, with_sizes
-from privrep.report.run_tables import listed
-from privrep.report.sizes import found
-from privrep.run.columns import settings_columns
-from privrep.run.config import read_config, read_study, read_yaml, study_names
-from privrep.run.grids import expand
-from privrep.run.results import cell_row
-from privrep.run.settings import ConfigError, Window
-from privrep.studies.tradeoff.analysis import CONDITIONS
+from images.table import listed as read_rows_of_images
+from privrep.declarations import ConfigError
+from replication.evidence.cells import sizes_of
+from replication.evidence.quantities import checked_claims
+from replication.report.captions import PLACEHOLDER, with_sizes
+from replication.report.run_tables import listed
+from replication.report.sizes import found
+from replication.run.columns import settings_columns
+from replication.run.config import read_config, read_study, read_yaml, study_names
+from replication.run.grids import expand
+from replication.run.settings import Window
+from replication.studies.tradeoff.analysis import CONDITIONS
 
 CHAPTERS = [
-    *sorted((ROOT / "src" / "privrep" / "studies").glob("*/chapter.md")),
-    *sorted((ROOT / "src" / "privrep" / "report" / "texts").glob("*.md")),
-    ROOT / "src" / "privrep" / "report" / "templates" / "content.html.jinja",
+    *sorted((ROOT / "src" / "replication" / "studies").glob("*/chapter.md")),
+    *sorted((ROOT / "src" / "replication" / "report" / "texts").glob("*.md")),
+    ROOT / "src" / "replication" / "report" / "templates" / "content.html.jinja",
 ]
 FIGURES = [
-    *sorted((ROOT / "src" / "privrep" / "studies").glob("*/figures.py")),
-    *sorted((ROOT / "src" / "privrep" / "drawing").glob("*.py")),
+    *sorted((ROOT / "src" / "replication" / "studies").glob("*/figures.py")),
+    *sorted((ROOT / "src" / "replication" / "drawing").glob("*.py")),
 ]
 
 LOOKUPS = (
@@ -112,11 +112,11 @@ ALLOWED = {
     (
         "shen2023/gradient_norms",
         "0.1",
-    ): "value of c_zeta that is drawn, CONSTANTS of privrep.studies.client_lemmas.figures",
+    ): "value of c_zeta that is drawn, CONSTANTS of replication.studies.client_lemmas.figures",
     (
         "shen2023/gradient_norms",
         "0.01",
-    ): "value of c_zeta that is drawn, CONSTANTS of privrep.studies.client_lemmas.figures",
+    ): "value of c_zeta that is drawn, CONSTANTS of replication.studies.client_lemmas.figures",
     ("shen2023/update_norms", "99"): "level of the quantile, column representation_q99",
     ("shen2023/update_norms", "1"): "the rank that the law is for",
     ("shen2023/selection", "0.001"): "where shares too small for the axis are drawn",
@@ -146,7 +146,7 @@ def config_of(scale: str) -> dict:
 def settings(study: str, scale: str) -> frozenset[float]:
     """The numbers that were fixed for a study at a scale: in its file, as constants of its module, and by the window of
     all fits."""
-    module = vars(importlib.import_module(f"privrep.studies.{study}.analysis"))
+    module = vars(importlib.import_module(f"replication.studies.{study}.analysis"))
     constants = [value for name, value in module.items() if name.isupper()]
     study_file = read_study(config_of(scale), study).model_dump(exclude={"claims", "scales"})
     return frozenset(numbers([study_file, constants, Window().model_dump()]))
@@ -294,7 +294,7 @@ SCALES = ("tiny", "quick", "default", "record")
 def planned(study: str, scale: str) -> pd.DataFrame | None:
     """The sizes of a study as they are known before the run; none for a study of arithmetic."""
     settings = read_study(config_of(scale), study)
-    rows = [cell_row(cell) for cell in expand(settings)]
+    rows = [cell.row for cell in expand(settings)]
     return sizes_of(pd.DataFrame(rows), settings_columns(settings)) if rows else None
 
 

@@ -16,9 +16,23 @@ from hypothesis import strategies as st
 from pieces import clipped_moments, log_coordinates, log_levels, log_scales, round_sums, start_moments
 from scipy import stats
 
-from privrep.algorithms.parts.error_tracking import DRIFT_SD, FAILED_SD, GUESS_SD, MODEL_SD, STEP_SD, FilterState
-from privrep.algorithms.parts.whitening import WhitenedSamples, Whitening
-from privrep.algorithms.unit_steps import (
+from privrep.methods.running.runner import fit
+from privrep.methods.steps.error_tracking import DRIFT_SD, FAILED_SD, GUESS_SD, MODEL_SD, STEP_SD, FilterState
+from privrep.methods.steps.unit_schedule import (
+    COORDINATES,
+    COVARIANCE,
+    LEVEL,
+    ROUNDS,
+    SMALLEST,
+    STEPS,
+    Sizes,
+    schedule,
+)
+from privrep.methods.steps.unit_schedule import (
+    SCALE as SCALE_SHARE,
+)
+from privrep.methods.steps.whitening import WhitenedSamples, Whitening
+from privrep.methods.unit_steps import (
     ABLATIONS,
     RESIDUAL_WIDTH,
     SCALE_WIDTH,
@@ -30,27 +44,13 @@ from privrep.algorithms.unit_steps import (
     log_chi,
     unit,
 )
-from privrep.data.heads import FittedHeads
-from privrep.data.passes import total
-from privrep.data.problem import Block, Problem, Users
-from privrep.data.risk import personal_risk
-from privrep.data.subspace import dist_frobenius, planted_subspace, random_subspace
-from privrep.fitting.runner import fit
-from privrep.laws.unit_steps import (
-    COORDINATES,
-    COVARIANCE,
-    LEVEL,
-    ROUNDS,
-    SMALLEST,
-    STEPS,
-    Sizes,
-    schedule,
-)
-from privrep.laws.unit_steps import (
-    SCALE as SCALE_SHARE,
-)
 from privrep.privacy.accounting import Budget
 from privrep.privacy.ledger import Ledger
+from privrep.users.heads import FittedHeads
+from privrep.users.passes import total
+from privrep.users.problem import Block, Problem, Users
+from privrep.users.risk import personal_risk
+from privrep.users.subspace import dist_frobenius, planted_subspace, random_subspace
 
 PENALTY, RESIDUAL, SCALE = 0.4, 0.2, 0.7
 

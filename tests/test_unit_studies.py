@@ -7,14 +7,16 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from privrep.evidence.intervals import BOOTSTRAP, bootstrap_measures
-from privrep.laws.unit_steps import Sizes, schedule
+from privrep.methods.steps.unit_schedule import Sizes, schedule
 from privrep.privacy.accounting import gdp_mu
-from privrep.run.config import ROOT, read_yaml
-from privrep.run.shell import fit
-from privrep.studies.unit_figure2 import analysis as figure2
-from privrep.studies.unit_map import analysis as unit_map
-from privrep.studies.unit_rates import analysis as rates
+from privrep.simulate import Cell, run_cell
+from privrep.users.problem import Problem, Users
+from replication.evidence.intervals import BOOTSTRAP, bootstrap_measures
+from replication.run.config import ROOT, read_yaml
+from replication.run.registry import load_options
+from replication.studies.unit_figure2 import analysis as figure2
+from replication.studies.unit_map import analysis as unit_map
+from replication.studies.unit_rates import analysis as rates
 
 THREE, FOUR = np.arange(3), np.arange(4)
 read = figure2.Risks.read
@@ -474,5 +476,7 @@ def test_features_over_their_size_are_another_label_noise(size):
             "label_noise_sd": 0.01,
             "head_law": "gauss",
         } | change
-        risks.append(fit("oracle_step", kind="floor", final_heads="ridge", **problem)[0]["excess_risk"])
+        options = load_options("oracle_step", {"kind": "floor", "final_heads": "ridge"})
+        cell = Cell("oracle_step", options, Problem(**problem), None)
+        risks.append(run_cell(cell, Users(cell.problem))[0]["excess_risk"])
     assert risks[0] == pytest.approx(size**2 * risks[1], rel=0.04)

@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 from conftest import fake_users, recut
 
-from privrep.algorithms.parts.grassmann_chain import uniform_starts
-from privrep.algorithms.parts.user_scores import BoundedHeads, Shares, UserScore
-from privrep.data.bounded_heads import TOLERANCE, fit_bounded
-from privrep.data.losses import Loss
-from privrep.data.nets import chart_net
-from privrep.data.problem import NORMS, Block, Problem, Users
-from privrep.probes.exponential_neighbours import neighbouring_scores
+from privrep.methods.steps.grassmann_chain import uniform_starts
+from privrep.methods.steps.nets import chart_net
+from privrep.methods.steps.user_scores import BoundedHeads, Shares, UserScore
+from privrep.users.bounded_heads import TOLERANCE, fit_bounded
+from privrep.users.losses import Loss
+from privrep.users.problem import NORMS, Block, Problem, Users
+from replication.experiments.exponential_neighbours import neighbouring_scores
 
 LOSSES = (Loss("huber"), Loss("pseudo-huber"), Loss("absolute", 0.0))
 every_loss = pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: loss.name)
@@ -112,7 +112,7 @@ def test_a_solver_that_fails_moves_no_share_out_of_its_interval(rubbish, monkeyp
         fit.values[:: PROBLEM.users] = rubbish
         return fit
 
-    monkeypatch.setattr("privrep.algorithms.parts.user_scores.fit_bounded", broken)
+    monkeypatch.setattr("privrep.methods.steps.user_scores.fit_bounded", broken)
     shares = cut(score, block, bases)
     assert ((shares >= -W) & (shares <= 0)).all()
     assert np.array_equal(shares[:, 1:], sound[:, 1:])
@@ -173,7 +173,7 @@ def test_blocks_and_chunks_change_rounding_only(loss, monkeypatch):
     allowed = 0.01 * TOLERANCE * PROBLEM.users
     assert score.totals(recut(users, 7), bases) == pytest.approx(whole, abs=allowed)
     assert [float(score.totals(users, basis[None])[0]) for basis in bases] == pytest.approx(whole, abs=allowed)
-    monkeypatch.setattr("privrep.algorithms.parts.user_scores.CHUNK", 1)
+    monkeypatch.setattr("privrep.methods.steps.user_scores.CHUNK", 1)
     assert score.totals(users, bases) == pytest.approx(whole, abs=allowed)
     assert (whole >= -PROBLEM.users * W).all() and (whole < 0).all()
 

@@ -14,15 +14,15 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 from scipy import stats
 
-from privrep.evidence.claim_rules import Exponent, Rate
-from privrep.evidence.claims import CLAIM_COLUMNS, Claim, exponents_judged, judge, judge_quantity
-from privrep.evidence.intervals import LEVEL
-from privrep.evidence.measured import MEASURE_COLUMNS, Measured, bare
-from privrep.evidence.quantities import checked_claims
-from privrep.evidence.scaling import Fit, Sweep, fit, fit_measures
-from privrep.evidence.verdicts import NEGATIVE, Verdict
-from privrep.run.csv_tables import read_rows, write_rows
-from privrep.run.settings import Spec, Window
+from replication.evidence.claim_rules import Exponent, Rate
+from replication.evidence.claims import CLAIM_COLUMNS, Claim, exponents_judged, judge, judge_quantity
+from replication.evidence.intervals import LEVEL
+from replication.evidence.measured import MEASURE_COLUMNS, Measured, bare
+from replication.evidence.quantities import checked_claims
+from replication.evidence.scaling import Fit, Sweep, fit, fit_measures
+from replication.evidence.verdicts import NEGATIVE, Verdict
+from replication.run.csv_tables import read_rows, write_rows
+from replication.run.settings import Spec, Window
 
 VALUES = np.array([1.0, 2.0, 4.0, 8.0])
 RULE = {"value": 1.0, "tolerance": 0.15}
@@ -482,7 +482,7 @@ def test_whose_statement_a_claim_is_is_said():
 
 def test_pass_marks_of_other_readings_are_those_of_the_claim():
     """The study judges other readings by the marks that the claim states."""
-    from privrep.studies.figure2.analysis import LIMITS
+    from replication.studies.figure2.analysis import LIMITS
 
     entry = next(entry for entry in checked_claims()["jain2021"] if entry.id == "A-F2")
     marks = {

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pieces import clipped_moments, log_coordinates
 
-from privrep.algorithms.parts.whitening import (
+from privrep.methods.steps.whitening import (
     LOG_LENGTH,
     Whitening,
     learned_level,
@@ -21,9 +21,9 @@ from privrep.algorithms.parts.whitening import (
     released_whitening,
     shrunk,
 )
-from privrep.data.misspecification import feature_root, feature_scales
-from privrep.data.problem import Problem, Users
 from privrep.privacy.ledger import Ledger
+from privrep.users.misspecification import feature_root, feature_scales
+from privrep.users.problem import Problem, Users
 
 
 def matrix_of(values: np.ndarray, vectors: np.ndarray) -> np.ndarray:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from workflow_helpers import at_tiny, called, copy_project, copy_run, snakemake
 
-from privrep.run.config import read_config
+from replication.run.config import read_config
 
 CELLS = "results/tiny/figure2/cells.csv"
 
@@ -68,7 +68,7 @@ def test_shards_hang_on_the_methods_that_they_run(tmp_path):
         for part in plan.stdout.split("rule ")
         if f"output: {path}" in part
     }
-    init_rates, audits = ({Path(path).stem for path in jobs[study] if "/algorithms/" in path} for study in shards)
+    init_rates, audits = ({Path(path).stem for path in jobs[study] if "/methods/" in path} for study in shards)
     assert "spectral_init" in init_rates and not init_rates & {"altmin", "power_method", "centaur", "unit_steps"}
     assert {"altmin", "power_method", "centaur", "unit_steps", "exponential_staged"} <= audits
 
@@ -115,14 +115,14 @@ def planned(folder, path: str, old: str, new: str) -> set[str]:
 
 def test_style_change_reruns_no_simulation(finished):
     """After an edit of the plotting style only plots and the page are made again."""
-    again = planned(finished, "src/privrep/drawing/style.py", '"grid.linewidth": 0.6', '"grid.linewidth": 0.7')
+    again = planned(finished, "src/replication/drawing/style.py", '"grid.linewidth": 0.6', '"grid.linewidth": 0.7')
     assert "plot_figure2" in again
     assert not again & {"run_shard", "measure_figure2", "judge_claims"}
 
 
 def test_algorithm_change_reruns_the_shards(finished):
     """The code of a study's algorithms is an input of its shards, although they are imported by name."""
-    path, line = "src/privrep/algorithms/parts/moment_step.py", "import numpy as np\n"
+    path, line = "src/privrep/methods/steps/moment_step.py", "import numpy as np\n"
     assert "run_shard" in planned(finished, path, line, f"{line}# changed\n")
 
 
@@ -212,7 +212,7 @@ def test_a_cell_that_cannot_be_stops_before_any_job(tmp_path):
 def test_a_chapter_that_names_nothing_is_named_by_the_page(tiny_run, tmp_path):
     """In one line; all that the run had made stays."""
     folder = copy_run(tiny_run, tmp_path / "copy")
-    chapter = folder / "src" / "privrep" / "studies" / "init_rates" / "chapter.md"
+    chapter = folder / "src" / "replication" / "studies" / "init_rates" / "chapter.md"
     text = chapter.read_text()
     assert 'n("davis-kahan printed")' in text
     chapter.write_text(text.replace('n("davis-kahan printed")', 'n("davis-kahan print")'))

@@ -22,7 +22,7 @@ from pathlib import Path
 import pandas as pd
 from IPython.display import SVG
 
-from privrep.evidence.intervals import log_slope
+from replication.evidence.intervals import log_slope
 
 reports = Path.cwd()  # where a notebook runs
 figures = reports.parent / "figures"

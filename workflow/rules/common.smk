@@ -17,10 +17,10 @@ os.environ.update(
     )
 )
 
-from privrep.data.whole_files import write_whole
-from privrep.evidence import catalogue, quantities
-from privrep.run import owner
-from privrep.run.config import (
+from privrep.users.whole_files import write_whole
+from replication.evidence import catalogue, quantities
+from replication.run import owner
+from replication.run.config import (
     ConfigError,
     check_config,
     layers,
@@ -28,8 +28,8 @@ from privrep.run.config import (
     read_yaml,
     run_name,
 )
-from privrep.run.registry import method_files
-from privrep.run.resolved import as_json, write_if_changed, write_resolved
+from replication.run.registry import method_files
+from replication.run.resolved import as_json, write_if_changed, write_resolved
 
 # Jobs go to a cluster: Snakemake counts them instead of cores. (Of a plan, -n with -j looks the same.)
 CLUSTER = workflow.resource_settings.nodes is not None
@@ -146,7 +146,7 @@ def figure_files(*studies, kinds=("svg", "csv")):
 
 def own_drawing(study):
     """Return the file in which a study draws what is no figure of sweeps, if it has any."""
-    path = Path("src/privrep/studies", study, "figures.py")
+    path = Path("src/replication/studies", study, "figures.py")
     return [str(path)] if path.exists() else []
 
 
@@ -175,12 +175,14 @@ def shard_minutes(wildcards, attempt):
     return attempt * math.ceil(5 + 5 * STUDIES[wildcards.study].shard_seconds / 60)
 
 
-IMPORT = re.compile(r"^\s*from (privrep[\w.]*) import (\([^)]*\)|.*)", re.MULTILINE)
+IMPORT = re.compile(
+    r"^\s*from ((?:privrep|images|replication)[\w.]*) import (\([^)]*\)|.*)", re.MULTILINE
+)
 
 
 @functools.cache
 def imported_modules(path):
-    """Return the files of privrep that a Python file imports, at its top or inside a function."""
+    """Return the files of src that a Python file imports, at its top or inside a function."""
     found = []
     for base, names in IMPORT.findall(Path(path).read_text()):
         stem = f"src/{base.replace('.', '/')}"
@@ -194,7 +196,7 @@ def imported_modules(path):
 
 @functools.cache
 def code_of(script, *modules):
-    """Return a script, the given modules, and all that they import from privrep: the code that a rule reruns for."""
+    """Return a script, the given modules, and all that they import from src: the code that a rule reruns for."""
     todo, seen = [f"workflow/scripts/{script}.py", *modules], []
     while todo:
         path = todo.pop()
@@ -222,16 +224,16 @@ def simulation_code(wildcards):
 TEXTS = sorted(
     str(path)
     for pattern in ("report/texts/*.md", "studies/*/chapter.md")
-    for path in Path("src/privrep").glob(pattern)
+    for path in Path("src/replication").glob(pattern)
 )
 PAGE_FILES = sorted(
     str(path)
-    for folder in ("workflow/page", "src/privrep/report/templates")
+    for folder in ("workflow/page", "src/replication/report/templates")
     for path in Path(folder).iterdir()
 )
 PAGE_CODE = code_of(
     "render_report",
-    *sorted(str(path) for path in Path("src/privrep").glob("studies/*/analysis.py")),
+    *sorted(str(path) for path in Path("src/replication").glob("studies/*/analysis.py")),
 )
 
 

@@ -13,7 +13,7 @@ for study in STUDIES:
             settings=[
                 f"{RESULTS}/{study}/{name}.json" for name in ("shards", "measure")
             ],
-            code=code_of("measure_study", f"src/privrep/studies/{study}/analysis.py"),
+            code=code_of("measure_study", f"src/replication/studies/{study}/analysis.py"),
             # The long image runs, which are kept
             kept=["docs/record/images.csv"] if study == "images" else [],
         output:

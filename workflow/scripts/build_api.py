@@ -9,7 +9,7 @@ import pdoc
 import pdoc.render
 from pdoc.docstrings import numpy
 
-from privrep.run.cli_errors import one_line_errors
+from replication.run.cli_errors import one_line_errors
 
 
 def markdown(docstring: str) -> str:

@@ -3,8 +3,8 @@ run."""
 
 import argparse
 
-from privrep.report.stub_run import check_chapter, check_page
-from privrep.run.cli_errors import one_line_errors
+from replication.report.stub_run import check_chapter, check_page
+from replication.run.cli_errors import one_line_errors
 
 
 @one_line_errors

@@ -3,10 +3,10 @@
 import argparse
 from pathlib import Path
 
-from privrep.errata.demonstrations import DEMONSTRATIONS
-from privrep.evidence.catalogue import MENDED, SET_ASIDE, Erratum, read_errata
-from privrep.run.cli_errors import one_line_errors
-from privrep.run.csv_tables import write_rows
+from replication.errata.demonstrations import DEMONSTRATIONS
+from replication.evidence.catalogue import MENDED, SET_ASIDE, Erratum, read_errata
+from replication.run.cli_errors import one_line_errors
+from replication.run.csv_tables import write_rows
 
 
 @one_line_errors

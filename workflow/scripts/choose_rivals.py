@@ -23,18 +23,18 @@ from dataclasses import replace
 import numpy as np
 from tqdm import tqdm
 
-from privrep.advice.methods import law
-from privrep.data.misspecification import MISSPECIFICATIONS
-from privrep.data.problem import Problem, Users
-from privrep.laws.whole_methods import Regime
 from privrep.privacy.accounting import gdp_mu
-from privrep.run.cli_errors import one_line_errors
-from privrep.run.config import ROOT, read_config, read_study, study_names
-from privrep.run.csv_tables import read_rows, write_rows
-from privrep.run.grids import Cell, expand
-from privrep.run.results import run_cell
-from privrep.run.rival_options import CLIPS, PASSES, ROUNDS
-from privrep.run.rivals import COLUMNS, SIZES, TABLE
+from privrep.simulate import run_cell
+from privrep.theory.choice import law
+from privrep.theory.rival_options import CLIPS, PASSES, ROUNDS
+from privrep.theory.whole_methods import Regime
+from privrep.users.misspecification import MISSPECIFICATIONS
+from privrep.users.problem import Problem, Users
+from replication.run.cli_errors import one_line_errors
+from replication.run.config import ROOT, read_config, read_study, study_names
+from replication.run.csv_tables import read_rows, write_rows
+from replication.run.grids import Cell, expand
+from replication.run.rivals import COLUMNS, SIZES, TABLE
 
 SEEDS = range(2000, 2005)
 SHORTLIST, FIRST, SECOND = 8, 2, 4
@@ -67,11 +67,11 @@ def expected(cell: Cell, options: dict) -> float:
     problem = cell.problem
     users = np.geomspace(64, problem.users, 200) if is_search(cell) else np.array([float(problem.users)])
     sizes = Regime(users, problem.samples, problem.dim, problem.rank, problem.label_noise_sd)
-    name, chosen = LAWS[method(cell)], vars(cell.chosen) | options
+    name, chosen = LAWS[method(cell)], vars(cell.options) | options
     risk = law(name, sizes, np.full(len(users), gdp_mu(cell.budget.epsilon, cell.budget.delta)), chosen).risk
     if not is_search(cell):
         return float(risk[0])
-    reached = risk <= cell.chosen.target
+    reached = risk <= cell.options.target
     return float(users[reached.argmax()]) if reached.any() else math.inf
 
 
@@ -99,7 +99,7 @@ def choice(cell: Cell) -> dict:
         problem = replace(cell.problem, seed=seed)
         users = Users(problem, master_seed=0)
         for number in left:
-            options = tuple((dict(cell.options) | tried[number]).items())
+            options = replace(cell.options, **tried[number])
             row, _, _ = run_cell(replace(cell, options=options, problem=problem), users)
             found = row["status"] == "ok"
             if found:

@@ -13,9 +13,9 @@ import math
 import sys
 from pathlib import Path
 
-from privrep.evidence.compare import by_name, paired, summary
-from privrep.run.cli_errors import one_line_errors
-from privrep.run.csv_tables import read_rows, write_rows
+from replication.evidence.compare import by_name, paired, summary
+from replication.run.cli_errors import one_line_errors
+from replication.run.csv_tables import read_rows, write_rows
 
 REFERENCE_COLUMNS = ("id", "quantity", "verdict", "measured", "within")
 SIMULATED, ARITHMETIC, GROWN = 0.02, 1e-6, 0.3

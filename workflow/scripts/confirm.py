@@ -12,13 +12,13 @@ import subprocess
 import sys
 from pathlib import Path
 
-from privrep.evidence.compare import CONFIRMATION_COLUMNS, SHOWN, confirmation_pairs, paired, summary
-from privrep.report.documents import confirmation_page
-from privrep.run.cli_errors import one_line_errors
-from privrep.run.config import read_config
-from privrep.run.csv_tables import read_rows, write_rows
-from privrep.run.provenance import clean_record
-from privrep.run.settings import ConfigError
+from privrep.declarations import ConfigError
+from replication.evidence.compare import CONFIRMATION_COLUMNS, SHOWN, confirmation_pairs, paired, summary
+from replication.report.documents import confirmation_page
+from replication.run.cli_errors import one_line_errors
+from replication.run.config import read_config
+from replication.run.csv_tables import read_rows, write_rows
+from replication.run.provenance import clean_record
 
 DOCUMENT, TABLE = Path("docs/confirmation.md"), Path("docs/confirmation.csv")
 USED_SEEDS = (20211206, 7, 20261122)

@@ -32,8 +32,9 @@ def lines_of(source: str) -> tuple[int, int]:
 
 
 def counts() -> dict[str, list[int]]:
-    """Return the code lines and all lines of each package of src/privrep and of workflow, tests and bench."""
-    packages = {path.parent for path in Path("src/privrep").glob("*/*.py")}
+    """Return the code lines and all lines of each package of src and of each of their folders, and of workflow, tests
+    and bench."""
+    packages = {path.parent for depth in ("*/*.py", "*/*/*.py") for path in Path("src").glob(depth)}
     found = {}
     for folder in (*sorted(packages), Path("workflow"), Path("tests"), Path("bench")):
         pairs = [lines_of(path.read_text()) for path in folder.rglob("*.py")]

@@ -12,8 +12,8 @@ import nbformat
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
 
-from privrep.data.whole_files import write_whole
-from privrep.run.cli_errors import one_line_errors
+from privrep.users.whole_files import write_whole
+from replication.run.cli_errors import one_line_errors
 
 SECONDS = 600
 """Time limit of one cell."""

@@ -4,11 +4,11 @@ import argparse
 import json
 from pathlib import Path
 
-from privrep.evidence.claims import CLAIM_COLUMNS, Claim, exponents_judged, judge
-from privrep.evidence.compare import confirmation_pairs, confirmed
-from privrep.run.cli_errors import one_line_errors
-from privrep.run.csv_tables import read_rows, write_rows
-from privrep.run.settings import checked
+from privrep.declarations import checked
+from replication.evidence.claims import CLAIM_COLUMNS, Claim, exponents_judged, judge
+from replication.evidence.compare import confirmation_pairs, confirmed
+from replication.run.cli_errors import one_line_errors
+from replication.run.csv_tables import read_rows, write_rows
 
 
 @one_line_errors

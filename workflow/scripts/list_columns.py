@@ -1,5 +1,5 @@
 """Print what the columns of cells.csv mean: those of every study, then those that each method adds."""
 
-from privrep.run.columns import dictionary
+from replication.run.columns import dictionary
 
 print(dictionary(), end="")

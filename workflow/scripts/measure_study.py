@@ -1,7 +1,7 @@
 """Merge the rows of a study's shards into one table, and write what follows from it: the quantities that claims refer
 to, the numbers of the figures, and what else the page says of it.
 
-In the study's folder of a run stand the settings (privrep.run.resolved) and the shards;
+In the study's folder of a run stand the settings (replication.run.resolved) and the shards;
 cells.csv, timings.csv, sizes.csv, measures.csv and facts.json are written there.
 """
 
@@ -10,16 +10,16 @@ import importlib
 from dataclasses import asdict
 from pathlib import Path
 
-from privrep.evidence.cells import read_cells, sizes_of
-from privrep.evidence.facts import Quantities, facts_json
-from privrep.evidence.findings import write_numbers
-from privrep.evidence.measured import MEASURE_COLUMNS, check_names
-from privrep.run.cli_errors import one_line_errors
-from privrep.run.columns import settings_columns
-from privrep.run.csv_tables import write_rows
-from privrep.run.merging import merge_study
-from privrep.run.resolved import write_if_changed
-from privrep.run.settings import MeasureSettings, ShardSettings, read_settings
+from replication.evidence.cells import read_cells, sizes_of
+from replication.evidence.facts import Quantities, facts_json
+from replication.evidence.findings import write_numbers
+from replication.evidence.measured import MEASURE_COLUMNS, check_names
+from replication.run.cli_errors import one_line_errors
+from replication.run.columns import settings_columns
+from replication.run.csv_tables import write_rows
+from replication.run.merging import merge_study
+from replication.run.resolved import write_if_changed
+from replication.run.settings import MeasureSettings, ShardSettings, read_settings
 
 
 @one_line_errors
@@ -36,7 +36,7 @@ def main() -> None:
     cells = read_cells(folder / "cells.csv" if simulation.series else None)
     if cells is not None:
         write_numbers(folder / "sizes.csv", sizes_of(cells, settings_columns(simulation)))
-    analysis = importlib.import_module(f"privrep.studies.{study.study}.analysis")
+    analysis = importlib.import_module(f"replication.studies.{study.study}.analysis")
     found = analysis.analyse(cells, study)
     check_names(found.quantities, study)
     tables = found.numbers(study)

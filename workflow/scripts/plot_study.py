@@ -5,16 +5,18 @@ from pathlib import Path
 
 import pandas as pd
 
-from privrep.drawing.style import save, save_pdf
-from privrep.run.cli_errors import one_line_errors
-from privrep.run.settings import PlotSettings, read_settings
-from privrep.studies.drawn import drawn
+from replication.drawing.style import save, save_pdf
+from replication.run.cli_errors import one_line_errors
+from replication.run.settings import PlotSettings, read_settings
+from replication.studies.drawn import drawn
 
 
 @one_line_errors
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--settings", required=True, type=Path, help="plot.json of the study, see privrep.run.resolved")
+    parser.add_argument(
+        "--settings", required=True, type=Path, help="plot.json of the study, see replication.run.resolved"
+    )
     parser.add_argument("--figures", required=True, type=Path, help="folder of all figures and their numbers")
     parser.add_argument("--print", action="store_true", help="write PDF instead")
     args = parser.parse_args()

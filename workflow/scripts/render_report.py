@@ -3,10 +3,10 @@
 import argparse
 from pathlib import Path
 
-from privrep.data.whole_files import write_whole
-from privrep.report.page import page
-from privrep.report.run_tables import Run
-from privrep.run.cli_errors import one_line_errors
+from privrep.users.whole_files import write_whole
+from replication.report.page import page
+from replication.report.run_tables import Run
+from replication.run.cli_errors import one_line_errors
 
 
 @one_line_errors

@@ -14,7 +14,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "src"))
 
-from privrep.images.table import SETTINGS, listed, read_table, run_rows  # noqa: E402
+from images.table import SETTINGS, listed, read_table, run_rows  # noqa: E402
 
 
 def spelled(value: object) -> str:

@@ -15,15 +15,15 @@ from pathlib import Path
 from threadpoolctl import threadpool_info, threadpool_limits
 from tqdm import tqdm
 
-from privrep.data.engines import running_on
-from privrep.data.problem import Users
-from privrep.run.cli_errors import one_line_errors
-from privrep.run.columns import study_columns
-from privrep.run.config import read_config, read_study
-from privrep.run.csv_tables import write_rows
-from privrep.run.grids import expand, shard
-from privrep.run.results import TIMING_COLUMNS, run_cell
-from privrep.run.settings import RunSettings, ShardSettings, read_settings
+from privrep.simulate import run_cell
+from privrep.users.engines import running_on
+from privrep.users.problem import Users
+from replication.run.cli_errors import one_line_errors
+from replication.run.columns import TIMING_COLUMNS, study_columns
+from replication.run.config import read_config, read_study
+from replication.run.csv_tables import write_rows
+from replication.run.grids import expand, shard
+from replication.run.settings import RunSettings, ShardSettings, read_settings
 
 
 def settings(args: argparse.Namespace) -> ShardSettings:
@@ -70,7 +70,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--study", required=True)
     parser.add_argument(
-        "--settings", type=Path, help="shards.json of the study, see privrep.run.resolved; default: read config/"
+        "--settings", type=Path, help="shards.json of the study, see replication.run.resolved; default: read config/"
     )
     parser.add_argument("--configfile", type=Path, nargs="*", default=[], help="scale overlays, when reading config/")
     parser.add_argument("--master-seed", type=int, help="draw everything anew from this number")
@@ -98,7 +98,7 @@ def main() -> None:
                 data = Users(cell.problem, chosen.master_seed, chosen.memory_budget_mb * 2**20)
             row, timing, _ = run_cell(cell, data)
             rows.append(row)
-            timings.append(timing)
+            timings.append({"series": cell.series} | timing)
     write_rows(args.timings, timings, TIMING_COLUMNS)
     write_rows(args.output, rows, study_columns(chosen.study))
 

@@ -16,15 +16,15 @@ from pathlib import Path
 
 import pandas as pd
 
-from privrep.data.whole_files import write_whole
-from privrep.report.chapters import MARK, chapter, page_text
-from privrep.report.documents import Documented, results_page, with_findings
-from privrep.report.page import page
-from privrep.report.run_tables import Run, read_text
-from privrep.report.summary import FULL_SCALES
-from privrep.run.cli_errors import one_line_errors
-from privrep.run.config import chapters
-from privrep.run.provenance import clean_record
+from privrep.users.whole_files import write_whole
+from replication.report.chapters import MARK, chapter, page_text
+from replication.report.documents import Documented, results_page, with_findings
+from replication.report.page import page
+from replication.report.run_tables import Run, read_text
+from replication.report.summary import FULL_SCALES
+from replication.run.cli_errors import one_line_errors
+from replication.run.config import chapters
+from replication.run.provenance import clean_record
 
 RECORD = Path("docs/record")
 

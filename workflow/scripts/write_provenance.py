@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from privrep.run.cli_errors import one_line_errors
-from privrep.run.provenance import provenance
+from replication.run.cli_errors import one_line_errors
+from replication.run.provenance import provenance
 
 
 def total(paths: list[Path], column: str, delimiter: str) -> float:

@@ -14,26 +14,26 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.metrics import r2_score
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d, validate_data
 
-from privrep.algorithms.mixed_model import MixedModel
-from privrep.algorithms.parts.posterior import Mixture, Prior
-from privrep.algorithms.parts.sharing import ANSWERS, HEADS, MEAN, OWN
-from privrep.algorithms.unit_steps import UnitSteps
-from privrep.data.capped_users import MemoryUsers
-from privrep.data.engines import running_on
-from privrep.data.passes import rows
-from privrep.data.problem import UserData
-from privrep.data.rng import stream
-from privrep.data.scattered import ScatteredUsers
-from privrep.data.schema import Schema
 from privrep.estimator.journal import entered
 from privrep.estimator.shared_prior import SharedPrior
 from privrep.estimator.stated import stated
 from privrep.estimator.statement import statement
-from privrep.fitting.method import Iterate, Method, Task
-from privrep.fitting.runner import open_release
+from privrep.methods.mixed_model import MixedModel
+from privrep.methods.running.method import Iterate, Method, Task
+from privrep.methods.running.runner import open_release
+from privrep.methods.steps.posterior import Mixture, Prior
+from privrep.methods.steps.sharing import ANSWERS, HEADS, MEAN, OWN
+from privrep.methods.unit_steps import UnitSteps
 from privrep.privacy.accounting import Budget, check_delta, gdp_mu
 from privrep.privacy.lattice import SystemNoise
 from privrep.privacy.ledger import Ledger
+from privrep.users.capped_users import MemoryUsers
+from privrep.users.engines import running_on
+from privrep.users.passes import rows
+from privrep.users.problem import UserData
+from privrep.users.rng import stream
+from privrep.users.scattered import ScatteredUsers
+from privrep.users.schema import Schema
 
 METHODS = ("prior", "unit_steps")
 LABEL_SD = 0.55
@@ -86,7 +86,7 @@ class PrivateRepresentation(RegressorMixin, BaseEstimator):
     heads : whether pickles have the users' heads: "local", no, or "pickle", yes.
     random_state : None draws exact discrete Gaussian noise from the system's randomness; a seed is for experiments,
         and warns.
-    engine, scheduler : where the passes over users run, see `privrep.data.engines.running_on`. The same comes out. The
+    engine, scheduler : where the passes over users run, see `privrep.users.engines.running_on`. The same comes out. The
         workers of Dask are trusted with the data: rows that are in memory are sent to them, in clear unless the
         scheduler has TLS; those of a table on disk lie in TMPDIR for the time of the fit, which the workers must see.
 
@@ -98,7 +98,7 @@ class PrivateRepresentation(RegressorMixin, BaseEstimator):
 
     References
     ----------
-    The method is `privrep.algorithms.mixed_model`; sums and noise are `privrep.privacy.mechanisms`.
+    The method is `privrep.methods.mixed_model`; sums and noise are `privrep.privacy.mechanisms`.
     """
 
     def __init__(

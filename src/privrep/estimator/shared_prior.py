@@ -7,9 +7,9 @@ from dataclasses import asdict, dataclass
 
 import numpy as np
 
-from privrep.algorithms.parts.posterior import Mixture, Prior
-from privrep.data.schema import Category, Flag, Number, Schema
 from privrep.estimator.stated import CATEGORY, FLAG, NUMBER, kind_in
+from privrep.methods.steps.posterior import Mixture, Prior
+from privrep.users.schema import Category, Flag, Number, Schema
 
 VERSION = 1
 """Of the file's form."""

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from privrep.data.schema import Category, Flag, Kind, Number, Schema
+from privrep.users.schema import Category, Flag, Kind, Number, Schema
 
 NUMBER, FLAG, CATEGORY = "number", "flag", "category"
 

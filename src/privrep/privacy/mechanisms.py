@@ -15,13 +15,13 @@ from typing import Protocol
 
 import numpy as np
 
-from privrep.data.passes import Own, total
-from privrep.data.problem import Block, UserData
 from privrep.privacy.accounting import UNLIMITED, Cost
 from privrep.privacy.contributions import Contribution, Scores
 from privrep.privacy.lattice import SystemNoise, on_lattice
 from privrep.privacy.ledger import ROUNDING, GaussianRelease, Ledger, PureRelease
 from privrep.privacy.noise import NoiseSpec
+from privrep.users.passes import Own, total
+from privrep.users.problem import Block, UserData
 
 GAUSSIAN_COST = Cost(mu_squared=1.0, rho=1 / 2)
 PURE_COST = Cost(mu_squared=0.0, rho=0.0, pure=1.0)
@@ -249,7 +249,7 @@ class Release:
         users : whose data are read; those of the handle are summed.
         contribution : block -> one of the kinds of `privrep.privacy.contributions` and its neighbours. With a `key`,
             which has all that it depends on besides the data, the sum is kept; with `narrow` it is taken of few users
-            at a time, see `privrep.data.passes.total`.
+            at a time, see `privrep.users.passes.total`.
         clip : what a user adds at most, as the kind takes it.
 
         Returns

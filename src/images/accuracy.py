@@ -1,0 +1,121 @@
+"""Counts of test images that clients' models classify correctly, by class, and the two scores made of them.
+
+The test set is one for all clients. A shared representation is applied to it once, and then each head; a client that
+trained alone has a network of its own, which sees the test images of its own classes only.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from images.method import Client, ImageMethod, Pixels
+from images.networks import apply
+from images.rounds import Round, client_chunk
+from images.stand_alone import StandAlone
+
+
+class TestSet(NamedTuple):
+    """Test images (classes, most of a class, height, width, channels) uint8, filled up with black, and their counts
+    (classes,)."""
+
+    images: np.ndarray
+    counts: np.ndarray
+
+    @classmethod
+    def of(cls, images: np.ndarray, labels: np.ndarray) -> TestSet:
+        """Group labelled images (T, height, width, channels) by class."""
+        counts = np.bincount(labels)
+        found = np.zeros((len(counts), counts.max(), *images.shape[1:]), np.uint8)
+        for label, count in enumerate(counts):
+            found[label, :count] = images[labels == label]
+        return cls(found, counts)
+
+
+def by_shards(right: np.ndarray, counts: np.ndarray, shards: np.ndarray) -> np.ndarray:
+    """Return the mean over a client's shards of the share of test images of the shard's class that are right, (n,),
+    from `right` and `shards` (n, classes); as in the authors' scripts, a class with two shards counts twice."""
+    return (shards * right / counts).sum(axis=1) / shards.sum(axis=1)
+
+
+def own_classes_once(right: np.ndarray, counts: np.ndarray, shards: np.ndarray) -> np.ndarray:
+    """Return the share of the test images of a client's classes that are right, (n,)."""
+    own = shards > 0
+    return (own * right).sum(axis=1) / (own * counts).sum(axis=1)
+
+
+class Counts(NamedTuple):
+    """Test images of each class that clients get right, (n, classes), and the share of their validation images,
+    (n,)."""
+
+    right: np.ndarray
+    validation: np.ndarray
+
+
+@partial(jax.jit, static_argnames=("method", "pixels", "chunk"))
+def _federated(method, pixels, shared, own, clients, kept, test, keys, chunk):
+    body, most = method.representation(shared), test.images.shape[1]
+    features = method.task.network.forward(body, pixels(test.images.reshape(-1, *test.images.shape[2:])))
+    labels = jnp.repeat(jnp.arange(len(test.counts)), most)
+    there = jnp.tile(jnp.arange(most), len(test.counts)) < jnp.repeat(test.counts, most)
+
+    def one(given):
+        own, client, kept, key = given
+        head = method.final_head(shared, own, pixels.client(client), key)
+        right = (jnp.argmax(apply(head, features), axis=1) == labels) & there
+        validated = jnp.argmax(apply(head, method.task.network.forward(body, pixels(kept.images))), axis=1)
+        return right.reshape(-1, most).sum(axis=1), (validated == kept.labels).mean()
+
+    return jax.lax.map(one, (own, clients, kept, keys), batch_size=None if chunk == 1 else chunk)
+
+
+def federated(
+    method: ImageMethod, pixels: Pixels, last: Round, clients: Client, kept: Client, test: TestSet, key: jax.Array
+) -> Counts:
+    """Test the first clients after a round, with `kept` images for validation and a key for the descent on the
+    heads."""
+    some = len(clients.labels)
+    own = jax.tree.map(lambda leaf: leaf[:some], last.own)
+    keys = jax.random.split(key, some)
+    found = _federated(method, pixels, last.shared, own, clients, kept, test, keys, min(client_chunk(), some))
+    return Counts(*map(np.asarray, found))
+
+
+@partial(jax.jit, static_argnames=("method", "pixels", "chunk"))
+def _alone(method, pixels, clients, kept, test, shards, keys, chunk):
+    classes = len(test.counts)
+
+    def one(given):
+        client, kept, mine, key = given
+        body, head = method.trained(pixels.client(client), key)
+        own = jnp.argsort(mine == 0, stable=True)
+
+        def tested(place, right):
+            label = own[place]
+            found = jnp.argmax(apply(head, method.task.network.forward(body, pixels(test.images[label]))), axis=1)
+            there = jnp.arange(len(found)) < test.counts[label]
+            return right.at[label].set(((found == label) & there).sum())
+
+        right = jax.lax.fori_loop(0, (mine > 0).sum(), tested, jnp.zeros(classes, int))
+        validated = jnp.argmax(apply(head, method.task.network.forward(body, pixels(kept.images))), axis=1)
+        return right, (validated == kept.labels).mean()
+
+    return jax.lax.map(one, (clients, kept, shards, keys), batch_size=None if chunk == 1 else chunk)
+
+
+def alone(
+    method: StandAlone,
+    pixels: Pixels,
+    clients: Client,
+    kept: Client,
+    test: TestSet,
+    shards: np.ndarray,
+    keys: jax.Array,
+) -> Counts:
+    """Test clients that train alone, with a key for each; 0 for classes that they do not have."""
+    chunk = min(client_chunk(), len(shards))
+    return Counts(*map(np.asarray, _alone(method, pixels, clients, kept, test, jnp.asarray(shards), keys, chunk)))

@@ -1,0 +1,45 @@
+"""DP-FedAvg with fine tuning (Yu, Bagdasaryan and Shmatikov 2020; `DP-FedAvg-fb` in shen2023):
+the whole model is shared.
+
+b, w <- descent on the whole model from the shared one;  send the displacement
+at the end each client fine-tunes the shared head on its own images
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import jax
+
+from images.method import Client, ImageTask, fitted_head, moved
+from images.networks import Body, Layer
+from images.training import Descent, descend
+
+
+@dataclass(frozen=True)
+class FedAvg:
+    """DP-FedAvg, with `local` descent on the model in a round, and descent on the head at the end."""
+
+    task: ImageTask
+    local: Descent
+    head: Descent
+
+    def shared(self, key: jax.Array) -> tuple[Body, Layer]:
+        return self.task.model(key)
+
+    def own(self, key: jax.Array) -> tuple[()]:
+        return ()
+
+    def client_update(
+        self, shared: tuple[Body, Layer], own: tuple[()], client: Client, key: jax.Array
+    ) -> tuple[tuple[Body, Layer], tuple[()]]:
+        def loss(model: tuple[Body, Layer], images: jax.Array, labels: jax.Array) -> jax.Array:
+            return self.task.loss(*model, images, labels)
+
+        return moved(descend(loss, shared, *client, key, self.local), shared), own
+
+    def representation(self, shared: tuple[Body, Layer]) -> Body:
+        return shared[0]
+
+    def final_head(self, shared: tuple[Body, Layer], own: tuple[()], client: Client, key: jax.Array) -> Layer:
+        return fitted_head(*shared, self.task, client, key, self.head)

@@ -1,0 +1,45 @@
+"""Clients with images as users: the source of `privrep.users.problem.UserData` whose samples are no vectors."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from images.method import Client
+from privrep.users.known import Known
+
+
+class Everybody(NamedTuple):
+    """All clients as one block of users."""
+
+    clients: Client
+    start: int = 0
+
+    @property
+    def users(self) -> int:
+        return len(self.clients.labels)
+
+
+@dataclass(frozen=True, eq=False)
+class ImageUsers:
+    """Clients with pixels uint8 (n, m, height, width, channels) and labels (n, m), which stay where they are; `known`
+    has n, images of each, pixels of an image and classes of a client; `held_out` has images that no fit reads."""
+
+    known: Known
+    clients: Client
+    held_out: ImageUsers | None = None
+
+    truth = block_size = None
+
+    @classmethod
+    def of(cls, clients: Client, rank: int, held_out: ImageUsers | None = None) -> ImageUsers:
+        """Take the sizes from the arrays; `rank` is the number of classes of a client."""
+        users, samples, *image = clients.images.shape
+        return cls(Known(users, samples, math.prod(image), rank), clients, held_out)
+
+    def blocks(self, start: int = 0, stop: int | None = None) -> Iterator[Everybody]:
+        """Yield the clients numbered start, ..., stop - 1, by default all, as one block: a scan goes over them one by
+        one."""
+        yield Everybody(Client(*(part[start:stop] for part in self.clients)), start)

@@ -1,0 +1,126 @@
+"""Shared parts of the methods of shen2023 Section 6: clients with images, a shared model that moves,
+a head of each client's own.
+
+A method says what the server holds, what a client sends in a round, and which head a client has at the end,
+on the shared representation. All clients do the same, so that a round is a scan over them (`images.rounds`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import NamedTuple, Protocol
+
+import jax
+import jax.numpy as jnp
+
+from images.networks import Body, Layer, Network, apply, dense
+from images.training import Descent, Parameters, cross_entropy, descend
+
+
+class Client(NamedTuple):
+    """Normalised images (m, height, width, channels) float32 and labels (m,) of a client, or of many with one more
+    axis in front."""
+
+    images: jax.Array
+    labels: jax.Array
+
+
+@dataclass(frozen=True)
+class Pixels:
+    """Normalisation of pixels from 0 to 255, by public means and standard deviations of each channel on the scale of 0
+    to 1."""
+
+    mean: tuple[float, ...]
+    sd: tuple[float, ...]
+
+    def __call__(self, images: jax.Array) -> jax.Array:
+        """Return float32 images."""
+        mean, sd = (jnp.array(each, jnp.float32) for each in (self.mean, self.sd))
+        return (jnp.asarray(images, jnp.float32) / 255 - mean) / sd
+
+    def client(self, client: Client) -> Client:
+        """Return a client with normalised images."""
+        return Client(self(client.images), jnp.asarray(client.labels))
+
+
+@dataclass(frozen=True)
+class ImageTask:
+    """The network of the representation, and the number of classes, for each of which a head has a logit. With
+    `shift`, heads are fitted on images that are moved by up to so many pixels and mirrored, anew in each epoch."""
+
+    network: Network
+    classes: int
+    shift: int = 0
+
+    def head(self, key: jax.Array) -> Layer:
+        """Draw a head at its start."""
+        return dense(key, self.network.features, self.classes)
+
+    def model(self, key: jax.Array) -> tuple[Body, Layer]:
+        """Draw representation and head at their start."""
+        body, head = jax.random.split(key)
+        return self.network.init(body), self.head(head)
+
+    def loss(self, body: Body, head: Layer, images: jax.Array, labels: jax.Array) -> jax.Array:
+        """Return the mean cross-entropy of a model."""
+        return cross_entropy(apply(head, self.network.forward(body, images)), labels)
+
+
+class ImageMethod(Protocol):
+    """A federated method."""
+
+    def shared(self, key: jax.Array) -> Parameters:
+        """Return the server's parameters at the start."""
+
+    def own(self, key: jax.Array) -> Parameters:
+        """Return the parameters that a client keeps from round to round, at the start; they are never sent."""
+
+    def client_update(
+        self, shared: Parameters, own: Parameters, client: Client, key: jax.Array
+    ) -> tuple[Parameters, Parameters]:
+        """Return the displacement of the client's copy of the shared model, and the parameters that it keeps."""
+
+    def representation(self, shared: Parameters) -> Body:
+        """Return the shared representation, on which all clients have their final heads."""
+
+    def final_head(self, shared: Parameters, own: Parameters, client: Client, key: jax.Array) -> Layer:
+        """Return the client's final head."""
+
+
+def jittered(images: jax.Array, key: jax.Array, shift: int) -> jax.Array:
+    """Move each image (m, height, width, channels) by up to `shift` pixels in both directions, with zeros beyond the
+    edge, and mirror it or not."""
+    padded = jnp.pad(images, ((0, 0), (shift, shift), (shift, shift), (0, 0)))
+    move, mirror = jax.random.split(key)
+    corners = jax.random.randint(move, (len(images), 2), 0, 2 * shift + 1)
+    moved = jax.vmap(lambda image, at: jax.lax.dynamic_slice(image, (*at, 0), images.shape[1:]))(padded, corners)
+    return jnp.where(jax.random.bernoulli(mirror, shape=(len(images), 1, 1, 1)), moved[:, :, ::-1], moved)
+
+
+def head_rows(
+    body: Body, task: ImageTask, client: Client, key: jax.Array, rule: Descent
+) -> tuple[jax.Array, jax.Array, Descent]:
+    """Return features, taken once, labels and descent of a head whose representation is fixed. With `Task.shift` the
+    features of all epochs, each of other images, are rows of one epoch."""
+    if not task.shift:
+        return task.network.forward(body, client.images), client.labels, rule
+    features = jax.lax.map(
+        lambda one: task.network.forward(body, jittered(client.images, one, task.shift)),
+        jax.random.split(key, rule.epochs),
+    )
+    return features.reshape(-1, features.shape[-1]), jnp.tile(client.labels, rule.epochs), replace(rule, epochs=1)
+
+
+def fitted_head(body: Body, head: Layer, task: ImageTask, client: Client, key: jax.Array, rule: Descent) -> Layer:
+    """Return the head after descent on the client's images, with the representation fixed."""
+    features, labels, rule = head_rows(body, task, client, jax.random.fold_in(key, 1), rule)
+
+    def loss(head: Layer, rows: jax.Array, labels: jax.Array) -> jax.Array:
+        return cross_entropy(apply(head, rows), labels)
+
+    return descend(loss, head, features, labels, key, rule)
+
+
+def moved(after: Parameters, before: Parameters) -> Parameters:
+    """Return after - before."""
+    return jax.tree.map(lambda a, b: a - b, after, before)

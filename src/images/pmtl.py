@@ -1,0 +1,38 @@
+"""Private multi-task learning with fine tuning (Hu, Wu and Smith 2021; `PMTL-ft` in shen2023):
+models held near the shared one.
+
+    theta <- descent on loss + (strength/2) ||theta - theta_bar||^2 from theta_bar;  send theta - theta_bar
+    at the end each client fine-tunes the shared head on its own images
+
+Differs from Hu et al.: a client starts each round from the shared model, as in shen2023's scripts, and keeps no model
+of its own.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import jax
+
+from images.fedavg import FedAvg
+from images.method import Client, moved
+from images.networks import Body, Layer
+from images.training import descend
+
+
+@dataclass(frozen=True)
+class Pmtl(FedAvg):
+    """PMTL, where `strength` is lambda of the penalty."""
+
+    strength: float = 1.0
+
+    def client_update(
+        self, shared: tuple[Body, Layer], own: tuple[()], client: Client, key: jax.Array
+    ) -> tuple[tuple[Body, Layer], tuple[()]]:
+        def loss(model: tuple[Body, Layer], images: jax.Array, labels: jax.Array) -> jax.Array:
+            distance = sum(
+                ((a - b) ** 2).sum() for a, b in zip(jax.tree.leaves(model), jax.tree.leaves(shared), strict=True)
+            )
+            return self.task.loss(*model, images, labels) + self.strength / 2 * distance
+
+        return moved(descend(loss, shared, *client, key, self.local), shared), own

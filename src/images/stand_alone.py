@@ -1,0 +1,29 @@
+"""Stand-alone training (`Stand-alone-no-FL` in shen2023): each client trains a model of its own, and nothing is
+released."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import jax
+
+from images.method import Client, ImageTask
+from images.networks import Body, Layer
+from images.training import Descent, descend
+
+
+@dataclass(frozen=True)
+class StandAlone:
+    """Training alone, with `local` descent on the whole model."""
+
+    task: ImageTask
+    local: Descent
+
+    def trained(self, client: Client, key: jax.Array) -> tuple[Body, Layer]:
+        """Return the client's model."""
+        start, orders = jax.random.split(key)
+
+        def loss(model: tuple[Body, Layer], images: jax.Array, labels: jax.Array) -> jax.Array:
+            return self.task.loss(*model, images, labels)
+
+        return descend(loss, self.task.model(start), *client, orders, self.local)

@@ -1,0 +1,293 @@
+"""The table of long image runs: which rows it should have, how one is run, stopped and gone on with, and written down.
+
+The list of rows is a TOML file of blocks `[[rows]]`; a key with a list of values is an axis, and a block is the product
+of its axes; `[defaults.<set>]` has what all blocks of a set share. The table is a CSV file with one line a run: its
+settings, what was measured, and on which machine.
+"""
+
+from __future__ import annotations
+
+import csv
+import fcntl
+import itertools
+import json
+import os
+import sys
+import time
+import tomllib
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, fields
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from images.federated_images import STAND_ALONE, ImageOptions, experiments, spent
+from privrep.methods.running.options import check_count, requires
+from privrep.privacy.accounting import Budget
+from privrep.privacy.ledger import Ledger
+from privrep.privacy.mechanisms import Release
+from privrep.users.rng import Streams, digest, stream
+
+DELTA = 1e-5
+SAVED_EVERY = 60.0
+"""Seconds between two states of a run, and between two lines of progress."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """One run.
+
+    Attributes
+    ----------
+    clients, samples : how many, and images of each, validation included.
+    rank : S, shards of a client.
+    epsilon : for adding or removing a client, at delta 1e-5; inf without noise. Clients that train alone have none.
+    seed : of the partition and of starts and mini-batches, which rows with the same clients share.
+    options : how clients train.
+    """
+
+    clients: int
+    samples: int
+    rank: int
+    epsilon: float
+    seed: int
+    options: ImageOptions
+
+    @classmethod
+    def of(cls, values: dict[str, Any]) -> Row:
+        """Read a row from the values of a block or a line; raise ValueError for a missing or unknown key, or a wrong
+        value."""
+        for name in values:
+            if name not in SETTINGS:
+                raise ValueError(f"{name} is no key of a row; there are {', '.join(SETTINGS)}")
+        for name in REQUIRED:
+            if name not in values:
+                raise ValueError(f"{name} is missing")
+        for name in ("clients", "samples", "rank"):
+            check_count(name, values[name])
+        requires(lambda value: value > 0, "be positive")("epsilon", values["epsilon"])
+        own = {name: values[name] for name in OWN}
+        row = cls(**own, options=ImageOptions(**{name: values[name] for name in values if name not in OWN}))
+        row.options.check_clients(row.samples, row.rank)
+        return row
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """All values by name."""
+        found = {name: getattr(self, name) for name in OWN} | {
+            one.name: getattr(self.options, one.name) for one in fields(ImageOptions)
+        }
+        return {name: found[name] for name in SETTINGS}
+
+    @property
+    def key(self) -> str:
+        """Name of the row: the sha256 of its settings, shortened."""
+        return digest(self.settings)[:16]
+
+    def __str__(self) -> str:
+        o = self.options
+        what = "" if o.method == STAND_ALONE else f", epsilon {self.epsilon:g}, clip {o.clip:g}, {o.rounds} rounds"
+        return f"{o.images}, {self.clients} x {self.samples}, S = {self.rank}, {o.method}{what}, seed {self.seed}"
+
+
+OWN = tuple(one.name for one in fields(Row) if one.name != "options")
+OPTIONS = tuple(one.name for one in fields(ImageOptions) if one.name not in ("images", "method"))
+SETTINGS = ("images", *OWN[:3], "method", *OWN[3:], *OPTIONS)
+REQUIRED = (*OWN, "images", "method", "batch", "local_epochs")
+ABOUT = ("checksum", "device", "commit", "seconds")
+"""Columns beside settings and numbers: sha256 of the set's files, on what and at which commit it ran, and how long."""
+BY_CLIENT = "by_client"
+"""Column of the accuracies of the watched clients, in thousandths, for intervals that are paired over clients."""
+COLUMNS = ("key", *SETTINGS, "noise_multiplier", *ImageOptions.numbers, BY_CLIENT, *ABOUT)
+
+
+def listed(path: Path) -> list[Row]:
+    """Return the rows of a list in order, each once; a ValueError names the file and the block."""
+    try:
+        content = tomllib.loads(path.read_text())
+        defaults, blocks = content.get("defaults", {}), content["rows"]
+    except (tomllib.TOMLDecodeError, KeyError, UnicodeDecodeError) as error:
+        raise ValueError(f"{path}: not a list of [[rows]] in TOML: {error}") from None
+    found: dict[str, Row] = {}
+    for number, block in enumerate(blocks, 1):
+        try:
+            for point in points(block):
+                row = Row.of(defaults.get(point.get("images"), {}) | point)
+                found.setdefault(row.key, row)
+        except (ValueError, TypeError, AttributeError) as error:
+            raise ValueError(f"{path}, block {number} of [[rows]]: {error}") from None
+    return list(found.values())
+
+
+def points(block: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield the product of a block's axes; values that vary together stand as tables in a list, whose own key has no
+    meaning."""
+    axes = [
+        [
+            value if isinstance(value, dict) else {name: value}
+            for value in (values if isinstance(values, list) else [values])
+        ]
+        for name, values in block.items()
+    ]
+    for values in itertools.product(*axes):
+        yield {name: value for part in values for name, value in part.items()}
+
+
+def read_table(path: Path) -> dict[str, dict[str, str]]:
+    """Map keys to lines of a table, or nothing where there is none; raise ValueError if it has other columns."""
+    if not path.exists():
+        return {}
+    with path.open(newline="") as stream:
+        reader = csv.DictReader(stream)
+        if tuple(reader.fieldnames or ()) != COLUMNS:
+            raise ValueError(f"{path}: it has other columns than a table of image runs; name another file")
+        return {line["key"]: line for line in reader}
+
+
+def add_line(path: Path, line: dict[str, Any]) -> None:
+    """Add a line to a table, whole or not at all."""
+    with locked(path.with_name(f".{path.name}.lock"), wait=True):
+        lines = [*read_table(path).values(), line]
+        part = path.with_name(f".{path.name}.part")
+        with part.open("w", newline="") as stream:
+            writer = csv.DictWriter(stream, COLUMNS, lineterminator="\n", restval="")
+            writer.writeheader()
+            writer.writerows(lines)
+        os.replace(part, path)
+
+
+@contextmanager
+def locked(path: Path, wait: bool = False) -> Iterator[bool]:
+    """Yield whether this process alone has the file, until the end of the context or of the process."""
+    with path.open("w") as stream:
+        try:
+            fcntl.flock(stream, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+        except BlockingIOError:
+            yield False
+        else:
+            yield True
+
+
+@dataclass
+class StateFile:
+    """The state of a run in a file, written at most every `every` seconds. It has clients' heads and exact lengths,
+    which are private: the folder is not to be shared. `about` has the row's settings and the checksum of its images."""
+
+    path: Path
+    about: dict[str, Any]
+    every: float = SAVED_EVERY
+
+    def __post_init__(self):
+        self._last = self._begun = time.monotonic()
+        self._cpu, self._before = time.process_time(), 0.0
+        self._first = 0
+
+    @property
+    def seconds(self) -> float:
+        """CPU seconds of the run, those before a stop included."""
+        return self._before + time.process_time() - self._cpu
+
+    def load(self) -> dict[str, Any] | None:
+        """Return the state, or None where there is none; raise ValueError if the file is damaged, or of another
+        configuration."""
+        if not self.path.exists():
+            return None
+        try:
+            with self.path.open("rb") as stream, np.load(stream, allow_pickle=False) as arrays:
+                state = json.loads(str(arrays["meta"]))
+                parts = {name: arrays[name] for name in arrays.files if name != "meta"}
+                if sorted(parts) != state.pop("arrays", sorted(parts)):
+                    raise ValueError("some of it is missing")
+        except (OSError, ValueError, KeyError, EOFError, RuntimeError, zlib.error, zipfile.BadZipFile) as error:
+            raise ValueError(f"{self.path}: the state of a run is damaged ({error}); remove it to begin anew") from None
+        about = state.pop("about")
+        if about != json.loads(json.dumps(self.about)):
+            wrong = [name for name, value in self.about.items() if about.get(name) != value]
+            raise ValueError(
+                f"{self.path}: the state of a run with other {', '.join(wrong)}; remove it, or name another folder"
+            )
+        self._before = state.pop("seconds", 0.0)
+        self._first = state.get("number", len(parts.get("right", ())))
+        own = [parts.pop(name) for name in sorted(parts) if name.startswith("own")]
+        return state | parts | ({"own": own} if own else {})
+
+    def save(self, done: int, of: int, accuracy: float | None, state: Callable[[], dict[str, Any]]) -> None:
+        """Write a state where the last one is old enough, and print how far the run is."""
+        now = time.monotonic()
+        if now - self._last < self.every:
+            return
+        self._last, found = now, state()
+        own = {f"own{place:03}": leaf for place, leaf in enumerate(found.pop("own", ()))}
+        arrays = {name: value for name, value in found.items() if isinstance(value, np.ndarray)} | own
+        meta = {name: value for name, value in found.items() if name not in arrays}
+        meta |= {"about": self.about, "arrays": sorted(arrays), "seconds": self.seconds}
+        part = self.path.with_suffix(".part")
+        with part.open("wb") as stream:
+            np.savez(stream, meta=json.dumps(meta), **arrays)
+        os.replace(part, self.path)
+        left = (now - self._begun) / (done - self._first) * (of - done)
+        so_far = "" if accuracy is None else f", accuracy {accuracy:.4f}"
+        print(f"  {done} of {of} done, {left / 60:.0f} min left{so_far}", file=sys.stderr, flush=True)
+
+
+def run_row(row: Row, data: Path, states: Path, commit: str) -> dict[str, Any]:
+    """Run a row, from its saved state on where there is one, and return its line; errors name the file."""
+    images = experiments()
+    options, same = row.options, {"images": row.options.images, "clients": row.clients, "samples": row.samples}
+    clients = same | {"rank": row.rank, "seed": row.seed}
+    seed = int(stream(0, "init", clients).integers(2**31))
+    federation = images.federation(options.images, row.clients, row.samples, row.rank, seed, data)
+    saved = StateFile(states / f"{row.key}.npz", row.settings | {"checksum": federation.checksum})
+    spent_numbers: dict[str, float] = {}
+    if options.method == STAND_ALONE:
+        found = images.train_alone(federation, options, seed, saved)
+    else:
+        multiplier = 0.0
+        if np.isfinite(row.epsilon):
+            multiplier = Budget(row.epsilon, DELTA, "exact").noise_multiplier(options.cost, None)
+        streams = Streams(partial(stream, 0, axes=row.settings))
+        release = Release(multiplier, Ledger(), range(row.clients), streams, options.spends.at(multiplier))
+        found = images.train_together(federation, options, release, seed, saved)
+        spent_numbers = spent(release, DELTA)
+    line = {"key": row.key} | row.settings | found.numbers | spent_numbers
+    line[BY_CLIENT] = " ".join(f"{1000 * one:.0f}" for one in found.by_client)
+    line |= {
+        "checksum": federation.checksum,
+        "device": images.device(),
+        "commit": commit,
+        "seconds": round(saved.seconds, 1),
+    }
+    return line
+
+
+def run_rows(rows: list[Row], table: Path, data: Path, states: Path, commit: str) -> int:
+    """Run the rows that a table lacks, in order, and return how many could not be run. Other processes with the same
+    folder take other rows; a set whose files are missing is reported once."""
+    states.mkdir(parents=True, exist_ok=True)
+    table.parent.mkdir(parents=True, exist_ok=True)
+    failed, absent = 0, set()
+    for row in rows:
+        if row.options.images in absent:
+            failed += 1
+            continue
+        with locked(states / f"{row.key}.lock") as mine:
+            if not mine or row.key in read_table(table):
+                continue
+            print(f"{row}", file=sys.stderr, flush=True)
+            try:
+                line = run_row(row, data, states, commit)
+            except (FileNotFoundError, ValueError) as error:
+                failed += 1
+                if isinstance(error, FileNotFoundError):
+                    absent.add(row.options.images)
+                print(f"not run: {error}", file=sys.stderr, flush=True)
+                continue
+            add_line(table, line)
+            (states / f"{row.key}.npz").unlink(missing_ok=True)
+            print(f"  accuracy {line['accuracy']:.4f}, {line['seconds']:.0f} CPU s", file=sys.stderr, flush=True)
+    return failed

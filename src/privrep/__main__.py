@@ -1,0 +1,5 @@
+"""`python -m privrep`."""
+
+from privrep.estimator.commands.main import app
+
+app(prog_name="privrep")

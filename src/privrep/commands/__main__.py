@@ -1,5 +1,0 @@
-"""`python -m privrep.commands`."""
-
-from privrep.commands.main import app
-
-app(prog_name="privrep")

@@ -1,0 +1,116 @@
+"""Declared settings: models that refuse unknown keys and convert nothing, and one sentence for what does not fit."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Callable, Collection, Mapping
+from typing import Annotated, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+SHOWN = 16
+"""Largest number of right names that a message lists; the nearest one is always named."""
+
+EMPTY = "this is empty; it needs at least one entry"
+
+
+class ConfigError(ValueError):
+    """A configuration that cannot be run; the message names the file, the key, the value and what it may be."""
+
+
+def misnamed(value: object, what: str, known: Collection[str]) -> str:
+    """Return a clause for a name that does not exist, with the nearest right one.
+
+    >>> misnamed("rnak", "not a known key", ["dim", "rank"])
+    "'rnak' is not a known key; the nearest is 'rank'; known are 'dim', 'rank'"
+    """
+    near = "".join(f"; the nearest is {name!r}" for name in difflib.get_close_matches(str(value), known, n=1, cutoff=0))
+    return f"{value!r} is {what}{near}" + (f"; known are {', '.join(map(repr, known))}" if len(known) <= SHOWN else "")
+
+
+class Model(BaseModel):
+    """An entry of the configuration."""
+
+    model_config = ConfigDict(frozen=True, strict=True, extra="forbid")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _only_known_keys(cls, content: object) -> object:
+        if isinstance(content, Mapping) and cls.model_config["extra"] == "forbid":
+            for key in content:
+                if key not in cls.model_fields:
+                    raise ValueError(misnamed(key, "not a known key", list(cls.model_fields)))
+        return content
+
+
+M = TypeVar("M", bound=Model)
+
+Count = Annotated[int, Field(ge=1)]
+
+
+def hint_on_text(value: object) -> str:
+    """Return the end of a message on a text that was meant as a number."""
+    number = isinstance(value, str) and re.fullmatch(r"[-+]?\d+e[-+]?\d+", value)
+    return f"; YAML reads {value} as text, write {value.replace('e', '.0e')}" if number else ""
+
+
+LIMITS = {"ge": "at least", "le": "at most", "gt": "greater than", "lt": "less than"}
+TYPES = {
+    "int": "an integer",
+    "float": "a number",
+    "string": "a text",
+    "bool": "true or false",
+    "list": "a list",
+    "tuple": "a list",
+    "dict": "a mapping",
+    "model": "a mapping",
+}
+
+
+def _complaint(error: dict) -> str:
+    """Return one clause for an entry of pydantic's list of errors."""
+    kind, value, about = error["type"], error["input"], error.get("ctx", {})
+    if kind == "missing":
+        return f"the key {error['loc'][-1]!r} is missing"
+    if kind == "value_error":
+        return str(about["error"])
+    if kind == "union_tag_invalid":
+        tags = about["expected_tags"].replace(chr(39), "")
+        return f"{about['discriminator'].strip(chr(39))}: {about['tag']!r} must be one of {tags}"
+    if kind == "literal_error":
+        return f"{value!r} must be one of {about['expected'].replace(' or ', ', ').replace(chr(39), '')}"
+    if kind in ("too_short", "string_too_short"):
+        return EMPTY if not value else f"{value!r} is too short"
+    for limit, words in LIMITS.items():
+        if limit in about:
+            return f"{value!r} must be {words} {about[limit]:g}"
+    wanted = TYPES.get(kind.removesuffix("_type"))
+    if wanted is None:
+        return f"{value!r}: {error['msg']}"
+    return f"{value!r} is a {type(value).__name__}, it must be {wanted}{hint_on_text(value)}"
+
+
+def _place(location: tuple[int | str, ...], content: object) -> list[str]:
+    """Return the keys that lead to an entry as they stand in the file, without the kinds of models between them."""
+    keys = []
+    for key in location:
+        inside = isinstance(content, Mapping) and key in content
+        if inside or isinstance(key, int):
+            keys.append(str(key))
+            content = content[key]
+    return keys
+
+
+def checked(model: type[M], content: object, source: str, where: Callable[[list[str]], str] = lambda keys: "") -> M:
+    """Return the content as a model; ConfigError with its first error in one sentence.
+
+    where : keys of an entry -> file and line where it stands, in place of the source; empty if that is not known.
+    """
+    try:
+        return model.model_validate(content)
+    except ValidationError as found:
+        error = found.errors()[0]
+    place = _place(error["loc"][:-1] if error["type"] == "missing" else error["loc"], content)
+    key = f"{'.'.join(place)}: " if place else ""
+    raise ConfigError(f"{where(place) or source}: {key}{_complaint(error)}")

@@ -1,0 +1,191 @@
+"""Private alternating minimisation (jain2021, Algorithm 1 `Priv-AltMin`, with Algorithms 2 and 3).
+
+    U <- U_init
+    for t = 1..T, on disjoint batches S_t of users, in each of E epochs:
+        v_j <- least squares of y_ij on U^T x_ij        for j in S_t, on the user's side
+        U   <- private step over S_t                    Algorithm 2
+    v_j <- least squares in the final U                 on the user's side
+
+The theorems have E = 1 and T batches; Section 6 has T = 1 and E epochs over all users, whose costs add up. Batches are
+contiguous ranges of users, who are drawn independently, in place of the printed random permutation.
+
+>>> from privrep.simulate import fit
+>>> row, _ = fit("altmin", users=2000, samples=16, dim=8, rank=2, epsilon=8.0, init="spectral", init_label_clip=1.0,
+...              split="text", clip_scale="data", clip_feature=1.0, clip_label=1.0)
+>>> row["releases"], row["dist2"] < 0.5
+(2, True)
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from privrep.methods.running.method import Iterate, LowRank
+from privrep.methods.running.options import Declared, among, check_any_sine, check_count, option
+from privrep.methods.spectral_init import PAIRS, SpectralInit
+from privrep.methods.steps.clip_units import (
+    CLIP_SCALE_COLUMN,
+    SCALES,
+    USER_SCALES,
+    label_threshold,
+    sample_clip,
+    user_units,
+)
+from privrep.methods.steps.moment_step import FALLBACKS, MOMENT_COLUMNS, SYMMETRIES, MomentStep
+from privrep.methods.steps.starts import START_COLUMNS, RandomStart, Start, free_start
+from privrep.privacy.accounting import Cost, Theorem, sequential_theorem
+from privrep.privacy.clipping import check_bound
+from privrep.privacy.mechanisms import Release
+from privrep.privacy.regression_moments import MomentClip, UserClip
+from privrep.users.heads import FINAL_HEADS, FINAL_HEADS_COLUMN, FittedHeads, HeadRule, final_penalty, true_heads
+from privrep.users.known import Known
+from privrep.users.problem import UserData
+from privrep.users.splits import SPLIT_COLUMN, Split, count, split_samples
+from privrep.users.subspace import orthonormalise
+
+STARTS = ("random", "spectral")
+HEADS = ("fitted", "true")
+
+THEOREM_4_2 = Theorem("A-T4.2", 16)
+"""Delta = sqrt(16 L)/eps for Algorithm 3 and one pass of Algorithm 1 over disjoint batches."""
+
+
+def disjoint_batches(users: int, count: int) -> list[range]:
+    """Return contiguous ranges of users that differ by one user at most."""
+    return [range(t * users // count, (t + 1) * users // count) for t in range(count)]
+
+
+@dataclass(frozen=True)
+class PrivAltMin:
+    """Private alternating minimisation (Algorithm 1 of jain2021)."""
+
+    start: Start  # U_init
+    head_step: Callable[[np.ndarray], HeadRule]  # U -> the rule for the v_j of a batch
+    subspace_step: MomentStep  # Algorithm 2
+    final: slice  # samples of the last head step
+    epochs: int = 1  # E
+    batches: int = 1  # T, disjoint, per epoch
+    penalty: float = 0.0  # of the last heads
+
+    @property
+    def steps_cost(self) -> Cost:
+        """Privacy cost of one user at noise multiplier 1 without the start: each epoch's one batch that the
+        user is in."""
+        return self.epochs * self.subspace_step.clip.cost
+
+    @property
+    def cost(self) -> Cost:
+        """Privacy cost of one user at noise multiplier 1, initialisation included."""
+        return self.start.cost_with(self.steps_cost)
+
+    @property
+    def theorem(self) -> Theorem:
+        """Theorem 4.2 for the algorithm as stated (one epoch of disjoint batches from Algorithm 3), else Lemma 4.3 of
+        jain2021."""
+        as_stated = isinstance(self.start, SpectralInit) and self.start.share is None
+        if as_stated and self.epochs == 1 and self.batches > 1:
+            return THEOREM_4_2
+        return sequential_theorem(self.cost)
+
+    def fit(self, users: UserData, release: Release) -> Iterator[Iterate]:
+        start = self.start.first(users, release, self.steps_cost)
+        yield start
+        basis, smallest = start.subspace, math.inf
+        for _ in range(self.epochs):
+            for batch in disjoint_batches(users.known.users, self.batches):
+                step = self.subspace_step(users, self.head_step(basis), release.of(batch))
+                basis = orthonormalise(step.minimiser)
+                smallest = min(smallest, step.min_eigenvalue)
+                log = {"min_eigenvalue": smallest, **self.subspace_step.clip.log}
+                yield Iterate(basis, LowRank(basis, FittedHeads(basis, self.final, self.penalty)), log)
+
+
+def check_split(preset: str, known: Known) -> Split:
+    """Return the split, after checking that each step has enough samples for the rank."""
+    split = split_samples(preset, known.samples)
+    for step in ("heads", "final"):
+        samples = count(getattr(split, step))
+        if samples < known.rank:
+            raise ValueError(
+                f"samples is {known.samples}; split {preset!r} leaves {samples} for {step}, which need at least rank = "
+                f"{known.rank}"
+            )
+    return split
+
+
+def start_of(init: str, split: Split, label_clip: float) -> Start:
+    """Return U_init of other methods of jain2021: `random` costs nothing, `spectral` is Algorithm 3."""
+    return RandomStart() if init == "random" else SpectralInit(split.init, label_clip)
+
+
+@dataclass(frozen=True)
+class AltminOptions(Declared):
+    """Options of private alternating minimisation.
+
+    A planted start knows the truth, for the local theory; privacy statements then take the truth as public. True heads
+    make the subspace step the one regression of jain2021 Remark 1. By default one noise multiplier serves all releases,
+    as printed. User-level clipping, all pairs and averaged noise are not in the paper."""
+
+    init: str = option(START_COLUMNS["init"], among((*STARTS, "planted")))
+    split: str = option(SPLIT_COLUMN["split"])
+    clip_feature: float = option(MOMENT_COLUMNS["clip_feature"], check_bound)
+    clip_label: float = option(MOMENT_COLUMNS["clip_label"], check_bound)
+    epochs: int = option("passes over all users, E", check_count, 1)
+    batches: int = option("disjoint batches of users per epoch, T", check_count, 1)
+    clip_unit: str = option("what is clipped: each sample, or each user's sums", among(("sample", "user")), "sample")
+    init_label_clip: float = option("clipping bound of the labels in Algorithm 3", check_bound, 2.0)
+    init_share: float | None = option("share of the privacy cost that Algorithm 3 takes", default=None)
+    init_pairs: str = option(
+        "pairs of a user's samples in Algorithm 3: disjoint, or all, clipped by user", among(PAIRS), "disjoint"
+    )
+    clip_scale: str = option(CLIP_SCALE_COLUMN["clip_scale"], among(SCALES), "absolute")
+    start_sine: float = option(START_COLUMNS["start_sine"], check_any_sine, 0.1)
+    heads: str = option("heads in the subspace step: fitted, or the true ones", among(HEADS), "fitted")
+    fallback: str = option("how the noisy linear system is solved: solve, ridge, or eigclip", among(FALLBACKS), "solve")
+    symmetry: str = option(
+        "how the noise of the Gram is made symmetric: copied, or averaged", among(SYMMETRIES), "copied"
+    )
+    final_heads: str = option(FINAL_HEADS_COLUMN["final_heads"], among(FINAL_HEADS), "least squares")
+    numbers: ClassVar = {name: MOMENT_COLUMNS[name] for name in ("eta", "zeta", "min_eigenvalue")}
+
+    def __post_init__(self):
+        super().__post_init__()
+        if self.clip_unit == "user" and self.clip_scale not in USER_SCALES:
+            raise ValueError(f"clip_scale is {self.clip_scale!r}; clip_unit 'user' needs 'absolute' or 'data'")
+        if self.init_share is not None and not (self.init == "spectral" and 0 < self.init_share < 1):
+            raise ValueError(
+                f"init_share is {self.init_share!r}; it must lie strictly between 0 and 1, and init must be spectral"
+            )
+
+    def clip(self, known: Known) -> MomentClip:
+        """Return the thresholds in absolute terms."""
+        if self.clip_unit == "user":
+            units = user_units(self.clip_scale, known, count(split_samples(self.split, known.samples).subspace))
+            return UserClip(self.clip_feature * units[0], self.clip_label * units[1])
+        return sample_clip(self.clip_scale, self.clip_feature, self.clip_label, known)
+
+    def start(self, known: Known, split: Split) -> Start:
+        """Return U_init."""
+        if self.init != "spectral":
+            return free_start(self.init, self.start_sine, known)
+        label_clip = label_threshold(self.clip_scale, self.init_label_clip, known)
+        return SpectralInit(split.init, label_clip, self.init_share, self.init_pairs)
+
+    def build(self, known: Known) -> PrivAltMin:
+        split = check_split(self.split, known)
+        if self.batches > known.users:
+            raise ValueError(f"batches is {self.batches}; it must not exceed users, which is {known.users}")
+        return PrivAltMin(
+            start=self.start(known, split),
+            head_step=lambda basis: FittedHeads(basis, split.heads) if self.heads == "fitted" else true_heads,
+            subspace_step=MomentStep(split.subspace, self.clip(known), self.fallback, self.symmetry),
+            final=split.final,
+            epochs=self.epochs,
+            batches=self.batches,
+            penalty=final_penalty(self.final_heads, known),
+        )

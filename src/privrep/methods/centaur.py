@@ -1,0 +1,168 @@
+"""CENTAUR for a linear representation (shen2023, Algorithms 1, 3 and 4).
+
+    B <- INITIALIZATION                                   the best of T_0 runs of the private power method
+    for t = 1..T:                                         SERVER
+        S1, S2 <- disjoint subsets of q samples each      CLIENT, on the user's side
+        w_i <- least squares of y on B^T x over S1
+        G_i <- (1/q) sum_{S2} (w_i^T B^T x - y) x w_i^T
+        G   <- ( sum_i clip(G_i; zeta_g) + N(0, (sigma_g zeta_g)^2) ) / n
+        B   <- QR( B - eta G )                            eta = step / s_1^2
+    each user: w_i <- least squares in the final B, on all samples
+
+G_i is a gradient, so the server subtracts it (eq. 24 has the other sign: E11). sigma_g is twice the noise multiplier.
+Which samples serve which round is left open by the paper (E52); `sample_use` decides.
+
+>>> from privrep.simulate import fit
+>>> row, _ = fit("centaur", users=2000, samples=16, dim=8, rank=2, epsilon=8.0, init="random", rounds=20, clip=0.5,
+...              batch_samples=8)
+>>> row["releases"], row["dist2"] < 0.2
+(20, True)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from privrep.methods.power_method import PowerMethod, PowerMethodStart
+from privrep.methods.running.method import Iterate, LowRank
+from privrep.methods.running.options import (
+    Declared,
+    among,
+    check_count,
+    check_positive,
+    check_share,
+    check_sine,
+    option,
+)
+from privrep.methods.steps.clip_units import CLIP_SCALE_COLUMN, UPDATE_SCALES, gradient_threshold, moment_threshold
+from privrep.methods.steps.server import DIVISORS, SERVER_COLUMNS, Server, check_rate
+from privrep.methods.steps.starts import START_COLUMNS, Start, free_start
+from privrep.privacy.accounting import Cost, Theorem
+from privrep.privacy.clipping import check_bound
+from privrep.privacy.contributions import Outer
+from privrep.privacy.mechanisms import Release
+from privrep.users.heads import FINAL_HEADS, FINAL_HEADS_COLUMN, FittedHeads, final_penalty, fit_heads
+from privrep.users.known import Known
+from privrep.users.problem import Block, UserData
+from privrep.users.splits import SAMPLE_USE_COLUMN, SAMPLE_USES, SampleDraws, check_draws
+from privrep.users.subspace import orthonormalise
+
+STARTS = ("planted", "power_method", "random")
+
+
+def representation_gradients(
+    block: Block, first: np.ndarray, second: np.ndarray, basis: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Compute CLIENT for all users of a block: the factors l (B, d) and w (B, k) of their gradients G_i = l_i w_i^T,
+    heads on the samples `first` and gradients on `second` (shen2023, Algorithm 4)."""
+    heads = fit_heads(block.features[first], block.labels[first], basis)
+    features = block.features[second]
+    projected = features.reshape(-1, len(basis)) @ basis.astype(np.float32)
+    with np.errstate(over="ignore", invalid="ignore"):
+        fitted = np.einsum("qbk,bk->qb", projected.reshape(len(second), block.users, -1), heads)
+        residual = ((fitted - block.labels[second]) / len(second)).astype(np.float32)
+        return np.einsum("qbd,qb->bd", features, residual), heads
+
+
+@dataclass(frozen=True, eq=False)
+class RepresentationGradients:
+    """Contribution of users in one round, see `representation_gradients`."""
+
+    basis: np.ndarray
+    first: np.ndarray
+    second: np.ndarray
+
+    def __call__(self, block: Block) -> Outer:
+        return Outer(*representation_gradients(block, self.first, self.second, self.basis))
+
+
+@dataclass(frozen=True)
+class Centaur:
+    """CENTAUR for a linear representation (Algorithms 1, 3 and 4 of shen2023)."""
+
+    start: Start  # B_0
+    server: Server  # the rounds, with zeta_g
+    batch_samples: int  # q, for each of head and gradient in a round
+    step: float  # eta
+    sample_use: str  # see `privrep.users.splits.SAMPLE_USES`
+    penalty: float = 0.0  # of the last heads
+
+    @property
+    def cost(self) -> Cost:
+        """Privacy cost of one user at multiplier 1 of the main rounds, with no gain from sampling; a start's noise
+        follows from its share."""
+        return self.start.cost_with(self.server.cost)
+
+    @property
+    def theorem(self) -> Theorem:
+        """eps = 2 sqrt(T ln(1/delta)) / sigma_g; its proof charges the start as much as the rounds (shen2023, Theorem
+        5.2)."""
+        return Theorem("B-T5.2", self.server.rounds)
+
+    def fit(self, users: UserData, release: Release) -> Iterator[Iterate]:
+        start = self.start.first(users, release, self.server.cost)
+        yield start
+        samples = users.known.samples
+        draws = SampleDraws(self.sample_use, samples, release.streams["samples"], self.start.samples_used)
+        basis, q = start.subspace, self.batch_samples
+        for _ in range(self.server.rounds):
+            contribution = RepresentationGradients(basis, *draws.take(q, q))
+            gradient = self.server.mean("gradient", users, contribution, release)
+            basis = orthonormalise(basis - self.step * gradient)
+            personal = LowRank(basis, FittedHeads(basis, slice(0, samples), self.penalty))
+            yield Iterate(basis, personal, {"zeta": self.server.clip, **start.log})
+
+
+@dataclass(frozen=True)
+class CentaurOptions(Declared):
+    """Options of CENTAUR. The theorem takes a step of 1/4; a planted start is for laws that assume a good one."""
+
+    rounds: int = option(SERVER_COLUMNS["rounds"], check_count)
+    clip: float = option(SERVER_COLUMNS["clip"], check_bound)
+    batch_samples: int = option("samples per user for each of head and gradient in a round", check_count)
+    clip_scale: str = option(CLIP_SCALE_COLUMN["clip_scale"], among(UPDATE_SCALES), "practical")
+    step: float = option("step size, in units of 1 / s_1^2", check_positive, 0.25)
+    sample_use: str = option(SAMPLE_USE_COLUMN["sample_use"], among(SAMPLE_USES), "reuse")
+    participation: float = option(SERVER_COLUMNS["participation"], check_rate, 1.0)
+    divide_by: str = option(SERVER_COLUMNS["divide_by"], among(DIVISORS), "expected")
+    init: str = option(START_COLUMNS["init"], among(STARTS), "power_method")
+    start_sine: float = option(START_COLUMNS["start_sine"], check_sine, 0.1)
+    starts: int = option("independent runs of the power method, T_0", check_count, 36)
+    iterations: int = option("iterations of the power method, L", check_count, 14)
+    init_samples: int = option("samples per user and iteration of the power method", check_count, 8)
+    init_clip: float = option("clipping bound of the power method (zeta_0), in units of clip_scale", check_bound, 1.0)
+    init_share: float = option("share of the privacy cost that the power method takes", check_share, 0.5)
+    accuracy: float = option("accuracy of a good candidate in the selection, eps_i", check_share, 0.01)
+    final_heads: str = option(FINAL_HEADS_COLUMN["final_heads"], among(FINAL_HEADS), "least squares")
+    numbers: ClassVar = {
+        "zeta": SERVER_COLUMNS["zeta"],
+        "selection_passed": "1 where the selected candidate passed the printed test, 0 where none did",
+    }
+    scores = ("start_dist2", "start_dist2_median", "steady_dist2", "steady_distF", "largest_dist2")
+
+    def start(self, known: Known) -> Start:
+        """Return B_0."""
+        if self.init != "power_method":
+            return free_start(self.init, self.start_sine, known)
+        clip = moment_threshold(self.clip_scale, self.init_clip, known)
+        method = PowerMethod(self.starts, self.iterations, self.init_samples, clip, self.sample_use, self.accuracy)
+        return PowerMethodStart(method, self.init_share)
+
+    def build(self, known: Known) -> Centaur:
+        if self.batch_samples < known.rank:
+            raise ValueError(f"batch_samples is {self.batch_samples}; it must be at least the rank, {known.rank}")
+        before = [self.init_samples] * self.iterations if self.init == "power_method" else []
+        check_draws(self.sample_use, known.samples, before + [2 * self.batch_samples] * self.rounds)
+        clip = gradient_threshold(self.clip_scale, self.clip, known)
+        return Centaur(
+            start=self.start(known),
+            server=Server(self.rounds, clip, self.participation, self.divide_by),
+            batch_samples=self.batch_samples,
+            step=self.step / known.head_condition**2,
+            sample_use=self.sample_use,
+            penalty=final_penalty(self.final_heads, known),
+        )

@@ -1,0 +1,159 @@
+"""Exponential mechanism over a set of subspaces (jain2021, Algorithm 4 `Exp`).
+
+    score(U) <- sum_j min_{||v|| <= C} (2/m) sum_{i <= m/2} l( <clip(U^T x_ij; L_f), v>; y_ij )
+    N        <- subspaces chosen without the data
+    draw U from N with probability proportional to exp(-beta score(U))
+    each user: v_j <- argmin_{||v|| <= C} (2/m) sum_{i > m/2} l( <U^T x_ij, v>; y_ij )
+
+What is chosen from, N: a net of the paper's kind where one is small enough, or random subspaces.
+Both are public and the draw is exact, so it is epsilon-DP without a delta for any N.
+
+beta: the proof of Theorem 5.1 has eps / (8 L_f C xi), eq. (34); the box of Algorithm 4 has n times that, with a score
+that is a sum (E1). `exponent` says which of them a noise multiplier from the theorem (calibration `paper`) stands for.
+Calibration `exact` takes the largest beta that is safe, eps / (2 L_f C xi) (E34).
+
+>>> from privrep.simulate import fit
+>>> row, _ = fit("exponential", users=300, samples=16, dim=8, rank=2, epsilon=8.0, count=400, clip_feature=2.0)
+>>> row["releases"], row["chosen_from"], row["excess_risk"] < 2
+(1, 400, True)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar, Protocol
+
+import numpy as np
+
+from privrep.methods.running.method import Iterate, LowRank
+from privrep.methods.running.options import Declared, among, check_count, option
+from privrep.methods.steps.clip_units import PROJECTION_SCALES, projection_threshold
+from privrep.methods.steps.grassmann_chain import uniform_starts
+from privrep.methods.steps.nets import chart_net, check_net
+from privrep.methods.steps.user_scores import BoundedHeads, Shares, UserScore
+from privrep.privacy.accounting import Cost, PureTheorem
+from privrep.privacy.clipping import check_bound
+from privrep.privacy.mechanisms import PURE_COST, Release
+from privrep.users.known import Known
+from privrep.users.losses import Loss
+from privrep.users.problem import UserData
+
+EXPONENTS = ("proved", "printed")
+CANDIDATES = ("net", "random")
+
+
+class Subspaces(Protocol):
+    """Candidates of the choice, and what it costs to make them."""
+
+    @property
+    def cost(self) -> Cost: ...
+
+    def bases(self, users: UserData, release: Release) -> np.ndarray:
+        """Return the subspaces, (c, d, k), orthonormal columns in each."""
+
+
+@dataclass(frozen=True)
+class NetSubspaces:
+    """A net of the given radius, see `privrep.methods.steps.nets`."""
+
+    radius: float
+    cost = 0 * PURE_COST
+
+    def bases(self, users: UserData, release: Release) -> np.ndarray:
+        return chart_net(users.known.dim, users.known.rank, self.radius).bases
+
+
+@dataclass(frozen=True)
+class RandomSubspaces:
+    """Independent uniform subspaces, from a public stream."""
+
+    count: int
+    cost = 0 * PURE_COST
+
+    def bases(self, users: UserData, release: Release) -> np.ndarray:
+        return uniform_starts(self.count, users.known.dim, users.known.rank, release.streams["init"])
+
+
+def personalised(basis: np.ndarray, score: UserScore, known: Known) -> LowRank:
+    """Return the users' own models in a subspace, on the second half of their samples (jain2021, Algorithm 4, last
+    line)."""
+    return LowRank(basis, BoundedHeads(basis, score.loss, score.bound, slice(known.samples // 2, known.samples)))
+
+
+@dataclass(frozen=True)
+class Exponential:
+    """The exponential mechanism over a set of subspaces (Algorithm 4 of jain2021)."""
+
+    score: UserScore
+    subspaces: Subspaces  # N
+    theorem: PureTheorem | None  # which beta a printed epsilon stands for
+
+    @property
+    def cost(self) -> Cost:
+        """Privacy cost of one user at noise multiplier 1: epsilon 1 for the choice, and what the candidates cost."""
+        return PURE_COST + self.subspaces.cost
+
+    def fit(self, users: UserData, release: Release) -> Iterator[Iterate]:
+        bases = self.subspaces.bases(users, release)
+        chosen = release.choice("subspace", users, Shares(self.score, bases, kept=True), width=self.score.width)
+        basis = bases[chosen]
+        yield Iterate(basis, personalised(basis, self.score, users.known), {"chosen_from": len(bases)})
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScoreOptions(Declared):
+    """Options of the score, and of its exponent for calibration `paper`."""
+
+    loss: str = option("loss of the score and of the final fit, see privrep.users.losses", default="pseudo-huber")
+    loss_width: float = option("residual up to which the loss is quadratic", default=1.0)
+    clip_feature: float = option(
+        "clipping bound of the projected features, L_f, in units of clip_scale", check_bound, 1.0
+    )
+    clip_scale: str = option(
+        "unit of L_f, see PROJECTION_SCALES in privrep.methods.steps.clip_units",
+        among(PROJECTION_SCALES),
+        "projected",
+    )
+    head_bound: float = option(
+        "largest length of a head, C, over sqrt(k) times the largest head scale", check_bound, 1.0
+    )
+    exponent: str = option(
+        "beta for calibration paper: eps / (8 L_f C xi) (proved), or n times that (printed)", among(EXPONENTS), "proved"
+    )
+    scores: ClassVar = ("excess_loss",)
+
+    def __post_init__(self):
+        super().__post_init__()
+        Loss(self.loss, self.loss_width)
+
+    def score(self, known: Known) -> UserScore:
+        """Return the score for a problem, on the first half of the samples."""
+        if known.samples % 2:
+            raise ValueError(f"samples is {known.samples}; Algorithm 4 needs an even number")
+        clip = projection_threshold(self.clip_scale, self.clip_feature, known)
+        bound = self.head_bound * known.head_condition * known.rank**0.5
+        return UserScore(Loss(self.loss, self.loss_width), clip, bound, slice(0, known.samples // 2))
+
+    def theorem(self, known: Known) -> PureTheorem:
+        """Return the theorem with either beta: epsilon = 4 / Delta as proved, 4 / (n Delta) as printed, where 1 / Delta
+        = 2 beta L_f C xi (jain2021, Theorem 5.1)."""
+        return PureTheorem("A-T5.1", 4.0 if self.exponent == "proved" else 4.0 / known.users)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExponentialOptions(ScoreOptions):
+    """Options of the exact mechanism."""
+
+    candidates: str = option("what is chosen from: a net, or random subspaces", among(CANDIDATES), "random")
+    radius: float = option("radius of the net, phi", check_bound, 0.1)
+    count: int = option("number of random subspaces", check_count, 1000)
+    numbers: ClassVar = ScoreOptions.numbers | {"chosen_from": "number of subspaces that were chosen from"}
+
+    def build(self, known: Known) -> Exponential:
+        if self.candidates == "net":
+            check_net(known.dim, known.rank, self.radius)
+            subspaces = NetSubspaces(self.radius)
+        else:
+            subspaces = RandomSubspaces(self.count)
+        return Exponential(self.score(known), subspaces, self.theorem(known))

@@ -1,0 +1,105 @@
+"""Exponential mechanism over candidates that a cheap first stage has released. In no paper.
+
+    with part of the budget (Gaussian mechanism):
+        N <- what one or several runs of the first stage release: Algorithm 3 of jain2021, or each round of CENTAUR
+             from a random start
+    N <- N, and subspaces at random directions and several distances from the last release of each run
+    draw U from N with probability proportional to exp(-beta score(U)), with the rest of the budget
+
+All of N has been released and charged, or is made from what has, so the draw is exact and both together are
+(eps, delta)-DP by composition.
+
+>>> from privrep.simulate import fit
+>>> row, _ = fit("exponential_staged", users=2000, samples=16, dim=8, rank=2, epsilon=8.0, around=4)
+>>> row["releases"], row["chosen_from"], row["dist2"] < 0.5
+(2, 5, True)
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from privrep.methods.centaur import Centaur
+from privrep.methods.exponential import Exponential, ScoreOptions
+from privrep.methods.running.options import among, check_count, check_positive, option, unless
+from privrep.methods.spectral_init import SpectralInit
+from privrep.methods.steps.clip_units import gradient_threshold, label_threshold
+from privrep.methods.steps.server import Server
+from privrep.methods.steps.starts import RandomStart
+from privrep.privacy.accounting import Cost
+from privrep.privacy.clipping import check_bound
+from privrep.privacy.mechanisms import Release
+from privrep.users.known import Known
+from privrep.users.problem import UserData
+
+FIRST = ("spectral", "centaur")
+SPREAD = (0.03, 1.0)
+"""Least and largest norm of a perturbation, about the sine of the angle that it makes for k = 1;
+norms between are evenly spread in logarithm."""
+STEP = 0.25
+"""Step size of CENTAUR, in units of 1 / s_1^2, as its theorem has it."""
+
+
+@dataclass(frozen=True)
+class StagedCandidates:
+    """Subspaces that a first stage released, and perturbed ones around its last releases."""
+
+    first: SpectralInit | Centaur
+    runs: int
+    around: int
+    noise: float
+
+    @property
+    def relative(self) -> float:
+        """Noise multiplier of one release of the first stage over that of the choice."""
+        return self.noise * math.sqrt(self.runs * self.first.cost.mu_squared)
+
+    @property
+    def cost(self) -> Cost:
+        return self.runs / self.relative**2 * self.first.cost
+
+    def bases(self, users: UserData, release: Release) -> np.ndarray:
+        norms, found = np.geomspace(*SPREAD, self.around), []
+        for _ in range(self.runs):
+            found += [iterate.subspace for iterate in self.first.fit(users, release.start(self.relative))]
+            basis = found[-1]
+            drawn = release.streams["candidates"].standard_normal((self.around, *basis.shape))
+            found += list(np.linalg.qr(basis + (norms / math.sqrt(basis.size))[:, None, None] * drawn)[0])
+        return np.array(found)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExponentialStagedOptions(ScoreOptions):
+    """Options of the score and of the first stage."""
+
+    first: str = option(
+        "first stage: Algorithm 3 of jain2021 (spectral), or CENTAUR from a random start", among(FIRST), "spectral"
+    )
+    runs: int = option("runs of the first stage", check_count, 1)
+    around: int = option("perturbed subspaces around the last release of each run", unless(0, check_count), 100)
+    init_noise: float = option(
+        "noise multiplier of the first stage over that of the choice, as if each made one release", check_positive, 4.2
+    )
+    init_label_clip: float = option(
+        "clipping bound of the labels in Algorithm 3, over c sqrt(k) + sigma_F", check_bound, 0.5
+    )
+    rounds: int = option("rounds of CENTAUR in the first stage", check_count, 24)
+    clip: float = option("clipping bound of CENTAUR's gradients, in units of sqrt(d) k^1.5", check_bound, 0.125)
+    numbers: ClassVar = ScoreOptions.numbers | {"chosen_from": "number of subspaces that were chosen from"}
+
+    def first_stage(self, known: Known) -> SpectralInit | Centaur:
+        """Return one run of the first stage, on all samples."""
+        if self.first == "spectral":
+            label_clip = label_threshold("data", self.init_label_clip, known)
+            return SpectralInit(slice(0, known.samples), label_clip)
+        server = Server(self.rounds, gradient_threshold("practical", self.clip, known), 1.0, "expected")
+        step = STEP / known.head_condition**2
+        return Centaur(RandomStart(), server, known.samples // 2, step, "reuse")
+
+    def build(self, known: Known) -> Exponential:
+        candidates = StagedCandidates(self.first_stage(known), self.runs, self.around, self.init_noise)
+        return Exponential(self.score(known), candidates, None)

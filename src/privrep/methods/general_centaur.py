@@ -1,0 +1,96 @@
+"""CENTAUR as printed for any model (shen2023, Algorithms 1 and 2), here for a linear representation,
+from a random start.
+
+    B <- random
+    for t = 1..T:                                         SERVER
+        w_i <- least squares of y on B^T x, all samples   CLIENT, on the user's side
+        B_i <- B, then T_l times: B_i <- B_i - eta_l grad_B of half the mean squared residual
+               on a mini-batch of q samples
+        B   <- B + ( sum_i clip(B_i - B; zeta_g) + N(0, (sigma_g zeta_g)^2) ) / n
+    each user: w_i <- least squares in the final B, on all samples
+
+The algorithm is printed for any model; the linear analogue is this project's. B is any (d, k) matrix
+(`feasible: free`), or is made orthonormal after each round. sigma_g is twice the noise multiplier.
+
+>>> from privrep.simulate import fit
+>>> row, _ = fit("general_centaur", users=2000, samples=16, dim=8, rank=2, epsilon=8.0, rounds=40, clip=0.2,
+...              batch_samples=8)
+>>> row["releases"], row["dist2"] < 0.2
+(40, True)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from privrep.methods.running.method import Iterate, LowRank
+from privrep.methods.running.options import among, option
+from privrep.methods.steps.federated import Federated, LocalOptions, LocalSteps, gradient
+from privrep.privacy.contributions import Outer
+from privrep.privacy.mechanisms import Release
+from privrep.users.heads import FittedHeads, fit_heads
+from privrep.users.known import Known
+from privrep.users.problem import Block, UserData
+from privrep.users.subspace import orthonormalise, random_subspace
+
+FEASIBLE = ("free", "orthonormal")
+
+
+def representation_steps(
+    block: Block, batches: list[np.ndarray], basis: np.ndarray, step: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """Compute CLIENT for all users of a block: the factors l (B, d) and w (B, k) of their displacements l_i w_i^T.
+
+    The head stays as it is during the local steps, so a gradient is g w^T, and the user's model B_i w is B w + ||w||^2
+    l (shen2023, Algorithm 2)."""
+    moved = np.zeros((block.users, len(basis)))
+    with np.errstate(over="ignore", invalid="ignore"):
+        heads = fit_heads(block.features, block.labels, basis)
+        start, square = heads @ basis.T, np.einsum("bk,bk->b", heads, heads)[:, None]
+        for batch in batches:
+            moved = moved - step * gradient(block.features[batch], block.labels[batch], start + square * moved)
+    return moved, heads
+
+
+@dataclass(frozen=True, eq=False)
+class Displacements:
+    """Contribution of users in one round: the displacement of their copies of B."""
+
+    basis: np.ndarray
+    batches: list[np.ndarray]
+    step: float
+
+    def __call__(self, block: Block) -> Outer:
+        return Outer(*representation_steps(block, self.batches, self.basis, self.step))
+
+
+@dataclass(frozen=True, kw_only=True)
+class GeneralCentaur(Federated):
+    """CENTAUR as printed for any model (Algorithms 1 and 2 of shen2023)."""
+
+    steps: LocalSteps
+    orthonormal: bool
+
+    def fit(self, users: UserData, release: Release) -> Iterator[Iterate]:
+        basis = random_subspace(users.known.dim, users.known.rank, release.streams["init"])
+        batches = self.steps.draw(users, release)
+        for _ in range(self.server.rounds):
+            basis = basis + self.moved(users, Displacements(basis, batches(), self.steps.size), release)
+            if self.orthonormal:
+                basis = orthonormalise(basis)
+            everything = FittedHeads(basis, slice(0, users.known.samples))
+            yield Iterate(orthonormalise(basis), LowRank(basis, everything), self.log)
+
+
+@dataclass(frozen=True, kw_only=True)
+class GeneralCentaurOptions(LocalOptions):
+    """Options of `privrep.methods.steps.federated.LocalOptions`, and the feasible set."""
+
+    feasible: str = option("feasible set of the representation: free, or orthonormal", among(FEASIBLE), "free")
+
+    def build(self, known: Known) -> GeneralCentaur:
+        orthonormal = self.feasible == "orthonormal"
+        return GeneralCentaur(server=self.server(known), steps=self.steps(known), orthonormal=orthonormal)

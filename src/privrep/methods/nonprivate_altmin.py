@@ -1,0 +1,69 @@
+"""Alternating minimisation without privacy, trained to convergence: the `Non-private` curve of jain2021's Figure 2.
+
+The same steps as `altmin`, with noise multiplier 0 and no clipping. The ledger records mu = inf.
+
+>>> from privrep.simulate import fit
+>>> row, _ = fit("nonprivate_altmin", users=2000, samples=16, dim=8, rank=2, init="random", split="text")
+>>> row["mu"], row["dist2"] < 0.01
+(inf, True)
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar
+
+from privrep.methods.altmin import STARTS, check_split, start_of
+from privrep.methods.running.method import Iterate, LowRank
+from privrep.methods.running.options import Declared, among, check_count, check_nonnegative, option
+from privrep.methods.steps.moment_step import MOMENT_COLUMNS, MomentStep
+from privrep.methods.steps.starts import START_COLUMNS, Start
+from privrep.privacy.mechanisms import Release
+from privrep.privacy.regression_moments import SampleClip
+from privrep.users.heads import FittedHeads
+from privrep.users.known import Known
+from privrep.users.problem import UserData
+from privrep.users.splits import SPLIT_COLUMN, Split
+from privrep.users.subspace import dist2, orthonormalise
+
+
+@dataclass(frozen=True)
+class AltMin:
+    """Alternation until two successive subspaces are closer than `tolerance` in dist2, at most `max_epochs` times."""
+
+    start: Start
+    split: Split
+    tolerance: float
+    max_epochs: int
+
+    def fit(self, users: UserData, release: Release) -> Iterator[Iterate]:
+        subspace_step = MomentStep(self.split.subspace, SampleClip(math.inf, math.inf))
+        start = self.start.first(users, release, subspace_step.clip.cost)
+        yield start
+        basis = start.subspace
+        for epoch in range(1, self.max_epochs + 1):
+            step = subspace_step(users, FittedHeads(basis, self.split.heads), release)
+            previous, basis = basis, orthonormalise(step.minimiser)
+            log = {"min_eigenvalue": step.min_eigenvalue, "epochs_run": epoch}
+            yield Iterate(basis, LowRank(basis, FittedHeads(basis, self.split.final)), log)
+            if dist2(basis, previous) < self.tolerance:
+                return
+
+
+@dataclass(frozen=True)
+class NonprivateAltminOptions(Declared):
+    """Options of alternating minimisation without privacy."""
+
+    init: str = option(START_COLUMNS["init"], among(STARTS), "random")
+    split: str = option(SPLIT_COLUMN["split"], default="all-samples-reused")
+    tolerance: float = option(
+        "distance between successive subspaces at which alternation stops", check_nonnegative, 1.0e-5
+    )
+    max_epochs: int = option("limit on the number of epochs", check_count, 200)
+    numbers: ClassVar = {"epochs_run": "epochs until convergence", "min_eigenvalue": MOMENT_COLUMNS["min_eigenvalue"]}
+
+    def build(self, known: Known) -> AltMin:
+        split = check_split(self.split, known)
+        return AltMin(start_of(self.init, split, math.inf), split, self.tolerance, self.max_epochs)

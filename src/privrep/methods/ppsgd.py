@@ -1,0 +1,97 @@
+"""PPSGD, additive personalisation, a baseline of shen2023 Section 6, for a linear representation.
+
+    (B, w) <- (random, 0), each user: v_i <- 0
+    for t = 1..T:
+        each user: T_l gradient steps on (B, w) and v_i, half the mean squared residual of <B (w + v_i), x>
+                   on a mini-batch of q samples
+        (B, w) <- (B, w) + ( sum_i clip(displacement of (B, w); zeta) + N(0, (sigma zeta)^2) ) / n
+    each user predicts by <B (w + v_i), x>
+
+shen2023 defines the method by a citation (Bietti et al. 2022). The linear analogue is this project's: the personal part
+is a head that is added to the shared one, since the methods of Section 6 share their representation. v_i is state of
+its user: it depends on the user's own samples and on released models alone, and never leaves. sigma is twice the noise
+multiplier.
+
+>>> from privrep.simulate import fit
+>>> row, _ = fit("ppsgd", users=2000, samples=16, dim=8, rank=2, epsilon=8.0, rounds=40, clip=0.5, batch_samples=8)
+>>> row["releases"], row["dist2"] < 0.2
+(40, True)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from privrep.methods.dp_fedavg import model_steps, start_model
+from privrep.methods.running.method import Iterate, LowRank
+from privrep.methods.running.options import option
+from privrep.methods.steps.federated import Federated, LocalOptions, LocalSteps
+from privrep.privacy.clipping import check_bound
+from privrep.privacy.contributions import Rows
+from privrep.privacy.mechanisms import Release
+from privrep.users.known import Known
+from privrep.users.passes import Own
+from privrep.users.problem import Block, UserData
+from privrep.users.subspace import orthonormalise
+
+
+@dataclass(frozen=True, eq=False)
+class Displacements:
+    """Contribution of users in one round: the displacement of their copies of the model; each keeps a new v."""
+
+    model: np.ndarray
+    personal: Own  # v of all users
+    batches: list[np.ndarray]
+    step: float
+    personal_step: float
+
+    def __call__(self, block: Block) -> tuple[Rows, Own]:
+        before = self.personal.of(block)
+        moved, heads = model_steps(block, self.batches, self.model, before, self.step, self.personal_step)
+        sound = np.isfinite(heads).all(axis=1)
+        return Rows(moved), Own(np.where(sound[:, None], heads, before), block.start)
+
+
+@dataclass(frozen=True, eq=False)
+class SharedAndOwn:
+    """Heads w + v_i."""
+
+    shared: np.ndarray  # w, (k,)
+    personal: Own
+
+    def __call__(self, block: Block) -> np.ndarray:
+        return self.shared + self.personal.of(block)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PPSGD(Federated):
+    """PPSGD: rounds on (B, w), with a head of the user's own beside w."""
+
+    steps: LocalSteps
+    personal_step: float
+
+    def fit(self, users: UserData, release: Release) -> Iterator[Iterate]:
+        personal = Own(np.zeros((users.known.users, users.known.rank)))
+        model = start_model(users.known, release.streams["init"])
+        batches = self.steps.draw(users, release)
+        for _ in range(self.server.rounds):
+            handle = self.server.handle(release)
+            many = self.server.divisor(handle)
+            contribution = Displacements(model, personal, batches(), self.steps.size, self.personal_step)
+            moved, kept = handle.sum("displacement", users, contribution, clip=self.server.clip)
+            model, personal = model + moved / many, personal.updated(kept, handle.taking_part)
+            basis = model[:-1]
+            yield Iterate(orthonormalise(basis), LowRank(basis, SharedAndOwn(model[-1], personal)), self.log)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PpsgdOptions(LocalOptions):
+    """Options of `privrep.methods.steps.federated.LocalOptions`, and the step of the personal part."""
+
+    personal_step: float = option("step size for the part that a user keeps", check_bound, 0.25)
+
+    def build(self, known: Known) -> PPSGD:
+        return PPSGD(server=self.server(known), steps=self.steps(known), personal_step=self.personal_step)

@@ -1,0 +1,172 @@
+"""Private FedRep for a linear representation (Snedeker, Zhou and Bassily, "Private Model Personalization Revisited",
+ICML 2025).
+
+    U <- U_init
+    for t = 1..T:
+        each user: v_i <- least squares of y on U^T x over S
+                   G_i <- (1/|S'|) sum_{S'} (v_i^T U^T x - y) x v_i^T                  half the printed gradient
+        G <- ( sum_i clip(G_i; c) + N(0, (2 c Delta)^2) ) / n                         Frobenius norm, whole user
+        U <- QR( U - eta G )                                                          eta = step / s_1^2
+    each user: v_i <- least squares in the final U
+
+A round is that of CENTAUR with other samples and another start. Replacing a user moves sum_i clip(G_i; c) by at
+most 2 c, since both the old and the new contribution are clipped to norm c, whatever their samples.
+
+The public code (github.com/learningformality/Private_FedRep, FedRep_Ready.py) has S = S' = all samples of the user in
+every round, and fits the last heads on as many samples of their own. It clips a user's whole gradient, as the paper
+does. It runs T = 5, step 2.5 and clip 10 on the gradient of the mean squared error, twice the above, for heads of
+norm 1: E v v^T = I/k. For heads with E v v^T = I, as here, and half the gradient, clip 10 is 10 k/2, which at
+its d = 50, k = 2 is 0.5 sqrt(d) k^1.5, and step 2.5 is 2.5: the defaults. Its noise sd on G is c
+sqrt(48 T ln(1.25/delta)) / (n eps), a noise multiplier of sqrt(12 T ln(1.25/delta)) / eps; here the budget decides. Its
+baseline, alternating minimisation, has m times the noise on b that it needs, and its clips of 1e-4 leave A so small
+that the ridge of 1e-8 decides it.
+The paper, as second-hand notes have it (its text was not at hand), takes in each round two disjoint batches of
+floor(m / 2T) samples that serve once: `sample_use: fresh`.
+
+Differs from both: U_init. The code takes singular vectors of a matrix that is zero but for rounding (it subtracts the
+same sum twice) and adds no noise. The notes have a private one, of which half of the budget is spent, from all pairs of
+samples, clipped by user. Here `spectral` is Algorithm 3 of jain2021, with `init_share` of the cost, `random` costs
+nothing. What serves the start serves the rounds again. The code says nothing of E v v^T; eta in units of 1 / s_1^2 is
+this project's.
+
+>>> from privrep.simulate import fit
+>>> row, _ = fit("private_fedrep", users=2000, samples=16, dim=8, rank=2, epsilon=8.0)
+>>> row["releases"], row["dist2"] < 0.5
+(6, True)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from privrep.methods.centaur import RepresentationGradients
+from privrep.methods.running.method import Iterate, LowRank
+from privrep.methods.running.options import (
+    Declared,
+    among,
+    check_count,
+    check_positive,
+    check_share,
+    check_sine,
+    option,
+    unless,
+)
+from privrep.methods.spectral_init import SpectralInit
+from privrep.methods.steps.clip_units import CLIP_SCALE_COLUMN, UPDATE_SCALES, gradient_threshold, label_threshold
+from privrep.methods.steps.server import SERVER_COLUMNS, Server
+from privrep.methods.steps.starts import START_COLUMNS, Start, free_start
+from privrep.privacy.accounting import Cost
+from privrep.privacy.clipping import check_bound
+from privrep.privacy.mechanisms import Release
+from privrep.users.heads import FINAL_HEADS, FINAL_HEADS_COLUMN, FittedHeads, final_penalty
+from privrep.users.known import Known
+from privrep.users.problem import UserData
+from privrep.users.splits import SAMPLE_USES, SampleDraws, check_draws
+from privrep.users.subspace import orthonormalise
+
+STARTS = ("planted", "random", "spectral")
+USES = ("same", *SAMPLE_USES)
+"""`same`: head and gradient take the same samples, in each round; the others are those of `privrep.users.splits`."""
+
+
+@dataclass(frozen=True)
+class PrivateFedRep:
+    """Private FedRep: rounds of private gradient steps."""
+
+    start: Start  # U_init
+    server: Server  # the rounds, with c
+    batch_samples: int  # |S| = |S'|
+    step: float  # eta
+    sample_use: str  # one of `USES`
+    final_samples: int  # the last ones, which serve the last heads alone; with 0 these take all samples
+    penalty: float = 0.0  # of the last heads
+
+    theorem = None
+
+    @property
+    def cost(self) -> Cost:
+        """Privacy cost of one user at multiplier 1 of the rounds; a start's noise follows from its share."""
+        return self.start.cost_with(self.server.cost)
+
+    def fit(self, users: UserData, release: Release) -> Iterator[Iterate]:
+        start = self.start.first(users, release, self.server.cost)
+        yield start
+        samples = users.known.samples
+        in_rounds = samples - self.final_samples
+        same, draws = self.sample_use == "same", SampleDraws(self.sample_use, in_rounds, release.streams["samples"])
+        final = slice(in_rounds if self.final_samples else 0, samples)
+        basis, q = start.subspace, self.batch_samples
+        for _ in range(self.server.rounds):
+            subsets = [np.arange(q)] * 2 if same else draws.take(q, q)
+            contribution = RepresentationGradients(basis, *subsets)
+            gradient = self.server.mean("gradient", users, contribution, release)
+            basis = orthonormalise(basis - self.step * gradient)
+            yield Iterate(basis, LowRank(basis, FittedHeads(basis, final, self.penalty)), {"zeta": self.server.clip})
+
+
+@dataclass(frozen=True)
+class PrivateFedrepOptions(Declared):
+    """Options of private FedRep. The defaults are those of the public code, but for the start.
+
+    The code has the `same` samples for head and gradient, the proofs `fresh` ones; it has as many final samples as for
+    the rounds. By default a batch takes all that there are. The clip of labels is absolute where the others are, else
+    in units of a label's sd: c sqrt(k) + sigma_F.
+    """
+
+    rounds: int = option(SERVER_COLUMNS["rounds"], check_count, 5)
+    clip: float = option(SERVER_COLUMNS["clip"], check_bound, 0.5)
+    clip_scale: str = option(CLIP_SCALE_COLUMN["clip_scale"], among(UPDATE_SCALES), "practical")
+    step: float = option("step size, in units of 1 / s_1^2", check_positive, 2.5)
+    sample_use: str = option(
+        "whether head and gradient share their samples (same), or these serve one round alone (fresh) or are drawn "
+        "anew (reuse)",
+        among(USES),
+        "same",
+    )
+    batch_samples: int | None = option(
+        "samples per user for each of head and gradient in a round", unless(None, check_count), None
+    )
+    final_samples: int = option("samples per user that serve the last heads alone", unless(0, check_count), 0)
+    init: str = option(START_COLUMNS["init"], among(STARTS), "spectral")
+    start_sine: float = option(START_COLUMNS["start_sine"], check_sine, 0.1)
+    init_label_clip: float = option("clipping bound of the labels in Algorithm 3", check_bound, 0.5)
+    init_share: float = option("share of the privacy cost that Algorithm 3 takes", check_share, 0.5)
+    final_heads: str = option(FINAL_HEADS_COLUMN["final_heads"], among(FINAL_HEADS), "least squares")
+    numbers: ClassVar = {"zeta": SERVER_COLUMNS["zeta"]}
+
+    def start(self, known: Known, samples: int) -> Start:
+        """Return U_init, where it is spectral from the pairs of the first samples."""
+        if self.init != "spectral":
+            return free_start(self.init, self.start_sine, known)
+        scale = "absolute" if self.clip_scale == "absolute" else "data"
+        label_clip = label_threshold(scale, self.init_label_clip, known)
+        return SpectralInit(slice(0, samples - samples % 2), label_clip, self.init_share)
+
+    def batch(self, known: Known, samples: int) -> int:
+        """Return |S|, after checking that there are enough samples for the heads and all rounds."""
+        subsets = {"same": 1, "reuse": 2, "fresh": 2 * self.rounds}[self.sample_use]
+        q = samples // subsets if self.batch_samples is None else self.batch_samples
+        # Least squares on k samples leaves no residual, and no gradient on the same ones.
+        least = known.rank + (self.sample_use == "same")
+        if q < least:
+            raise ValueError(f"batch_samples is {q}; sample_use {self.sample_use!r} needs at least {least}")
+        check_draws("reuse", samples, [subsets * q])
+        return q
+
+    def build(self, known: Known) -> PrivateFedRep:
+        if 0 < self.final_samples < known.rank:
+            raise ValueError(f"final_samples is {self.final_samples}; it must be at least the rank, {known.rank}")
+        samples = known.samples - self.final_samples
+        return PrivateFedRep(
+            start=self.start(known, samples),
+            server=Server(self.rounds, gradient_threshold(self.clip_scale, self.clip, known)),
+            batch_samples=self.batch(known, samples),
+            step=self.step / known.head_condition**2,
+            sample_use=self.sample_use,
+            final_samples=self.final_samples,
+            penalty=final_penalty(self.final_heads, known),
+        )

@@ -1,0 +1,131 @@
+"""Interfaces of methods and experiments, and the results that they yield.
+
+A method sees users, what is publicly known of them, and a release handle, never the truth. It yields an iterate for
+each subspace that it has released. Options, as a study's file has them, are made into a method for what is known;
+`privrep.methods.running.runner` has noise, privacy statement and scores. An experiment is given the whole task, truth
+included.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import numpy as np
+
+from privrep.privacy.accounting import Budget, FixedNoise
+from privrep.privacy.ledger import Ledger
+from privrep.privacy.mechanisms import Release
+from privrep.users.known import Known
+from privrep.users.problem import Block, Problem, UserData
+
+EXACT = "; exact, for analysis, not released"
+"""Of a column without noise that a real server could not have: it reads the users' data past the mechanisms."""
+
+
+class NotRun(Exception):
+    """Files of data or a package that a cell needs are not on this machine; the message says what, and where it should
+    be."""
+
+
+@dataclass(frozen=True)
+class LowRank:
+    """Personal models theta_j = basis v_j, with heads fitted on the user's side."""
+
+    basis: np.ndarray  # (d, k'), any matrix
+    heads: Callable[[Block], np.ndarray]  # block -> (B, k')
+
+    def models(self, block: Block) -> np.ndarray:
+        """Return theta_j of the users of a block, (B, d)."""
+        return self.heads(block) @ self.basis.T
+
+
+@dataclass(frozen=True)
+class FullRank:
+    """Personal models theta_j, fitted on the user's side."""
+
+    models: Callable[[Block], np.ndarray]  # block -> (B, d)
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """Released subspaces among which one is chosen."""
+
+    bases: np.ndarray  # (c, d, k)
+    chosen: int
+    accuracy: float  # at which a candidate is a good one
+
+
+@dataclass(frozen=True)
+class Iterate:
+    """Result of one step of a method."""
+
+    subspace: np.ndarray | None  # (d, k) orthonormal basis of the released representation
+    personal: LowRank | FullRank | None = None  # None for a step that personalises nothing
+    log: Mapping[str, float] = field(default_factory=dict)  # numbers of the row; the last iterate's are kept
+    candidates: Candidates | None = None  # among which the subspace was chosen
+
+
+class Method(Protocol):
+    """A method as its paper prints it, with thresholds in absolute terms.
+
+    A private one has two properties more: `cost`, of one user at noise multiplier 1, which is all that its releases may
+    take, and `theorem`, the printed privacy statement, or None where it stands in no paper. An experiment whose ledger
+    has other entries than those of one run of a method says what they cost: `spends`, in place of `cost`."""
+
+    def fit(self, users: UserData, release: Release) -> Iterator[Iterate]:
+        """Run the method."""
+
+
+class MethodOptions(Protocol):
+    """Options of a file in `privrep.methods`: what a study's file says, in units of the data.
+
+    `build` raises ValueError where users of these sizes cannot be had with them. `scores` names columns of
+    `privrep.methods.running.scoring`; `columns` has the meaning of each option and of the numbers beside them."""
+
+    scores: tuple[str, ...]
+    columns: Mapping[str, str]
+
+    def build(self, known: Known) -> Method:
+        """Return the method for users of whom this is known."""
+
+
+class Experiment(Protocol):
+    """Code that runs on a whole task, truth included: an audit, a lemma measured part by part, a search."""
+
+    def run(self, task: Task) -> Outcome:
+        """Run the experiment."""
+
+
+class ExperimentOptions(Protocol):
+    """Options of an experiment's file; `experiment` raises ValueError where the problem cannot be had with them."""
+
+    columns: Mapping[str, str]
+
+    def experiment(self, problem: Problem) -> Experiment:
+        """Return the experiment on a problem."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """One cell to run: data, budget (None without privacy), named random streams, and the ledger of its releases."""
+
+    users: UserData
+    budget: Budget | FixedNoise | None
+    stream: Callable[[str], np.random.Generator]
+    ledger: Ledger
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A fitted model, scored."""
+
+    excess_risk: float | None = None  # mean over users of ||theta_j - theta_hat_j||^2, exact
+    subspace: np.ndarray | None = None  # (d, k) orthonormal basis of the released representation
+    theorem: str = ""  # id of the printed privacy statement, and the epsilon that it promises
+    epsilon_paper: float | None = None
+    log: dict[str, float] = field(default_factory=dict)  # further columns of the row
+    scores: dict[str, float] = field(default_factory=dict)  # the same, for numbers that look at the truth
+    personal: LowRank | FullRank | None = None
+    held_out: tuple[float, float] | None = None  # error on samples that no fit has seen, and that of predicting zero

@@ -1,0 +1,91 @@
+"""Methods by name: a file of a package that declares options, as centaur.py declares `CentaurOptions`."""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+import re
+from collections.abc import Sequence
+from dataclasses import fields
+from pathlib import Path
+
+from privrep.declarations import hint_on_text
+from privrep.methods.running.method import MethodOptions
+
+METHODS = ("privrep.methods",)
+"""Packages in which a method is sought by default; those who have experiments of their own add theirs."""
+SOURCE = Path(__file__).parents[3]
+
+
+def check_type(name: str, value: object, type_: str) -> None:
+    """Raise ValueError if an option is a list, or a text, None, true or false where its annotation has a number."""
+    if isinstance(value, str) and "str" not in type_:
+        raise ValueError(f"{name} is {value!r}, a text; it must be a number{hint_on_text(value)}")
+    flag = isinstance(value, bool) and "bool" not in type_
+    if (flag or (value is None and "None" not in type_)) and "str" not in type_:
+        raise ValueError(f"{name} is {value!r}; it must be a number")
+    if hasattr(value, "__len__") and not isinstance(value, str):
+        raise ValueError(f"{name} is {value!r}; it must be one value, and a list of values stands in a grid")
+
+
+def options_name(name: str) -> str:
+    """Return the name of the class of options in the file `name`.
+
+    >>> options_name("dp_fedavg")
+    'DpFedavgOptions'
+    """
+    return name.title().replace("_", "") + "Options"
+
+
+def load_options(name: str, options: dict, packages: Sequence[str] = METHODS) -> MethodOptions:
+    """Return the options of the file `name` with the given values; ValueError if there is no such file or option, or a
+    value is out of range."""
+    kind = options_class(name, packages)
+    known = {option.name: str(option.type) for option in fields(kind)}
+    unknown = sorted(set(options) - set(known))
+    if unknown:
+        near = difflib.get_close_matches(unknown[0], known, n=1, cutoff=0)
+        raise ValueError(f"{unknown[0]} is no option of {name}; the nearest is {near[0]}; it has {', '.join(known)}")
+    for option, value in options.items():
+        check_type(option, value, known[option])
+    try:
+        return kind(**options)
+    except TypeError as error:
+        raise ValueError(f"options of {name}: {error}") from None
+
+
+def options_class(name: str, packages: Sequence[str] = METHODS) -> type[MethodOptions]:
+    """Return the class of options of the file `name`; ValueError if the file does not exist or has none."""
+    found = getattr(_module(name, packages), options_name(name), None)
+    if found is None:
+        raise ValueError(
+            f"algorithm is {name!r}; that file has no {options_name(name)}: it is a step of other algorithms and "
+            "cannot run alone"
+        )
+    return found
+
+
+def method_files(packages: Sequence[str] = METHODS) -> dict[str, Path]:
+    """Return name -> file, below `src`, of all methods and experiments of some packages.
+
+    Nothing is imported: what a file needs may not be installed.
+    """
+    folders = [Path(*package.split(".")) for package in packages]
+    return {
+        path.stem: Path("src", folder, path.name)
+        for folder in folders
+        for path in sorted((SOURCE / folder).glob("*.py"))
+        if re.search(rf"^(class )?{options_name(path.stem)}\b", path.read_text(), re.MULTILINE)
+    }
+
+
+def _module(name: str, packages: Sequence[str]):
+    for package in packages:
+        path = f"{package}.{name}"
+        try:
+            return importlib.import_module(path)
+        except ModuleNotFoundError as error:
+            if error.name != path:
+                raise
+    near = difflib.get_close_matches(str(name), method_files(packages), n=1, cutoff=0)
+    raise ValueError(f"algorithm is {name!r}; there is no file src/privrep/methods/{name}.py, the nearest is {near[0]}")

@@ -1,0 +1,114 @@
+"""One fit from outside: the noise is calibrated, the method run, its privacy stated and its model scored.
+
+A method is given users and a release handle; this module knows the truth, too.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+from privrep.methods.running.method import Experiment, ExperimentOptions, Iterate, Method, MethodOptions, Outcome, Task
+from privrep.methods.running.scoring import WATCHED, NormWatch, Path, excess_loss, excess_risk, scores
+from privrep.privacy.accounting import UNLIMITED, Cost
+from privrep.privacy.ledger import ROUNDING, OverBudget
+from privrep.privacy.mechanisms import Release
+from privrep.users.problem import Problem, Truth
+from privrep.users.risk import held_out_errors
+from privrep.users.rng import Streams
+
+
+def fit(options: MethodOptions, task: Task) -> Outcome:
+    """Run a method, or an experiment, on a task."""
+    method = prepared(options, task.users.problem)
+    outcome = method.run(task) if hasattr(method, "run") else scored(method, options.scores, task)
+    return check_spent(method, task, outcome)
+
+
+def prepared(options: MethodOptions | ExperimentOptions, problem: Problem) -> Method | Experiment:
+    """Build an experiment for a problem, or a method for what is publicly known of it."""
+    return options.experiment(problem) if hasattr(options, "experiment") else options.build(problem.known)
+
+
+def with_truth(method: Method, truth: Truth | None, streams: Streams) -> Method:
+    """Return the method, with a start at the planted distance from the truth where it has a planted one."""
+    start = getattr(method, "start", None)
+    if not hasattr(start, "given"):
+        return method
+    if truth is None:
+        raise ValueError("init is 'planted'; there is no known truth near which a start could be planted")
+    return replace(method, start=start.given(truth.basis, streams["init"]))
+
+
+def multiplier(method: Method, task: Task) -> float:
+    """Return the noise multiplier of a private method; 0 for one without a budget."""
+    return task.budget.noise_multiplier(method.cost, method.theorem) if is_private(method) else 0.0
+
+
+def is_private(method: Method) -> bool:
+    """Whether a method needs noise."""
+    return hasattr(method, "cost")
+
+
+def declared(method: Method) -> Cost:
+    """Return what the ledger of a method may cost at noise multiplier 1: the method's cost, unless it is an experiment
+    that `spends` something else, and no limit without a cost."""
+    return getattr(method, "spends", method.cost) if is_private(method) else UNLIMITED
+
+
+def open_release(method: Method, task: Task) -> Release:
+    """Calibrate the noise to the budget, and return a release handle that refuses more than the method's
+    declared cost."""
+    noise_multiplier, users = multiplier(method, task), range(task.users.known.users)
+    allowed = declared(method).at(noise_multiplier)
+    return Release(noise_multiplier, task.ledger, users, Streams(task.stream), allowed)
+
+
+def check_spent(method: Method, task: Task, outcome: Outcome) -> Outcome:
+    """Raise OverBudget where the ledger does not fit the declared cost, and log the unspent share of mu^2 where some is
+    left."""
+    cost, ledger = declared(method), task.ledger
+    if cost == UNLIMITED:
+        return outcome
+    if not ledger.entries and (cost.mu_squared or cost.pure):
+        raise OverBudget(f"{type(method).__name__} declares a cost, and its ledger is empty")
+    allowed = cost.at(multiplier(method, task))
+    ledger.check(allowed)
+    spent = ledger.spent("mu_squared") / allowed.mu_squared if 0 < allowed.mu_squared < math.inf else 1.0
+    return outcome if spent > 1 - ROUNDING else replace(outcome, log=outcome.log | {"unspent": 1 - spent})
+
+
+def scored(method: Method, names: tuple[str, ...], task: Task) -> Outcome:
+    """Run a method and score it: with the named scores where a truth is known, and with errors on held-out samples
+    where there are such."""
+    users, truth = task.users, task.users.truth
+    watch = NormWatch() if WATCHED.intersection(names) else None
+    release = replace(open_release(method, task), watch=watch)
+    noise_multiplier = release.noise_multiplier
+    method = with_truth(method, truth, release.streams)
+    path: list[Iterate] = []
+    for last in method.fit(users, release):
+        path.append(replace(last, personal=None))  # what earlier iterates made of the users is not kept
+    if not path:
+        raise RuntimeError(f"{type(method).__name__} yields no iterate; a method yields one after each step")
+    of_truth = {}
+    if truth is not None:
+        way = Path(path, truth.basis, watch, lambda: excess_loss(users, last.personal, method.score.loss))
+        of_truth = {"excess_risk": excess_risk(users, last.personal), "scores": scores(names, way)}
+    return Outcome(
+        subspace=last.subspace,
+        **statement(method, noise_multiplier, task),
+        log={**({"noise_multiplier": noise_multiplier} if task.ledger.entries else {}), **last.log},
+        held_out=held_out_errors(users, last.personal.models) if users.held_out and last.personal else None,
+        personal=last.personal,
+        **of_truth,
+    )
+
+
+def statement(method: Method, noise_multiplier: float, task: Task) -> dict:
+    """Return the id of the printed privacy statement and the epsilon that it promises: inf for releases without
+    privacy, None without a promise."""
+    if is_private(method) and method.theorem:
+        epsilon = method.theorem.epsilon(noise_multiplier, task.budget.delta)
+        return {"theorem": method.theorem.id, "epsilon_paper": epsilon}
+    return {"epsilon_paper": math.inf if task.ledger.entries and not is_private(method) else None}

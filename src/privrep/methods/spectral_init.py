@@ -1,0 +1,120 @@
+"""Private spectral initialisation (jain2021, Algorithm 3 `Priv-init`).
+
+    W_jp <- sym( x_a x_b^T / (||x_a|| ||x_b||) * clip(y_a; zeta) clip(y_b; zeta) )      pairs p of one user's samples
+    M    <- ( sum_jp W_jp + N_sym(0, (2 P zeta^2 Delta)^2) ) / (n P)                    P pairs per user
+    U    <- eigenvectors of the k largest eigenvalues of M
+
+E[M] has eigenvalues c_d^2 lam_i in the true subspace, c_d ~ d^{-1/2}, and 0 outside.
+
+Clips and sensitivities stand in `privrep.privacy.paired_samples`.
+Not in the paper: with `pairs` "all", W_j takes all pairs of a user's samples and is clipped as a whole.
+
+Differs from the print: pairs are (2p-1, 2p), where Algorithm 3 prints (2p, 2p+1), which reads sample m+1 (E19);
+the noise is 2 P zeta^2 Delta for any number of pairs, which for P = m/2 is the printed m zeta^2 Delta (E7).
+
+>>> from privrep.simulate import fit
+>>> row, _ = fit("spectral_init", users=2000, samples=16, dim=8, rank=2, epsilon=8.0, init_label_clip=1.5)
+>>> row["releases"], row["dist2"] < 0.5
+(1, True)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from privrep.methods.running.method import Iterate
+from privrep.methods.running.options import Declared, among, option
+from privrep.methods.steps.clip_units import CLIP_SCALE_COLUMN, SCALES, label_threshold
+from privrep.privacy.accounting import Cost, Theorem
+from privrep.privacy.clipping import check_bound
+from privrep.privacy.mechanisms import GAUSSIAN_COST, Release
+from privrep.privacy.paired_samples import AllPairs, DisjointPairs, LabelledDirections
+from privrep.users.known import Known
+from privrep.users.problem import Block, UserData
+from privrep.users.splits import SPLIT_COLUMN, split_samples
+
+LEMMA_4_5 = Theorem("A-L4.5", 8)
+"""Delta = sqrt(8 L)/eps for one release of M."""
+
+
+@dataclass(frozen=True)
+class SamplePairs:
+    """Contribution of users: pairs of a range of their samples."""
+
+    samples: slice
+    kind: type[DisjointPairs] | type[AllPairs]
+
+    @property
+    def key(self) -> Hashable:
+        """All that the sum depends on besides the data."""
+        return self.samples.start, self.samples.stop, self.kind
+
+    @property
+    def narrow(self) -> bool:
+        """Whether the sum is taken in float32, as for disjoint pairs."""
+        return self.kind is DisjointPairs
+
+    def __call__(self, block: Block) -> LabelledDirections:
+        return self.kind(block.features[self.samples], block.labels[self.samples], block.feature_norms[self.samples])
+
+
+PAIRS = {"disjoint": DisjointPairs, "all": AllPairs}
+"""Which pairs of a user's samples are taken: disjoint ones as printed, or all."""
+
+
+@dataclass(frozen=True)
+class SpectralInit:
+    """Algorithm 3, alone or as the start of other methods."""
+
+    samples: slice  # whose pairs are used
+    label_clip: float  # zeta
+    # Of the whole cost mu^2, where it is a start; by default one noise multiplier serves start and steps, as printed.
+    share: float | None = None
+    pairs: str = "disjoint"  # one of `PAIRS`
+    samples_used = 0
+
+    def __post_init__(self):
+        check_bound("init_label_clip", self.label_clip)
+
+    cost = GAUSSIAN_COST
+    theorem = LEMMA_4_5
+
+    def subspace(self, users: UserData, release: Release) -> np.ndarray:
+        """Release U, (d, k) orthonormal."""
+        noisy = release.sum("spectral_init", users, SamplePairs(self.samples, PAIRS[self.pairs]), clip=self.label_clip)
+        vectors = np.linalg.eigh(noisy)[1]
+        return np.ascontiguousarray(vectors[:, ::-1][:, : users.known.rank])
+
+    def fit(self, users: UserData, release: Release) -> Iterator[Iterate]:
+        """Run Algorithm 3 alone: it releases a subspace and personalises nothing."""
+        yield Iterate(self.subspace(users, release.start()), log={"zeta": self.label_clip})
+
+    # As the start of another method
+
+    def cost_with(self, steps: Cost) -> Cost:
+        return self.cost + steps if self.share is None else (1 / (1 - self.share)) * steps
+
+    def first(self, users: UserData, release: Release, steps: Cost) -> Iterate:
+        """Return U_init, with a noise multiplier such that the release takes `share` of the cost."""
+        relative = 1.0
+        if self.share is not None:
+            relative = (self.cost.mu_squared / steps.mu_squared * (1 - self.share) / self.share) ** 0.5
+        return Iterate(self.subspace(users, release.start(relative)))
+
+
+@dataclass(frozen=True)
+class SpectralInitOptions(Declared):
+    """Options of Algorithm 3 alone, for the laws of Lemma 4.6."""
+
+    init_label_clip: float = option("clipping bound of the labels in Algorithm 3", check_bound)
+    split: str = option(SPLIT_COLUMN["split"], default="all-samples-reused")
+    clip_scale: str = option(CLIP_SCALE_COLUMN["clip_scale"], among(SCALES), "absolute")
+    numbers: ClassVar = {"zeta": "clipping bound of the labels in absolute terms"}
+
+    def build(self, known: Known) -> SpectralInit:
+        samples = split_samples(self.split, known.samples).init
+        return SpectralInit(samples, label_threshold(self.clip_scale, self.init_label_clip, known))

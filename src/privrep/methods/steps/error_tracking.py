@@ -1,0 +1,76 @@
+"""An extended Kalman filter for the error of the subspace and the label noise, from released numbers alone.
+
+The state is (log e^2, log s^2), see `privrep.methods.steps.unit_schedule`.
+What is measured is the logarithm of the residual (d - k) k e^2 + s^2.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from privrep.methods.steps.unit_schedule import CONTRACTION, SMALLEST, Sizes
+
+MODEL_SD = 0.1
+"""Standard deviation of what the model of the residual leaves out."""
+STEP_SD, DRIFT_SD = 0.3, 0.5
+"""Standard deviations of what the model of a round's contraction leaves out, in log e^2: of any round,
+and of a contraction by e. A step may fall short of the model, and what is measured must then be believed."""
+GUESS_SD, FAILED_SD = (1.0, 2.0), (3.0, 2.0)
+"""Standard deviations of the first guesses of log e^2 and log s^2: after a start that went as expected, and after one
+that failed, which may be no better than a subspace at random and moves the first by up to 8. A noise level that is off
+by 3 moves the second by 2.2."""
+SURPRISE = 3.0
+"""A start has failed if the first residual is off by more than so many standard deviations of what the first guesses
+explain."""
+
+
+@dataclass(frozen=True)
+class FilterState:
+    """State of the filter: mean (2,) and covariance (2, 2) of (log e^2, log s^2)."""
+
+    mean: np.ndarray
+    covariance: np.ndarray
+
+    @classmethod
+    def guessed(cls, error2: float, noise2: float) -> FilterState:
+        """Return the state before anything is measured."""
+        return cls(np.log([error2, noise2]), np.diag(np.square(GUESS_SD)))
+
+    @property
+    def error2(self) -> float:
+        """Estimate of e^2."""
+        return max(math.exp(self.mean[0]), SMALLEST)
+
+    @property
+    def noise2(self) -> float:
+        """Estimate of s^2."""
+        return math.exp(self.mean[1])
+
+    def measured(self, sizes: Sizes, log_ratio: float, sd: float) -> FilterState:
+        """Update the state by a measurement of the log residual over its expectation, with this sd."""
+        across, variance = self._expected(sizes, sd)
+        weight = across / variance
+        return FilterState(self.mean + weight * log_ratio, self.covariance - np.outer(weight, across))
+
+    def checked(self, sizes: Sizes, log_ratio: float, sd: float) -> FilterState:
+        """Return the first guesses, made less sure where they do not explain the first measurement: the start has
+        failed."""
+        failed = log_ratio**2 > SURPRISE**2 * self._expected(sizes, sd)[1]
+        return FilterState(self.mean, np.diag(np.square(FAILED_SD))) if failed else self
+
+    def _expected(self, sizes: Sizes, sd: float) -> tuple[np.ndarray, float]:
+        """Return the covariance of (log e^2, log s^2) with a measurement of the log residual, and the
+        variance of that."""
+        part = sizes.dist2(self.error2) / sizes.residual(self.error2, self.noise2)
+        slope = np.array([part, 1 - part])
+        across = self.covariance @ slope
+        return across, slope @ across + sd**2 + MODEL_SD**2
+
+    def stepped(self, eta: float) -> FilterState:
+        """Predict the state after a round of gain eta."""
+        drift = math.log(1 - CONTRACTION * eta)
+        variance = STEP_SD**2 + (DRIFT_SD * drift) ** 2
+        return FilterState(self.mean + np.array([drift, 0.0]), self.covariance + np.diag([variance, 0.0]))

@@ -1,0 +1,39 @@
+"""Public constants of the released mixed model (`privrep.methods.mixed_model`): shares of the budget, clips,
+strengths, and how the eigenvalues of a prior follow from those of a release."""
+
+from __future__ import annotations
+
+import numpy as np
+
+STEPS = 3
+LENGTH, FEATURES, CONSTANT, STEP, CHOICE, ANSWER = 0.005, 0.06, 0.01, 0.04, 0.14, 0.08
+"""Shares of mu^2: of a typical length, of the second moments, of the mean label, of a step of the mean, of the gains of
+all priors, and of those that the answer is drawn from. The shape has the rest."""
+STEP_CLIPS, STEP_NOISE = (1.0, 4.0), 0.1
+"""Least and largest clip of a gradient over its typical length; between them noise has this norm over that length."""
+RAISED, LEAST_SHAPE = 0.25, 1e-3
+"""Eigenvalues of S are raised to this part of the norm of its noise, and to this of the largest."""
+EVEN = 0.1
+"""Least part of the trace that is spread evenly where eigenvalues are shrunk."""
+STRENGTHS, ALONE_STRENGTHS = (0.25, 1.0, 4.0), (0.3, 3.0)
+"""Variance that a prior gives a label over that of its noise: of shapes, and of users alone."""
+GAIN_WIDTH = 0.5
+"""Clip of a gain, the log of the ratio of two mean squares of left-out samples; of a vector of gains, in norm."""
+GAIN_FLOOR = 0.1
+"""Part of the released residual variance that is added to a mean square before its log is taken."""
+SURE = 2.0
+"""A gain is sure beyond this many standard deviations of its noise."""
+
+
+def shares(constant: bool) -> list[float]:
+    """Return the shares of mu^2 in the order of the releases; the shape's is the last."""
+    found = [LENGTH, FEATURES, CONSTANT * constant, *STEPS * [LENGTH, STEP], LENGTH, CHOICE, ANSWER]
+    return [*found, 1 - sum(found)]
+
+
+def two_spectra(values: np.ndarray, edge: float) -> tuple[np.ndarray, np.ndarray]:
+    """Return eigenvalues of P from those of S, (d,) ascending: raised, and shrunk."""
+    raised = np.maximum(values, max(RAISED * edge, LEAST_SHAPE * np.abs(values).max()))
+    sure = np.sqrt(np.maximum(values**2 - edge**2, 0.0)) * (values > edge)
+    shrunk = sure + max(values.sum() - sure.sum(), EVEN * abs(values.sum()), 1e-9) / len(values)
+    return np.maximum(raised, 1e-12), np.maximum(shrunk, 1e-12)

@@ -1,0 +1,101 @@
+"""Private subspace step by perturbed sufficient statistics (jain2021, Algorithm 2).
+
+    w_ij <- clip( vec(x_ij v_j^T); eta ),   y_ij <- clip(y_ij; zeta)
+    A <- sum w_ij w_ij^T + N_sym(0, (2 q eta^2 Delta)^2)
+    b <- sum y_ij w_ij   + N(0, (2 q eta zeta Delta)^2)
+    U <- QR( unvec( A^{-1} b ) )
+
+with q samples per user; vec stacks columns. For q = m/4 the noise is the printed m eta^2 Delta / 2 and m eta zeta
+Delta / 2. The printed argmin exists only while the noisy A is positive definite (E21). Here the linear system is solved
+in any case, and the smallest eigenvalue of A is returned so that the row shows when it was not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+
+import numpy as np
+
+from privrep.privacy.mechanisms import Release
+from privrep.privacy.regression_moments import MomentClip, Moments
+from privrep.users.heads import HeadRule
+from privrep.users.problem import Block, UserData
+from privrep.users.splits import count
+
+MOMENT_COLUMNS = {
+    "clip_feature": "clipping bound of the features (eta), or of the whole A_j of a user",
+    "clip_label": "clipping bound of the labels (zeta), or of the whole b_j of a user",
+    "eta": "clipping bound of the features in absolute terms",
+    "zeta": "clipping bound of the labels in absolute terms",
+    "min_eigenvalue": "smallest eigenvalue of the noisy Gram over the mean magnitude of all, least over the steps",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class UserMoments:
+    """Contribution of users: moments of a range of their samples, with heads by a rule."""
+
+    heads: HeadRule
+    samples: slice
+    averaged: bool = False  # see `privrep.privacy.regression_moments.Moments`
+    narrow = True
+
+    @property
+    def key(self) -> Hashable:
+        """All that the sum depends on besides the data, where the rule says what it depends on."""
+        name = getattr(self.heads, "name", None)
+        return name and (name, self.samples.start, self.samples.stop, self.averaged)
+
+    def __call__(self, block: Block) -> Moments:
+        samples = self.samples
+        features, labels, norms = (part[samples] for part in (block.features, block.labels, block.feature_norms))
+        return Moments(features, labels, norms, self.heads(block), self.averaged)
+
+
+FALLBACKS = {
+    "solve": lambda eigenvalues, noise_norm: eigenvalues,
+    "ridge": lambda eigenvalues, noise_norm: eigenvalues + noise_norm,
+    "eigclip": lambda eigenvalues, noise_norm: np.maximum(eigenvalues, noise_norm) if noise_norm else eigenvalues,
+}
+"""What is inverted in place of the eigenvalues of the noisy A, given the operator norm of its noise, which is public: 2
+sA sqrt(dk), of averaged noise less by sqrt(2). `solve`: themselves, whatever their sign. `ridge`: all of them raised by
+the norm. `eigclip`: the small ones raised to it. The paper has no rule (E21); all three only process what was
+released."""
+
+
+SYMMETRIES = ("copied", "averaged")
+"""How the noise of A is made symmetric: the upper triangle copied below, as printed; or averaged with its transpose,
+less by sqrt(2) beside the diagonal at the same cost (`privrep.privacy.regression_moments.Moments`)."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """Minimiser of one private step, and how far its system was from singular."""
+
+    minimiser: np.ndarray  # (d, k), not orthonormalised
+    # Smallest eigenvalue of the noisy A over the mean magnitude of all: where it is negative the printed argmin does
+    # not exist.
+    min_eigenvalue: float
+
+
+@dataclass(frozen=True)
+class MomentStep:
+    """Algorithm 2: one private minimisation over the users of a release, whose heads are given by a rule."""
+
+    samples: slice
+    clip: MomentClip
+    fallback: str = "solve"  # name in `FALLBACKS`
+    symmetry: str = "copied"  # one of `SYMMETRIES`
+
+    def __call__(self, users: UserData, head_rule: HeadRule, release: Release) -> Step:
+        averaged = self.symmetry == "averaged"
+        contribution = UserMoments(head_rule, self.samples, averaged)
+        second, first = release.sum("moment_step", users, contribution, clip=self.clip)
+        bounds = self.clip.bounds(count(self.samples))
+        eigenvalues, vectors = np.linalg.eigh(second)
+        noise = release.noise_multiplier
+        noise_norm = 2 * (2 * bounds[0] * noise) * (len(first) / (1 + averaged)) ** 0.5 if noise else 0.0
+        solution = vectors @ ((vectors.T @ first) / FALLBACKS[self.fallback](eigenvalues, noise_norm))
+        minimiser = solution.reshape(-1, users.known.dim).T
+        return Step(minimiser, float(eigenvalues[0] / np.abs(eigenvalues).mean()))

@@ -1,0 +1,87 @@
+"""Starts of methods: a random subspace, one released by an initialisation, or one planted near the truth.
+
+A start yields the first iterate. Its releases share the budget with the steps that follow, of which it is given the
+cost.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from privrep.methods.running.method import Iterate
+from privrep.privacy.accounting import Cost
+from privrep.privacy.mechanisms import Release
+from privrep.users.known import Known
+from privrep.users.problem import UserData
+from privrep.users.subspace import check_planted, planted_subspace, random_subspace
+
+START_COLUMNS = {
+    "init": "initial subspace: random, spectral (Algorithm 3), or planted at a given distance from the truth",
+    "start_sine": "sine of every principal angle between a planted start and the truth",
+}
+
+
+class Start(Protocol):
+    """First iterate of a method, and what it costs."""
+
+    samples_used: int
+    """Samples of each user that it takes in order, where none may be used twice."""
+
+    def cost_with(self, steps: Cost) -> Cost:
+        """Return the cost of one user for start and steps together, at noise multiplier 1 of the steps."""
+
+    def first(self, users: UserData, release: Release, steps: Cost) -> Iterate:
+        """Return the iterate before the first step."""
+
+
+@dataclass(frozen=True)
+class Free:
+    """A start that releases nothing."""
+
+    samples_used = 0
+
+    def cost_with(self, steps: Cost) -> Cost:
+        return steps
+
+
+@dataclass(frozen=True)
+class RandomStart(Free):
+    """A uniformly distributed subspace."""
+
+    def first(self, users: UserData, release: Release, steps: Cost) -> Iterate:
+        return Iterate(random_subspace(users.known.dim, users.known.rank, release.streams["init"]))
+
+
+@dataclass(frozen=True)
+class GivenStart(Free):
+    """A given subspace, (d, k) orthonormal."""
+
+    basis: np.ndarray
+
+    def first(self, users: UserData, release: Release, steps: Cost) -> Iterate:
+        return Iterate(self.basis)
+
+
+@dataclass(frozen=True)
+class PlantedStart(Free):
+    """A start at this sine of every principal angle from the truth, for the local theory.
+
+    No method can make this start. Who runs one and knows the truth puts `given` in its place; the releases that follow
+    are private if the truth is public."""
+
+    sine: float
+
+    def given(self, truth: np.ndarray, rng: np.random.Generator) -> GivenStart:
+        """Return the start at this distance from the truth, in random directions."""
+        return GivenStart(planted_subspace(truth, self.sine, rng))
+
+
+def free_start(init: str, sine: float, known: Known) -> RandomStart | PlantedStart:
+    """Return a start that releases nothing: `random`, or `planted`, after checking that there is room for it."""
+    if init == "random":
+        return RandomStart()
+    check_planted(known.dim, known.rank)
+    return PlantedStart(sine)

@@ -1,0 +1,172 @@
+"""What is known beforehand of the error of unit steps (`privrep.methods.unit_steps`):
+gain, start, schedule, error after each round.
+
+Lengths are in units of a head's root mean square coordinate. e^2 is the mean square of an entry of the error (I - P) U*
+in the d - k directions outside of P, so that distF^2 = (d - k) k e^2; s^2 is the variance of the label noise; what a
+user's head leaves of a label has variance (d - k) k e^2 + s^2, the residual.
+Derivations stand in the chapter on unit steps.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+SCALE = 0.005
+"""Share of the whole mu^2 for the scale of the heads."""
+LEVEL = 0.0025
+"""Share of the whole mu^2 for the size of the features."""
+COORDINATES = 0.01
+"""Share of the whole mu^2 for the scales of the features' coordinates."""
+COVARIANCE, WHITENINGS = 0.05, 3
+"""Share of the whole mu^2 for a release of the features' covariance, and how many there are at most."""
+START_SIGNAL, START_SHARES = 1.75, (0.1, 0.4)
+"""Signal over noise of the start that is aimed at, and the least and largest share of mu^2 for it."""
+START_NOISE, START_ERROR = 1.3, 0.95
+"""Of the error of the start: of what noise adds, and of the whole, over the leading order; measured."""
+STEPS, SCALARS, METRICS = 0.96, 0.02, 0.02
+"""Shares of a round's mu^2: for the step, for the residual, for the second moments of the heads."""
+ROUNDS = (20, 40, 60)
+GROWTHS = (1.0, 1.05, 1.1, 1.25, 1.4)
+"""Numbers of rounds, and ratios of successive rounds' mu^2, among which the schedule is chosen."""
+WORTH = 0.99
+"""More rounds are taken where the expected risk falls below this share of that of fewer."""
+CONTRACTION = 0.9
+"""A round of gain eta leaves 1 - 0.9 eta of the error: a margin for what the gain leaves out."""
+SMALLEST = 1e-30
+"""Errors are not followed below this."""
+
+
+def descent_share(whitenings: int) -> float:
+    """Return the share of the whole mu^2 that is left for the start and the rounds after so many releases of the
+    covariance."""
+    return 1 - LEVEL - COORDINATES - SCALE - COVARIANCE * whitenings
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """Sizes n, m, d, k, and what follows from them for an error e^2 (`error2`) and a label noise s^2 (`noise2`)."""
+
+    users: int
+    samples: int
+    dim: int
+    rank: int
+
+    @property
+    def freedom(self) -> int:
+        """Degrees of freedom that a head leaves of a user's samples, m - k, at least 1."""
+        return max(self.samples - self.rank, 1)
+
+    @property
+    def outside(self) -> int:
+        """Number of directions outside of the subspace, d - k, at least 1."""
+        return max(self.dim - self.rank, 1)
+
+    def dist2(self, error2: float) -> float:
+        """Return distF^2 = (d - k) k e^2."""
+        return self.outside * self.rank * error2
+
+    def residual(self, error2: float, noise2: float) -> float:
+        """Return the variance that a head leaves of a label, (d - k) k e^2 + s^2."""
+        return self.dist2(error2) + noise2
+
+    def length2(self, error2: float, noise2: float) -> float:
+        """Return the mean square of |g| |w|, a user's gradient and head.
+
+        g = (I - P) X^T r has m - k degrees of freedom; its mean square is (m - k) ((d - k) s^2 + (d + m - 2k + 1) (d -
+        k) k e^2), that of a Wishart matrix times a vector. A head w strays from v by the residual over m - k - 1 in
+        each coordinate; |v|^2 is k."""
+        out, left = self.outside, self.freedom
+        gradient2 = left * (out * noise2 + (out + left + 1) * self.dist2(error2))
+        strayed = self.residual(error2, noise2) / max(left - 1, 1)
+        return gradient2 * self.rank * (1 + strayed)
+
+    def length(self, error2: float, noise2: float) -> float:
+        """Return the root mean square of |g| |w|."""
+        return math.sqrt(self.length2(error2, noise2))
+
+    def gain(self, error2: float, noise2: float) -> float:
+        """Return kappa: the mean over users of (g/|g|)(w/|w|)^T is kappa times the error (I - P) U*, since g holds (m -
+        k) times the error at v."""
+        return self.freedom / self.length(error2, noise2)
+
+    def step_noise2(self, mu: float, error2: float, noise2: float) -> float:
+        """Return the variance of an entry of the released mean over kappa: a sum of sensitivity 2."""
+        return (2 / (self.users * mu * self.gain(error2, noise2))) ** 2
+
+    def covariance_noise(self, mu: float) -> float:
+        """Return the norm of the noise in the released covariance, whose eigenvalues are about 1, with its share of
+        mu^2: 2 d^1.5 / (n mu sqrt(share))."""
+        return 2 * self.dim**1.5 / (self.users * mu * math.sqrt(COVARIANCE))
+
+    def isotropic_share(self, mu: float) -> float:
+        """Return `descent_share` where features are isotropic: one release of their covariance finds that, if its noise
+        would not hide another."""
+        return descent_share(self.covariance_noise(mu) <= 1)
+
+    def kept(self, noise2: float) -> float:
+        """Return q = min(m, d)/d k/(k + s^2), the part of a user's direction that lies in the subspace."""
+        return min(self.samples, self.dim) / self.dim * self.rank / (self.rank + noise2)
+
+    def start_signal(self, mu: float | np.ndarray, noise2: float) -> float | np.ndarray:
+        """Return n q mu / (k sqrt(d)): signal over noise of the start if it had all of mu."""
+        return self.users * self.kept(noise2) * mu / (self.rank * math.sqrt(self.dim))
+
+    def start_share(self, mu: float | np.ndarray, noise2: float) -> float | np.ndarray:
+        """Return the share of mu^2 that brings the start's signal to START_SIGNAL times the noise, within
+        START_SHARES."""
+        return np.clip((START_SIGNAL / self.start_signal(mu, noise2)) ** 2, *START_SHARES)
+
+    def start_error2(self, mu: float | np.ndarray, noise2: float) -> float | np.ndarray:
+        """Return e^2 after a start with this mu: that of the noise, and k/(q d n) of the users being few; at most that
+        of a random subspace."""
+        private = START_NOISE / self.start_signal(mu, noise2) ** 2
+        return np.minimum(1.0, private + self.rank / (self.kept(noise2) * self.users)) * START_ERROR / self.dim
+
+    def path(self, error2: float, noise2: float, mus: np.ndarray) -> list[float]:
+        """Return e^2 before the first and after each round, of which each has its own mu."""
+        path = [error2]
+        for mu in mus:
+            eta = path[-1] / (path[-1] + self.step_noise2(mu, path[-1], noise2))
+            path.append(max(path[-1] * (1 - CONTRACTION * eta), SMALLEST))
+        return path
+
+    def risk(self, error2: float, noise2: float) -> float:
+        """Return the mean excess risk with heads by least squares on all samples: (distF^2 (m - 1) + k s^2) / (m - k -
+        1)."""
+        return (self.dist2(error2) * (self.samples - 1) + self.rank * noise2) / max(self.freedom - 1, 1)
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """Shares of mu^2 for the start and for each round, and e^2 expected after them."""
+
+    start: float
+    rounds: np.ndarray
+    path: list[float]
+
+
+@lru_cache
+def schedule(sizes: Sizes, mu: float, noise2: float) -> Schedule:
+    """Return the division of mu^2 that is expected to leave the least error; the fewest rounds that come near it
+    (`WORTH`)."""
+    start = float(sizes.start_share(mu, noise2))
+    error2 = float(sizes.start_error2(math.sqrt(start) * mu, noise2))
+
+    def divided(rounds: int, growth: float) -> Schedule:
+        shares = growth ** np.arange(rounds)
+        shares *= (1 - start) / shares.sum()
+        return Schedule(start, shares, sizes.path(error2, noise2, np.sqrt(STEPS * shares) * mu))
+
+    def risk(found: Schedule) -> float:
+        return sizes.risk(found.path[-1], noise2)
+
+    best = None
+    for rounds in ROUNDS:
+        found = min((divided(rounds, growth) for growth in GROWTHS), key=risk)
+        if best is None or risk(found) < WORTH * risk(best):
+            best = found
+    return best

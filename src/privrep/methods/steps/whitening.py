@@ -1,0 +1,151 @@
+"""Coordinates in which features look isotropic, from private estimates of their size, of the scale of each coordinate,
+and of their covariance.
+
+    f           <- half the mean over users of log(|X|^2 / m d), each clipped to +-4.6, + noise, as a power of two;
+                1 within three sd of noise
+    l_i         <- log sum_l x_ijl^2 over j, less its mean over j, clipped to norm 2 sqrt(d)
+    l           <- ( sum_i l_i + noise ) / n;
+    W           <- diag(exp(-c (l - mean) / 2)) / f,   c in [0, 1] the part of |l|^2 that noise does not explain
+    three times, where noise would not hide a covariance:
+        C       <- ( sum_i (1/m) sum_l W x_il x_il^T W^T / max(|W x_il|^2, d) + noise ) d/n
+        C       <- I + c (C - I) over its mean eigenvalue, c as before (James and Stein);  small eigenvalues are raised
+        W       <- C^-1/2 W
+
+Features are read as W x. Only the shape of W matters, and f roughly, since labels have a scale of their own. Samples
+are clipped in norm and not divided by it: short ones may all have one direction, as those of rare binary features have
+in which nothing is there, and say little of a covariance. A next release sees what the last one left, so that a
+condition number is divided again and again by what noise lets one release see.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from privrep.privacy.contributions import Rows, Scalars, Semidefinite
+from privrep.privacy.mechanisms import Release
+from privrep.users.problem import Block, UserData
+
+LEVEL_WIDTH = 4.6
+"""Clip of a user's log size about the public guess: a factor of 10 in length."""
+SURE = 3.0
+"""A size is taken for another than the guess beyond so many standard deviations of its noise."""
+LOG_LENGTH = 2.0
+"""Clip of a user's log scales, over sqrt(d): about that of normal features whose scales differ by 30."""
+LEAST_SQUARE = 1e-6
+"""A coordinate's mean square is taken to be at least this share of their mean."""
+
+
+def learned_level(users: UserData, release: Release) -> float:
+    """Release f, the size of a coordinate over the public guess 1: to a power of two, since the order of magnitude is
+    enough; 1 where noise could have made it."""
+    n = users.known.users
+    logs = release.sum("unit_level", users, log_levels, clip=LEVEL_WIDTH) / n
+    noise_sd = 2 * LEVEL_WIDTH * release.noise_multiplier / n
+    logs = min(max(logs, -LEVEL_WIDTH), LEVEL_WIDTH) if abs(logs) > SURE * noise_sd else 0.0
+    return 2.0 ** round(logs / math.log(4))
+
+
+def mean_squares(block: Block) -> np.ndarray:
+    """Return the mean square of each coordinate over a user's samples, (B, d) float64; 0 for a user without samples."""
+    squares = np.einsum("qbd,qbd->bd", block.features, block.features).astype(np.float64)
+    return squares / np.maximum(block.counts, 1)[:, None]
+
+
+def log_levels(block: Block) -> Scalars:
+    """Contribution of users: log(|X|^2 / m d); a user without samples adds 0."""
+    squares = mean_squares(block).mean(axis=1)
+    return Scalars(np.log(np.where(squares > 0, squares, 1.0)))
+
+
+log_levels.key = "log levels"
+
+
+def learned_scales(users: UserData, release: Release) -> np.ndarray:
+    """Release scales of the coordinates, (d,), with mean square 1; all are 1 unless most of the difference is
+    no noise."""
+    n, d = users.known.users, users.known.dim
+    bound = LOG_LENGTH * math.sqrt(d)
+    logs = release.sum("unit_coordinates", users, log_coordinates, clip=bound) / n
+    differs = logs - logs.mean()
+    energy, noise = (differs**2).sum(), (d - 1) * (2 * bound * release.noise_multiplier / n) ** 2
+    kept = 1 - noise / energy if energy > 2 * noise else 0.0
+    scales = np.exp(kept * differs / 2)
+    return scales / np.sqrt((scales**2).mean())
+
+
+def log_coordinates(block: Block) -> Rows:
+    """Contribution of users: logs of their mean squares of coordinates, less their mean, (B, d)."""
+    squares = mean_squares(block)
+    means = squares.mean(axis=1, keepdims=True)
+    logs = np.log(np.maximum(squares, np.where(means > 0, LEAST_SQUARE * means, 1.0)))
+    return Rows(logs - logs.mean(axis=1, keepdims=True))
+
+
+log_coordinates.key = "log coordinates"
+
+
+@dataclass(frozen=True, eq=False)
+class Whitening:
+    """Linear map W of the features, (d, d), or its diagonal, (d,)."""
+
+    matrix: np.ndarray
+
+    def rows(self, vectors: np.ndarray) -> np.ndarray:
+        """Return W v for each row v, features x or a gradient in these coordinates from one in the given ones."""
+        matrix = self.matrix.astype(vectors.dtype)
+        return vectors @ matrix.T if matrix.ndim == 2 else vectors * matrix
+
+    def frame(self, columns: np.ndarray) -> np.ndarray:
+        """Return W^T A: <W^T A, x> is <A, W x>."""
+        return self.matrix.T @ columns if self.matrix.ndim == 2 else self.matrix[:, None] * columns
+
+    def then(self, matrix: np.ndarray) -> Whitening:
+        """Return this map followed by a further matrix."""
+        return Whitening(matrix @ self.matrix if self.matrix.ndim == 2 else matrix * self.matrix)
+
+
+@dataclass(frozen=True, eq=False)
+class WhitenedSamples:
+    """Contribution of users: (1/m) sum_l x x^T / max(|x|^2, d), (d, d), of x in the coordinates of W: of trace at most
+    1.
+
+    In float64: in float32 the rounding of a large block would move with a user's data by more than the sensitivity
+    leaves. A sample that is not finite in these coordinates adds nothing."""
+
+    whitening: Whitening
+
+    def __call__(self, block: Block) -> Semidefinite:
+        with np.errstate(over="ignore", invalid="ignore"):
+            rows = self.whitening.rows(block.features).astype(np.float64)
+            norms = np.sqrt(np.einsum("qbi,qbi->qb", rows, rows)) * (1 + 1e-12)
+        rows[~np.isfinite(norms)] = 0
+        bounds = np.fmax(norms, math.sqrt(rows.shape[2])) * math.sqrt(len(block.labels))
+        rows /= np.where(np.isfinite(bounds), bounds, 1.0)[:, :, None]
+        return Semidefinite(rows)
+
+
+def shrunk(found: np.ndarray, noise_sd: float) -> tuple[np.ndarray, np.ndarray, bool]:
+    """Divide a noisy matrix by its mean eigenvalue and shrink it towards I; return eigenvalues, vectors, and whether
+    most of the difference from I is kept.
+
+    The mean eigenvalue is below 1 where users lack samples; below a tenth of it all is taken for noise. The difference
+    from I is multiplied by the part of its square that symmetric noise of this sd is not expected to have, so that
+    nothing is left where noise explains it."""
+    size = len(found)
+    level = max(np.trace(found) / size, 0.1)
+    differs = (found - np.trace(found) / size * np.eye(size)) / level
+    energy, noise = (differs**2).sum(), (noise_sd / level) ** 2 * size * (size + 1) / 2
+    kept = 1 - noise / energy if energy > noise else 0.0
+    return *np.linalg.eigh(np.eye(size) + kept * differs), kept > 0.5
+
+
+def released_whitening(users: UserData, whitening: Whitening, release: Release, floor: float) -> tuple[Whitening, bool]:
+    """Release a better W, of mu^2 = 1 / noise_multiplier^2, and whether another covariance than I was seen."""
+    n, d = users.known.users, users.known.dim
+    found = release.sum("unit_covariance", users, WhitenedSamples(whitening), clip=1.0)
+    values, vectors, differs = shrunk(found * (d / n), math.sqrt(2) * release.noise_multiplier * d / n)
+    values = np.maximum(values, floor)
+    return whitening.then((vectors / np.sqrt(values * (d / values.sum()))) @ vectors.T), differs

@@ -1,0 +1,354 @@
+"""Unit steps: this project's method. Contributions of norm one, and a step whose length follows from an error that is
+publicly known.
+
+    h, s        public hyperparameters of a head's root mean square coordinate and of the label noise
+    f, W        size and covariance of the features (`privrep.methods.steps.whitening`);  x <- W x,  h <- f h
+    h           <- h exp( half the mean over users of log(|y|^2 / m (k h^2 + s^2)), each clipped to +-4.6, + noise )
+    labels      <- y / h
+    theta_i     <- X_i^T (X_i X_i^T k/d + s^2 I)^-1 y_i
+    B           <- top k eigenvectors of sum_i theta_i theta_i^T / |theta_i|^2 + noise;      H <- I;   e^2 as expected
+    for t = 1..T:                                                           residual = (d - k) k e^2 + s^2
+        w_i     <- ridge heads in X_i B H^1/2 with penalty `residual`;  r_i what they leave of y_i;
+        g_i     <- (I - B B^T) X_i^T r_i
+        z       <- mean of log(|least squares residual of i|^2 / (m - k)) over expectation,
+                clipped to +-9.2 in round 1, then +-2, + noise
+        (e^2, s^2) <- Kalman update by z
+        R       <- ( sum_i (g_i/|g_i|) (w_i/|w_i|)^T + noise ) / n kappa(e^2, s^2)
+        eta     <- e^2 / (e^2 + variance of the noise in R)
+        H       <- second moments of the heads, from all rounds' ( sum_i w_i w_i^T/|w_i|^2 + noise )
+        B       <- QR( B + eta R H^-1/2 );     e^2 <- (1 - 0.9 eta) e^2
+    each user: ridge heads in B H^1/2, on all samples
+
+Every user adds at most one unit to each sum of the descent whatever its data, so that no scale enters the privacy.
+All samples serve all steps: if features are symmetric about the subspace, U* is a fixed point.
+
+>>> from privrep.simulate import fit
+>>> row, _ = fit("unit_steps", users=2000, samples=16, dim=8, rank=2, epsilon=8.0)
+>>> row["releases"], row["dist2"] < 0.1
+(65, True)
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+from scipy.special import digamma
+
+from privrep.methods.running.method import Iterate, LowRank
+from privrep.methods.running.options import Declared, among, check_count, check_positive, option, unless
+from privrep.methods.steps.error_tracking import FilterState
+from privrep.methods.steps.unit_schedule import (
+    COORDINATES,
+    COVARIANCE,
+    LEVEL,
+    METRICS,
+    SCALARS,
+    SCALE,
+    STEPS,
+    WHITENINGS,
+    Sizes,
+    descent_share,
+    schedule,
+)
+from privrep.methods.steps.whitening import Whitening, learned_level, learned_scales, released_whitening, shrunk
+from privrep.privacy.clipping import float64, lengths, zero_rows_except
+from privrep.privacy.contributions import Outer, Scalars, Semidefinite, SymmetricOuter
+from privrep.privacy.mechanisms import GAUSSIAN_COST, Part, Release
+from privrep.users.heads import FittedHeads, projected, solve_positive_definite
+from privrep.users.known import Known
+from privrep.users.problem import Block, UserData
+from privrep.users.subspace import orthonormalise, random_subspace
+
+SCALE_WIDTH, START_WIDTH, RESIDUAL_WIDTH = 4.6, 9.2, 2.0
+"""Clips of a user's log scale and log residual about what is expected: factors in length of 10;
+of 100 after the start, which may have failed; of e."""
+LEAST_NOISE = 1e-3
+"""The label noise is taken to be at least this share of the heads' scale."""
+LEAST_VARIANCE = 1e-4
+"""Variances of the features are taken to be at least this share of their mean."""
+FLOOR = 1.5
+"""Eigenvalues of H are raised to this many standard deviations of its noise."""
+
+
+def unit(rows: np.ndarray) -> np.ndarray:
+    """Divide rows by their lengths, in float64: of norm at most 1, and 0 where a length is not finite, or too small for
+    its square to be exact."""
+    rows = float64(rows)
+    norms = lengths(rows) * (1 + 1e-12)
+    sound = np.isfinite(norms) & (norms > 1e-100)
+    return zero_rows_except(sound, rows) / np.where(sound, norms, 1.0)[:, None]
+
+
+def log_chi(freedom: np.ndarray) -> np.ndarray:
+    """Return E log(chi^2 / f) for f degrees of freedom, positive integers."""
+    values = np.arange(1, freedom.max() + 1)
+    return (digamma(values / 2) + np.log(2 / values))[freedom - 1]
+
+
+@dataclass(frozen=True)
+class HyperparameterOptions(Declared):
+    """Options of a method with public hyperparameters."""
+
+    scale_guess: float = option("public guess of the scale of the heads, over the true one", check_positive, 1.0)
+    noise_guess: float = option("public guess of the label noise, over the true one", check_positive, 1.0)
+
+
+def learned_scale(users: UserData, release: Release, rank: int, head_scale: float, noise: float) -> float:
+    """Release h, from the mean log power of the labels, given public guesses in their units: rank k of what they depend
+    on, h, and label noise s. Heads are taken midway between those of one length and Gaussian ones."""
+    guess = rank * head_scale**2 + noise**2
+    logs = release.sum("unit_scale", users, LogScales(math.log(guess)), clip=SCALE_WIDTH) / users.known.users
+    logs = min(max(logs, -SCALE_WIDTH), SCALE_WIDTH)
+    power = guess * math.exp(logs - log_chi(np.asarray(rank)) / 2)
+    return math.sqrt(max(power - noise**2, 0.1 * power) / rank)
+
+
+def log_powers(power: np.ndarray, freedom: np.ndarray, variance: float = 1.0, expected: float = 0.0) -> Scalars:
+    """Return log(power / (freedom variance)) less its expectation for chi squares and `expected`, of each user, (B,);
+    one without degrees of freedom or power adds 0."""
+    sound = (freedom > 0) & (power > 0) & np.isfinite(power)
+    freedom = np.where(sound, freedom, 1)
+    logs = np.log(np.where(sound, power, 1.0) / freedom / variance) - log_chi(freedom) - expected
+    return Scalars(np.where(sound, logs, 0.0))
+
+
+@dataclass(frozen=True)
+class LogScales:
+    """Contribution of users: log(|y|^2 / m) less its expectation; a user without samples or labels adds 0."""
+
+    expected: float
+
+    def __call__(self, block: Block) -> Scalars:
+        power = np.einsum("mb,mb->b", block.labels, block.labels, dtype=np.float64)
+        return log_powers(power, block.counts, expected=self.expected)
+
+
+def ridge_models(features: np.ndarray, labels: np.ndarray, penalty: float) -> np.ndarray:
+    """Return ridge models of the users of a block, (B, d), by whichever system is smaller."""
+    features, labels = features.transpose(1, 0, 2), labels.T[:, :, None]
+    _, samples, dim = features.shape
+    by_kernel = samples <= dim
+    gram = features @ features.transpose(0, 2, 1) if by_kernel else features.transpose(0, 2, 1) @ features
+    # A part of each user's own trace keeps its system regular whatever its data: one that is not would stop them all.
+    own = penalty + 1e-6 * np.trace(gram, axis1=1, axis2=2, dtype=np.float64)
+    system = gram + own[:, None, None] * np.eye(gram.shape[1])
+    right = labels if by_kernel else features.transpose(0, 2, 1) @ labels
+    solved = np.linalg.solve(system, right.astype(np.float64)).astype(np.float32)
+    return (features.transpose(0, 2, 1) @ solved if by_kernel else solved)[:, :, 0]
+
+
+def half_products(features: np.ndarray, labels: np.ndarray, penalty: float) -> SymmetricOuter:
+    """Return (a b^T + b a^T) / 2 of each user, of norm at most 1, from ridge models a of the even samples and b of the
+    odd ones, each over its length."""
+    halves = (slice(0, None, 2), slice(1, None, 2))
+    return SymmetricOuter(*(unit(ridge_models(features[half], labels[half], penalty)) for half in halves))
+
+
+@dataclass(frozen=True, eq=False)
+class UnitModels:
+    """Contribution of users to the start: theta_i theta_i^T / |theta_i|^2, (d, d)."""
+
+    whitening: Whitening
+    penalty: float
+
+    def __call__(self, block: Block) -> Semidefinite:
+        return Semidefinite(unit(ridge_models(self.whitening.rows(block.features), block.labels, self.penalty)))
+
+
+@dataclass(frozen=True, eq=False)
+class Round:
+    """Contribution of users in a round."""
+
+    whitening: Whitening
+    basis: np.ndarray
+    frame: np.ndarray  # B H^1/2, (d, k)
+    residual: float  # expected variance of what a head leaves of a label
+    scale: float  # h
+    length: float = 0.0  # |g| |w| below which a user's step is shorter than one; 0 for steps of norm one
+
+    def __call__(self, block: Block) -> tuple[Scalars, Semidefinite, Outer]:
+        """Return log residuals over expectation; second moments of heads, (k, k); and steps, (d, k)."""
+        labels = block.labels / np.float32(self.scale)
+        seen = projected(block.features, self.whitening.frame(self.frame))
+        gram = np.einsum("iqb,jqb->ijb", seen, seen)
+        right = np.einsum("iqb,qb->ib", seen, labels, dtype=np.float64)
+        rank, users = right.shape
+        # Least squares and ridge heads at once: systems this small cost as much as there are calls.
+        both = np.concatenate([gram, gram + self.residual * np.eye(rank)[:, :, None]], axis=2)
+        solved = solve_positive_definite(both, np.concatenate([right, right], axis=1))
+        plain, heads = solved[:, :users], solved[:, users:]
+        power = np.einsum("qb,qb->b", labels, labels, dtype=np.float64)
+        # What is left is positive but for rounding.
+        unexplained = np.maximum(power - np.einsum("ib,ib->b", right, plain), 1e-14 * power)
+        left = labels - np.einsum("iqb,ib->qb", seen, heads)
+        gradients = np.einsum("qbd,qb->bd", block.features, left.astype(np.float32)).astype(np.float64)
+        gradients = self.whitening.rows(gradients)
+        gradients -= (gradients @ self.basis) @ self.basis.T
+        turned, steps = unit(heads.T), unit(gradients)
+        if self.length:
+            with np.errstate(over="ignore", invalid="ignore"):
+                length = np.linalg.norm(gradients, axis=1) * np.linalg.norm(heads, axis=0)
+            steps *= np.where(length < self.length, length / self.length, 1.0)[:, None]
+        logs = log_powers(unexplained, block.counts - rank, self.residual)
+        return logs, Semidefinite(turned), Outer(steps, turned)
+
+
+@dataclass
+class HeadMoments:
+    """H: second moments of the heads in the coordinates of a subspace, trace k, from the releases so far.
+
+    Each is that of w/|w| in the coordinates of B H^1/2, as Tyler's estimate of a shape is made, mapped back to R^d,
+    so that it outlives its B; they are averaged with the precision of their noise.
+    """
+
+    users: int
+    dim: int
+    rank: int
+
+    def __post_init__(self):
+        self._sum, self._precision = np.zeros((self.dim, self.dim)), 0.0
+
+    def add(self, frame: np.ndarray, moments: np.ndarray, mu2: float) -> None:
+        """Add a released sum of moments, (k, k), in the coordinates of `frame`, (d, k), with the mu^2 of its
+        release."""
+        self._sum += mu2 * frame @ moments @ frame.T * (self.rank / self.users)
+        self._precision += mu2
+
+    def within(self, basis: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return H^1/2 and H^-1/2 in the coordinates of a basis, shrunk so that heads of one scale are left alone;
+        eigenvalues that noise could have made are raised."""
+        noise_sd = math.sqrt(2 / self._precision) * self.rank / self.users
+        values, vectors, _ = shrunk(basis.T @ self._sum @ basis / self._precision, noise_sd)
+        values = np.maximum(values, max(FLOOR * noise_sd, 1e-6))
+        roots = np.sqrt(values * (self.rank / values.sum()))
+        return (vectors * roots) @ vectors.T, (vectors / roots) @ vectors.T
+
+
+ABLATIONS = ("", "start", "tracking", "gain", "moments", "norm one")
+"""What can be left out, to see what it buys: the private start; the Kalman update by the measured residual; the gain,
+so that a step has length 1; H; and contributions of norm one, in whose place longer ones are clipped at twice the
+expected length."""
+
+
+@dataclass(frozen=True)
+class UnitSteps:
+    """Unit steps, with one of ABLATIONS left out."""
+
+    rank: int
+    head_scale: float  # guess of h, in units of the labels
+    noise: float  # guess of s, in units of the labels
+    without: str = ""
+
+    cost = GAUSSIAN_COST
+    """All releases together, since their shares of mu^2 add up to one."""
+    theorem = None
+
+    def fit(self, users: UserData, release: Release) -> Iterator[Iterate]:
+        sizes = Sizes(users.known.users, users.known.samples, users.known.dim, self.rank)
+        n, d, k = sizes.users, sizes.dim, sizes.rank
+        mu = 1 / release.noise_multiplier if release.noise_multiplier else math.inf
+        level = learned_level(users, release.share(LEVEL))
+        whitening, whitenings = self.learned_whitening(sizes, mu, level, users, release)
+        scale = learned_scale(users, release.share(SCALE), k, level * self.head_scale, self.noise)
+        noise2 = max(self.noise / scale, LEAST_NOISE) ** 2
+        left = descent_share(whitenings)
+        plan = schedule(sizes, math.sqrt(left) * mu, noise2)
+        if self.without == "start":
+            plan = replace(plan, start=0.0, rounds=plan.rounds / (1 - plan.start))
+
+        start, *rounds = release.share(left).split(plan.start, *plan.rounds)
+        basis = self.start(users, whitening, noise2, start.start())
+        yield Iterate(orthonormalise(whitening.frame(basis)))
+
+        known = FilterState.guessed(plan.path[0], noise2)
+        heads, root, inverse = HeadMoments(n, d, k), np.eye(k), np.eye(k)
+        for number, handle in enumerate(rounds):
+            share = handle.part / release.part
+            width = RESIDUAL_WIDTH if number else START_WIDTH
+            frame = basis @ root
+            length = 2 * sizes.length(known.error2, known.noise2) if self.without == "norm one" else 0.0
+            logs, second, step = handle.sums(
+                users,
+                Round(whitening, basis, frame, sizes.residual(known.error2, known.noise2), scale, length),
+                Part("unit_residual", width, SCALARS),
+                Part("unit_heads", 1.0, METRICS),
+                Part("unit_step", 1.0, STEPS),
+            )
+            if self.without != "tracking":
+                noise_sd = 2 * width / (n * mu * math.sqrt(SCALARS * share))
+                known = known if number else known.checked(sizes, logs / n, noise_sd)
+                known = known.measured(sizes, logs / n, noise_sd)
+            heads.add(frame, second, METRICS * share * mu**2 if mu < math.inf else share)
+            kappa = sizes.gain(known.error2, known.noise2) / (2 if length else 1)
+            noise_of_step = sizes.step_noise2(mu * math.sqrt(STEPS * share), known.error2, known.noise2)
+            eta = 1.0 if self.without == "gain" else known.error2 / (known.error2 + noise_of_step)
+            basis = orthonormalise(basis + eta * step @ inverse / (n * kappa))
+            known = known.stepped(eta)
+            if self.without != "moments":
+                root, inverse = heads.within(basis)
+            frame = whitening.frame(basis @ root)
+            log = {
+                "rounds": len(plan.rounds),
+                "start_share": plan.start,
+                "learned_scale": scale,
+                "expected_distF": math.sqrt(sizes.dist2(known.error2)),
+                "learned_noise": scale * math.sqrt(known.noise2),
+            }
+            personal = LowRank(frame, FittedHeads(frame, slice(None), sizes.residual(known.error2, known.noise2)))
+            yield Iterate(orthonormalise(whitening.frame(basis)), personal, log)
+
+    def start(self, users: UserData, whitening: Whitening, noise2: float, release: Release) -> np.ndarray:
+        """Release the first subspace, (d, k): leading eigenvectors of the moments of users' models."""
+        d, k = users.known.dim, self.rank
+        if self.without == "start":
+            return random_subspace(d, k, release.streams["init"])
+        noisy = release.sum("unit_start", users, UnitModels(whitening, noise2 * d / k), clip=1.0)
+        return np.ascontiguousarray(np.linalg.eigh(noisy)[1][:, ::-1][:, :k])
+
+    def learned_whitening(
+        self, sizes: Sizes, mu: float, level: float, users: UserData, release: Release
+    ) -> tuple[Whitening, int]:
+        """Release W, of the coordinates' scales and of the covariance where noise would not hide one, and return how
+        many releases of the covariance it took.
+
+        Another release follows while the last one saw a covariance other than I. How many there are depends on released
+        numbers alone, and what is not spent here serves the descent: all shares of mu^2 add up to one (Gaussian
+        releases of which each may depend on the last compose as if their mu^2 were fixed, as long as the sum is; Smith
+        and Thakurta 2022)."""
+        whitening = Whitening(1 / (level * learned_scales(users, release.share(COORDINATES))))
+        floor = max(sizes.covariance_noise(mu) / 2, LEAST_VARIANCE)
+        releases = 0
+        more = sizes.covariance_noise(mu) <= 1
+        while more and releases < WHITENINGS:
+            whitening, more = released_whitening(users, whitening, release.share(COVARIANCE), floor)
+            releases += 1
+        return whitening, releases
+
+
+@dataclass(frozen=True)
+class UnitStepsOptions(HyperparameterOptions):
+    """Options of unit steps."""
+
+    assumed_rank: int | None = option(
+        "dimension of the subspace that is sought, where it is not k", unless(None, check_count), None
+    )
+    without: str = option("what is left out of unit steps", among(ABLATIONS), "")
+    numbers: ClassVar = {
+        "rounds": "rounds of the server",
+        "start_share": "share of the privacy cost that the start takes",
+        "learned_scale": "released root mean square coordinate of a head",
+        "learned_noise": "label noise as the server knows it at the end",
+        "expected_distF": "distF as the server knows it at the end",
+    }
+
+    def build(self, known: Known) -> UnitSteps:
+        """Return the method."""
+        rank = known.rank if self.assumed_rank is None else self.assumed_rank
+        if rank > known.dim:
+            raise ValueError(f"assumed_rank is {rank}; it must not exceed dim, which is {known.dim}")
+        scale = self.scale_guess * math.sqrt(known.head_variance * known.rank / rank)
+        return UnitSteps(rank, scale, self.noise_guess * known.label_noise_sd, self.without)

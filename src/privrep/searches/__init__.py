@@ -1,1 +1,0 @@
-"""The smallest number of users at which a method reaches a target."""

@@ -1,6 +1,0 @@
-"""The smallest number of users at which private alternating minimisation reaches a target risk."""
-
-from privrep.algorithms import altmin
-from privrep.searches.user_search import searching
-
-SmallestUsersOptions = searching(altmin.AltminOptions, fewest=lambda options: options.batches)

@@ -1,0 +1,270 @@
+"""One fit of simulated users from a Python shell, with the random streams that a study would give it; or of users of
+your own.
+
+from privrep.simulate import fit, fit_users
+row, ledger = fit("centaur", users=2000, samples=24, dim=20, rank=2, epsilon=2.0, rounds=20, clip=0.5, batch_samples=8)
+print(row["excess_risk"], row["dist2"], ledger)
+
+from privrep.users.given_users import GivenUsers
+table = pd.read_csv("people.csv")
+users = GivenUsers.from_rows(table[["x1", "x2", "x3"]], table.y, table.who, rank=1, held_out=0.2, label_noise_sd=0.5)
+outcome, ledger = fit_users("unit_steps", users, epsilon=2.0)
+print(outcome.held_out, ledger)
+
+Both take an engine on which passes over users run, and the same bytes come out: engine="threads", or engine="dask" with
+the address of a scheduler, or without one for a worker on each core of this machine.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from dataclasses import dataclass, fields, replace
+from functools import cached_property, partial
+from typing import Annotated, Literal
+
+import numpy as np
+from pydantic import Field
+
+from privrep.declarations import Model, checked
+from privrep.methods.running import runner
+from privrep.methods.running.columns import check_columns, option_column
+from privrep.methods.running.method import ExperimentOptions, MethodOptions, NotRun, Outcome, Task
+from privrep.methods.running.registry import load_options
+from privrep.methods.running.runner import check_spent, is_private, prepared, scored
+from privrep.privacy.accounting import Budget, FixedNoise
+from privrep.privacy.ledger import Ledger
+from privrep.users.engines import running_on
+from privrep.users.problem import STREAMS_PER_BLOCK, Problem, UserData, Users
+from privrep.users.problem_fields import WholeProblem
+from privrep.users.rng import digest, stream
+from privrep.users.subspace import dist2, dist_frobenius
+
+PROBLEM_AXES = tuple(field.name for field in fields(Problem))
+MOST = 10**12
+"""Largest size of a fit; one pass over so many users takes a day or more."""
+SHARED_ROLES = ("init",)
+"""Streams that belong to the repetition and not to the cell. A random start is drawn once for each data set, so that
+budgets and numbers of epochs are compared from the same starts: a few bad starts carry the mean, and drawn anew in each
+cell they would decide whether it falls from one epsilon to the next."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One fit of simulated users, named by its values: a method and its options, a problem, a budget."""
+
+    algorithm: str
+    options: MethodOptions | ExperimentOptions
+    problem: Problem
+    budget: Budget | FixedNoise | None
+
+    def __post_init__(self):
+        for name in ("users", "samples", "dim", "rank"):
+            if (value := getattr(self.problem, name)) > MOST:
+                raise ValueError(f"{name} is {value!r}; it must be at most {MOST}")
+
+    @property
+    def axes(self) -> dict:
+        """All values that define the cell, by name. Options at their default value are left out, so that an option that
+        is added to a method moves no existing cell."""
+        own = {one.name: one.default for one in fields(self.options)}
+        chosen = {f"option.{name}": value for name, value in vars(self.options).items() if value != own[name]}
+        budget = self.budget.axes if self.budget else {}
+        return {"algorithm": self.algorithm, **self.problem.axes, **budget, **chosen}
+
+    @cached_property
+    def key(self) -> str:
+        """The first twelve hexadecimal digits of the hash of the cell's values."""
+        return digest(self.axes)[:12]
+
+    @property
+    def row(self) -> dict:
+        """The part of a row that is known before the run."""
+        return {
+            "key": self.key,
+            "algorithm": self.algorithm,
+            **vars(self.problem),
+            **(self.budget.axes if self.budget else {}),
+            **{option_column(name): value for name, value in vars(self.options).items()},
+        }
+
+    def stream(self, role: str, master_seed: int) -> np.random.Generator:
+        """Return the random stream of a role, keyed by the problem alone for `SHARED_ROLES` and else by the cell."""
+        return stream(master_seed, role, self.problem.axes if role in SHARED_ROLES else self.axes)
+
+
+def run_cell(cell: Cell, users: Users) -> tuple[dict, dict, Ledger]:
+    """Run one cell on its users, and return row, timing and ledger.
+
+    A numerical failure is a row with status `failed` and a reason, and so is a cell that lacks its data, `not run`.
+    """
+    ledger = Ledger()
+    task = Task(users, cell.budget, lambda role: cell.stream(role, users.master_seed), ledger)
+    row = {}
+    cpu, wall = time.process_time(), time.perf_counter()
+    try:
+        outcome = runner.fit(cell.options, task)
+        if outcome.excess_risk is not None and not np.isfinite(outcome.excess_risk):
+            raise ArithmeticError(f"the excess risk is {outcome.excess_risk}")
+    except (np.linalg.LinAlgError, ArithmeticError) as error:
+        row |= {"status": "failed", "reason": str(error)}
+    except NotRun as missing:
+        row |= {"status": "not run", "reason": str(missing)}
+    else:
+        row |= {
+            "status": "ok",
+            "theorem": outcome.theorem,
+            "epsilon_paper": outcome.epsilon_paper,
+            **outcome.log,
+            **outcome.scores,
+        }
+        if outcome.excess_risk is not None:
+            row |= {"excess_risk": outcome.excess_risk, "mse": outcome.excess_risk + cell.problem.label_noise_sd**2}
+        if outcome.subspace is not None:
+            row |= {
+                "dist2": dist2(outcome.subspace, users.truth.basis),
+                "distF": dist_frobenius(outcome.subspace, users.truth.basis),
+            }
+    if ledger.entries:
+        row |= {"releases": len(ledger.entries), "mu": ledger.mu, "ledger": ledger.summary}
+        if cell.budget:
+            row["epsilon_exact"] = ledger.epsilon(cell.budget.delta)
+    check_columns(cell.algorithm, cell.options, row)
+    timing = {
+        "key": cell.key,
+        "cpu_seconds": round(time.process_time() - cpu, 4),
+        "wall_seconds": round(time.perf_counter() - wall, 4),
+    }
+    return cell.row | row, timing, ledger
+
+
+def check_budget(name: str, method: object, budget: object, without: str, with_one: str) -> None:
+    """Raise ValueError unless a private method has a budget, and no other; the message begins with `without` or
+    `with_one`."""
+    private = is_private(method)
+    if private and budget is None:
+        raise ValueError(f"{without}; {name} is private and needs one")
+    if budget is not None and not private:
+        raise ValueError(f"{with_one}; {name} takes none")
+
+
+LETTERS = {"n": "users", "m": "samples", "d": "dim", "k": "rank"}
+"""Letter of the papers -> name of the argument."""
+
+
+class Privacy(Model):
+    """Arguments of a fit on its privacy and its randomness."""
+
+    epsilon: Annotated[float, Field(gt=0)] | None
+    delta: Annotated[float, Field(gt=0, lt=1)]
+    calibration: Literal["paper", "exact"]
+    master_seed: Annotated[int, Field(ge=0)]
+
+
+class Arguments(WholeProblem, Privacy):
+    """Arguments of a fit, but for the options of its algorithm."""
+
+    seed: Annotated[int, Field(ge=0)] = 0
+
+
+def fit(
+    algorithm: str,
+    *,
+    epsilon: float | None = None,
+    delta: float = 1e-6,
+    calibration: str = "exact",
+    master_seed: int = 0,
+    engine: str = "process",
+    scheduler: str | None = None,
+    **settings: object,
+) -> tuple[dict, Ledger]:
+    """Fit simulated users, and return the row of the fit (`privrep.methods.running.columns`) and its ledger.
+
+    Parameters
+    ----------
+    algorithm : file of `privrep.methods`. epsilon : None for a method without privacy.
+    calibration : `exact` or `paper`.
+    engine, scheduler : see `privrep.users.engines.running_on`.
+    settings : sizes and laws of the problem (`privrep.users.problem.Problem`), and options of the algorithm.
+
+    Raises
+    ------
+    ValueError
+        If a setting is unknown, of the wrong kind or out of range, or if epsilon is missing, or given to a method
+        without privacy; or if a block of users does not fit into the memory of this machine.
+    """
+    for letter, name in LETTERS.items():
+        if letter in settings:
+            raise ValueError(f"{letter} is {settings[letter]!r}; fit has no argument of this name, write {name}=")
+    settings |= {"epsilon": epsilon, "delta": delta, "calibration": calibration, "master_seed": master_seed}
+    settings = {name: value.item() if isinstance(value, np.generic) else value for name, value in settings.items()}
+    options = {name: value for name, value in settings.items() if name not in Arguments.model_fields}
+    checked(Arguments, {name: value for name, value in settings.items() if name not in options}, "fit")
+    problem = Problem(**{name: value for name, value in settings.items() if name in PROBLEM_AXES})
+    check_memory(problem)
+    chosen = load_options(algorithm, options)
+    cell = Cell(
+        algorithm, chosen, problem, budget_of(algorithm, prepared(chosen, problem), epsilon, delta, calibration)
+    )
+    with running_on(engine, scheduler):
+        row, _, ledger = run_cell(cell, Users(problem, settings["master_seed"]))
+    return row, ledger
+
+
+def check_memory(problem: Problem) -> None:
+    """Raise ValueError where a block of a problem's users, and as much again to work on it, exceeds the memory here."""
+    users = min(problem.users, STREAMS_PER_BLOCK * problem.stream_users)
+    needed = 2 * replace(problem, users=users, adversaries=0).bytes
+    there = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    if needed > there:
+        raise ValueError(
+            f"samples is {problem.samples} and dim is {problem.dim}; {users} users at once take {needed:.2g} bytes, "
+            f"and this machine has {there:.2g}"
+        )
+
+
+def fit_users(
+    algorithm: str,
+    users: UserData,
+    *,
+    epsilon: float | None = None,
+    delta: float = 1e-6,
+    calibration: str = "exact",
+    master_seed: int = 0,
+    engine: str = "process",
+    scheduler: str | None = None,
+    **options: object,
+) -> tuple[Outcome, Ledger]:
+    """Fit given users (`privrep.users.given_users`, `privrep.users.scattered`), and return the outcome and its ledger.
+
+    Its privacy is that of its releases. `Outcome.personal` has the users' own models, and `held_out` is exact; all else
+    in an outcome may be published.
+
+    Parameters
+    ----------
+    algorithm : file of `privrep.methods`. epsilon : None for a method without privacy.
+    calibration : `exact` or `paper`. options : of the algorithm.
+    engine, scheduler : see `privrep.users.engines.running_on`.
+
+    Raises
+    ------
+    ValueError
+        As `fit`.
+    """
+    privacy = {"epsilon": epsilon, "delta": delta, "calibration": calibration, "master_seed": master_seed}
+    checked(Privacy, privacy, "fit_users")
+    chosen = load_options(algorithm, options)
+    method, ledger = chosen.build(users.known), Ledger()
+    budget = budget_of(algorithm, method, epsilon, delta, calibration)
+    axes = {"algorithm": algorithm, **options, **privacy, **vars(users.known)}
+    task = Task(users, budget, partial(stream, master_seed, axes=axes), ledger)
+    with running_on(engine, scheduler):
+        outcome = scored(method, chosen.scores, task)
+    return check_spent(method, task, outcome), ledger
+
+
+def budget_of(algorithm: str, method: object, epsilon: float | None, delta: float, calibration: str) -> Budget | None:
+    """Return the budget, after checking that a private method has one, and no other."""
+    budget = None if epsilon is None else Budget(float(epsilon), delta, calibration)
+    check_budget(algorithm, method, budget, "epsilon is None, not a number greater than 0", f"epsilon is {epsilon!r}")
+    return budget

@@ -1,0 +1,223 @@
+"""Advice from sizes alone: which method to use, how large its risk will be, and what reaches a target.
+
+>>> from privrep.theory.advise import advise
+>>> found = advise(users=4000, samples=12, dim=16, rank=2, epsilon=2.0, label_noise=1.0)
+>>> found.recommended, list(found.solved)
+('unit steps', ['target'])
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+import yaml
+
+from privrep.privacy.accounting import check_delta, check_epsilon, gdp_mu
+from privrep.theory.choice import METHODS, NAMES, expected, method_to_use
+from privrep.theory.residuals import RANGES, interval, place, usual_delta
+from privrep.theory.whole_methods import Regime
+
+LEAST_SAMPLES = 4
+"""The laws of halves and of starts need this many."""
+OVERLAP = "own data may do as well"
+SOLVED = {"users": (RANGES["users"][0], 10**9), "samples": (LEAST_SAMPLES, 10**4), "epsilon": (1e-3, 1e2)}
+"""Range in which an unknown is sought; with fewer users nothing was measured."""
+DIGITS = 1e-3
+"""Relative precision of an epsilon that is solved for."""
+
+
+@dataclass(frozen=True)
+class Setting:
+    """Sizes, budget (delta None for n^-1.1), and label noise over the scale of a coordinate of a head."""
+
+    users: int
+    samples: int
+    dim: int
+    rank: int
+    epsilon: float
+    delta: float | None
+    noise: float
+
+    @property
+    def sizes(self) -> Regime:
+        """Sizes as the laws read them."""
+        return Regime(self.users, self.samples, self.dim, self.rank, self.noise)
+
+    @property
+    def spent(self) -> float:
+        """The delta of the budget."""
+        return usual_delta(self.users) if self.delta is None else self.delta
+
+    @property
+    def extrapolates(self) -> bool:
+        """Whether it lies outside of the settings on which intervals were measured."""
+        values = vars(self) | {"label_noise": self.noise}
+        return any(not low <= values[name] <= high for name, (low, high) in RANGES.items())
+
+    def row(self, name: str) -> dict[str, object]:
+        """Return the predicted risk of a method, its interval, and the options."""
+        mu = gdp_mu(self.epsilon, self.spent)
+        found = expected(name, self.sizes, np.array([mu]))
+        risk, known = float(found.risk[0]), bool(found.known[0])
+        low, high = interval(name, risk, known, place(self.sizes, mu))
+        flags = ["law not known"] * (not known) + ["outside of the measured settings"] * self.extrapolates
+        return {"risk": risk, "low": low, "high": high, "flag": "; ".join(flags), "options": found.options[0]}
+
+    def high(self, name: str) -> float:
+        """Return the upper end of the interval of a method."""
+        return self.row(name)["high"]
+
+    def series(self, name: str, options: dict[str, object]) -> str:
+        """Return a series of a study, in YAML, whose grid `advice` has these sizes."""
+        private = {"calibration": "exact", "delta": self.spent} if name != "own" else {}
+        entry = {"algorithm": METHODS[name][0], "grid": "advice", **private, "options": options}
+        return yaml.safe_dump({name: entry}, sort_keys=False)
+
+    def check(self, name: str, options: dict[str, object]) -> str:
+        """Return code that runs a method in this setting."""
+        private = {"epsilon": self.epsilon} if name != "own" else {}
+        sizes = {key: getattr(self, key) for key in ("users", "samples", "dim", "rank")}
+        given = sizes | private | {"delta": self.spent, "label_noise_sd": self.noise, "head_law": "sphere"} | options
+        words = ", ".join(f"{key}={value!r}" for key, value in given.items())
+        return (
+            f"from privrep.simulate import fit\nrow, _ = fit({METHODS[name][0]!r}, {words})\n"
+            f'print(row["excess_risk"] / {self.rank})'
+        )
+
+
+@dataclass(frozen=True)
+class Advice:
+    """The advice for a setting; risks are mean excess risks over that of predicting zero.
+
+    Attributes
+    ----------
+    table : by method: `risk`, predicted, with `low` and `high`, the 95 % interval of one run; `users` needed for the
+        target by `high`, or NaN; `flag`, if the law is not known or the setting lies outside of those on which the
+        interval was measured; `series`, for the file of a study. A method that cannot be run is left out.
+    solved : the argument that was left out, and its value; may be empty.
+    recommended : name of the method with the least predicted risk; its flag says if own data may do as well.
+    checks : by method, code that runs it once and prints the risk.
+    setting : with the value that was solved for.
+    """
+
+    table: pd.DataFrame
+    solved: dict[str, float]
+    recommended: str
+    checks: dict[str, str]
+    setting: Setting
+
+
+def noise_of(label_noise: float | None, signal: float | None, rank: int) -> float:
+    """Return the label noise, given itself or the signal."""
+    if (label_noise is None) == (signal is None):
+        raise ValueError(f"label_noise is {label_noise!r} and signal is {signal!r}; exactly one of them must be given")
+    if signal is None:
+        if not 0 < label_noise < math.inf:
+            raise ValueError(f"label_noise is {label_noise!r}; it must be positive and finite")
+        return float(label_noise)
+    if not 0 < signal < 1:
+        raise ValueError(f"signal is {signal!r}; it must lie between 0 and 1")
+    return math.sqrt(rank * (1 - signal) / signal)
+
+
+def smallest(name: str, reached: Callable[[float], bool]) -> float:
+    """Return by bisection the least value of an argument in `SOLVED` at which a target is reached, or NaN."""
+    low, high = SOLVED[name]
+    if not reached(high):
+        return math.nan
+    if reached(low):
+        return low
+    whole = isinstance(low, int)
+    while high - low > (1 if whole else DIGITS * low):
+        middle = math.sqrt(low * high)
+        middle = min(max(round(middle), low + 1), high - 1) if whole else middle
+        low, high = (low, middle) if reached(middle) else (middle, high)
+    return high
+
+
+def advise(
+    *,
+    dim: int,
+    rank: int,
+    users: int | None = None,
+    samples: int | None = None,
+    epsilon: float | None = None,
+    target: float | None = None,
+    delta: float | None = None,
+    label_noise: float | None = None,
+    signal: float | None = None,
+) -> Advice:
+    """Advise a method for n users with m samples each, by laws for heads on a sphere and Gaussian features.
+
+    At most one of users, samples, epsilon and target is left out. It is solved for: the least value at which the upper
+    end of the interval of some method reaches the target, or that end. Everything depends on the label noise: between a
+    standard deviation of 0.01 and a signal of 1/2 the risk of the same method may differ by four orders of magnitude.
+
+    Parameters
+    ----------
+    dim : features, d.
+    rank : of the subspace in which heads lie, k, below d.
+    users : n.
+    samples : m of each user.
+    epsilon : for replacing all samples of a user.
+    target : excess risk over that of predicting zero, between 0 and 1.
+    delta : None for n^-1.1.
+    label_noise : standard deviation over that of one of the `rank` coordinates of a head, for features of variance 1.
+    signal : in place of the label noise: the share of the variance of labels (R^2) that heads explain.
+
+    Raises
+    ------
+    ValueError
+        If more than one is left out, an argument is out of range, or no value reaches the target.
+    """
+    asked = {"users": users, "samples": samples, "epsilon": epsilon, "target": target}
+    unknown = [name for name, value in asked.items() if value is None]
+    if len(unknown) > 1:
+        raise ValueError(f"{' and '.join(unknown)} are left out; at most one of {', '.join(asked)} may be")
+    given = {"users": users, "samples": samples, "dim": dim, "rank": rank}
+    for name, least in {"users": 2, "samples": LEAST_SAMPLES, "dim": 2, "rank": 1}.items():
+        value = given[name]
+        if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < least):
+            raise ValueError(f"{name} is {value!r}; it must be an integer of at least {least}")
+    if rank >= dim:
+        raise ValueError(f"rank is {rank}; it must be below dim, which is {dim}")
+    if target is not None and not 0 < target < 1:
+        raise ValueError(f"target is {target!r}; it must lie between 0 and 1")
+    if epsilon is not None:
+        check_epsilon(epsilon)
+    if delta is not None:
+        check_delta(delta)
+    base = given | {"epsilon": epsilon, "delta": delta, "noise": noise_of(label_noise, signal, rank)}
+    solved = {}
+    if unknown and unknown[0] != "target":
+        name = unknown[0]
+        value = smallest(
+            name, lambda one: any(Setting(**base | {name: one}).high(other) <= target for other in METHODS)
+        )
+        if math.isnan(value):
+            raise ValueError(f"target is {target!r}; no {name} up to {SOLVED[name][1]:g} reaches it")
+        base[name] = solved[name] = value
+    setting = Setting(**base)
+    rows = {name: setting.row(name) for name in METHODS}
+    table = pd.DataFrame.from_dict({name: row for name, row in rows.items() if math.isfinite(row["risk"])}, "index")
+    if target is not None:
+        table["users"] = [
+            smallest("users", lambda n, name=name: Setting(**base | {"users": n}).high(name) <= target)
+            for name in table.index
+        ]
+    else:
+        table["users"] = math.nan
+    best = method_to_use(table[["risk"]].T).iloc[0]
+    if best != "own" and table.loc["own", "low"] <= table.loc[best, "high"]:
+        table.loc[best, "flag"] = "; ".join(filter(None, [table.loc[best, "flag"], OVERLAP]))
+    if unknown == ["target"]:
+        solved["target"] = float(table.loc[best, "high"])
+    options = table.pop("options")
+    table["series"] = [setting.series(name, one) for name, one in options.items()]
+    checks = {NAMES[name]: setting.check(name, one) for name, one in options.items()}
+    columns = ["risk", "low", "high", "users", "flag", "series"]
+    return Advice(table.rename(NAMES)[columns], solved, NAMES[best], checks, setting)

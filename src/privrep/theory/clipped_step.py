@@ -1,0 +1,89 @@
+"""Law F3 of jain2021's step where the clip cuts: what noise leaves when both signal and noise shrink with the
+threshold.
+
+With A = n q (alpha I + noise) and b = n q (beta U* + noise) the minimiser is (beta / alpha) U* plus noise, so an entry
+of the noise counts over alpha. For heads of length sqrt(k), known to the step, and labels without noise; uncut, alpha =
+beta = 1.
+
+Notation: n `users`, q `samples` of a user in the step, d `dim`, k `rank`, Delta `noise_multiplier`, eta `feature` (clip
+of ||w||), zeta `label` (clip of labels)."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from scipy.special import gammaincinv
+
+from privrep.theory.jain2021 import step_privacy_resolved
+from privrep.theory.shared import edge
+
+POINTS = 400
+"""Points of each of the two laws in the expectations under the clip."""
+FARTHEST = 8.0
+"""Standard deviations beyond which a normal variable is neglected."""
+
+
+def sample_grid(dim: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return a grid of |x| along a user's model with its weights, (POINTS,), and ||x||^2 on it and on quantiles of the
+    rest, (POINTS, POINTS)."""
+    quantiles = (np.arange(POINTS) + 0.5) / POINTS
+    along = quantiles * FARTHEST
+    weights = np.exp(-(along**2) / 2)
+    return along, weights / weights.sum(), along[:, None] ** 2 + 2 * gammaincinv((dim - 1) / 2, quantiles)
+
+
+@lru_cache
+def kept(dim: int, rank: int, feature: float, label: float) -> tuple[float, float]:
+    """Return alpha = E[s^2 ||w||^2] / (d k) and beta = E[s c(y) y] / k of samples clipped one by one: s = min(1, eta /
+    ||w||) with ||w|| = sqrt(k) ||x||, and c(y) the label clipped to zeta."""
+    along, weights, squares = sample_grid(dim)  # |y| is sqrt(k) times `along`
+    factor = np.minimum(1, feature / np.sqrt(rank * squares))
+    alpha = weights @ (factor**2 * squares).mean(axis=1) / dim
+    labels = np.minimum(along * math.sqrt(rank), label) * along / math.sqrt(rank)
+    return float(alpha), float(weights @ (factor.mean(axis=1) * labels))
+
+
+@dataclass(frozen=True)
+class CutStep:
+    """Noise of one step of Algorithm 2 for heads with lam_i = 1: sd on an entry of A and of b per user and sample, over
+    the signal."""
+
+    second: float  # 2 a Delta / (n q alpha), with a the bound on A_j
+    first: float  # 2 b Delta / (n q beta), with b the bound on b_j
+
+    def ratio(self, dim: int, rank: int) -> float:
+        """Return x: operator norm of the noise on A over its signal."""
+        return 2 * math.sqrt(dim * rank) * self.second
+
+    def frobenius(self, dim: int, rank: int) -> float:
+        """Return distF by privacy noise over the whole range of x < 1."""
+        labels = math.sqrt(1 + self.first**2 / (rank * self.second**2))
+        return float(step_privacy_resolved(self.ratio(dim, rank), dim, rank)) * labels
+
+    def spectral(self, dim: int, rank: int) -> float:
+        """Return dist2 by privacy noise: all directions are alike, so the largest is that of a matrix of unit
+        normals."""
+        return self.frobenius(dim, rank) * float(edge(dim, rank)) / math.sqrt((dim - rank) * rank)
+
+
+def sample_step(users: int, dim: int, rank: int, noise_multiplier: float, feature: float, label: float) -> CutStep:
+    """Noise of a step whose samples are clipped one by one, as printed."""
+    alpha, beta = kept(dim, rank, feature, label)
+    return CutStep(
+        2 * noise_multiplier * feature**2 / (users * alpha), 2 * noise_multiplier * feature * label / (users * beta)
+    )
+
+
+def user_step(
+    users: int, samples: int, noise_multiplier: float, factors: tuple[float, float], units: tuple[float, float]
+) -> CutStep:
+    """Noise of a step with user-level clips of A_j and b_j to `factors` times their typical norms `units`, taken as
+    equal."""
+    second, first = (
+        2 * noise_multiplier * unit * max(1.0, one) / (users * samples)
+        for one, unit in zip(factors, units, strict=True)
+    )
+    return CutStep(second, first)

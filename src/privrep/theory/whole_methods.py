@@ -1,0 +1,321 @@
+"""What each complete method is expected to leave, as a share of the risk of predicting zero, from public sizes and the
+privacy budget alone.
+
+The laws are the project's own, end to end: starts F1, F2 and F11, steps F3 to F5, rounds F8 to F10, heads F6, the
+recursion of unit steps. They hold for heads on a sphere with E v v^T = I and Gaussian features; nothing in them was
+fitted to what the methods were measured to do.
+
+    sizes                n users (a number or an array), m samples, d, k, and sigma, the sd of the label noise
+    S, outside           what a subspace leaves of E ||theta||^2 over k: the mean square sine, distF^2 / k; 1 - k/d for
+                         a random subspace
+    mu, mu2              of all releases of a method together; mu^2 of one part of it
+    start, rounds, step  settings of a method's parts
+
+A method's releases share mu: those of a start have a share of mu^2, the steps the rest, each in equal parts. So a noise
+multiplier is sqrt(cost / share) / mu, with the cost of the releases at multiplier 1.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from privrep.methods.steps import unit_schedule as unit
+from privrep.theory import jain2021, shen2023
+from privrep.theory.clipped_step import sample_grid, user_step
+from privrep.theory.shared import Values
+
+STARTED = 0.5
+"""A start whose S is beyond this is mostly noise: which of its directions are near the truth is then a matter of
+luck."""
+NEAR = 0.1
+"""A law of leading order is left where S ends beyond this."""
+
+
+@dataclass(frozen=True)
+class Regime:
+    """Sizes of a problem in which a law is evaluated."""
+
+    users: Values
+    samples: int
+    dim: int
+    rank: int
+    noise: float
+
+    @property
+    def random(self) -> float:
+        """S of a random subspace."""
+        return 1 - self.rank / self.dim
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """Expected risk of a method, and whether the law's own assumptions hold."""
+
+    risk: np.ndarray  # mean excess risk over k, that of predicting zero; infinite where it has no mean
+    known: np.ndarray  # whether the law's own assumptions hold
+
+
+@dataclass(frozen=True)
+class SpectralStart:
+    """Settings of Algorithm 3 of jain2021 on all pairs of a user's samples."""
+
+    samples: int  # of a user
+    label_clip: float  # zeta
+    share: Values  # of mu^2
+
+
+@dataclass(frozen=True)
+class PowerStart:
+    """Settings of one run of the private power method."""
+
+    iterations: int  # with equal parts of the share
+    samples: int  # per user and iteration
+    clip: float  # zeta_0
+    share: Values  # of mu^2
+
+
+@dataclass(frozen=True)
+class Rounds:
+    """Settings of rounds of clipped gradient steps."""
+
+    rounds: int  # with equal parts of mu^2
+    batch: int  # samples for each of head and gradient; 0 where both take all m
+    step: Values  # eta
+    clip: Values  # zeta_g
+
+
+@dataclass(frozen=True)
+class Moments:
+    """Settings of one step of Algorithm 2 with user-level clipping."""
+
+    heads: int  # samples of a user for the head
+    samples: int  # and for the step
+    factors: tuple[float, float]  # of the clips, as in `user_step`
+    units: tuple[float, float]
+    cost: float  # mu^2 of the release at multiplier 1
+
+
+# Heads
+
+
+def inverse_traces(coordinates: int, samples: int, penalty: Values) -> tuple[Values, Values]:
+    """Return E tr (X^T X + l I)^-1 and E tr (X^T X + l I)^-2 over the number p of `coordinates`, X of q Gaussian
+    `samples`, with l the `penalty`.
+
+    The first, M, solves p l M^2 + (l + q - p) M = 1, the law of Marchenko and Pastur; with q - 1 in place of q it is
+    exact for l = 0 and q > p + 1. The second is its derivative. With more coordinates than samples, p - q of the
+    eigenvalues are l."""
+    p, q, penalty = coordinates, samples, np.asarray(penalty, dtype=float)
+    if p > q:
+        first, second = inverse_traces(q, p, penalty)
+        return (p - q) / p / penalty + q / p * first, (p - q) / p / penalty**2 + q / p * second
+    spare = penalty + max(q - 1, p) - p
+    root = np.sqrt(spare**2 + 4 * p * penalty)
+    first = 2 / (spare + root)
+    return first, (p * first**2 + first) / root
+
+
+def ridge_error(coordinates: int, samples: int, penalty: Values, power: Values, noise2: Values) -> Values:
+    """Mean square error of a coordinate in a ridge regression, whose mean square is `power`, from labels with noise of
+    variance `noise2`."""
+    first, second = inverse_traces(coordinates, samples, penalty)
+    return power * penalty**2 * second + noise2 * (first - penalty * second)
+
+
+def own_data(sizes: Regime, penalty: float) -> Prediction:
+    """Each user alone: ridge regression on m samples in d dimensions. Left out: at m = d, or next to it, what few
+    samples add to the limit law."""
+    m, d, k = sizes.samples, sizes.dim, sizes.rank
+    risk = d / k * ridge_error(d, m, penalty, k / d, sizes.noise**2)
+    return Prediction(*np.broadcast_arrays(risk, abs(m - d) > 1))
+
+
+def predicting_zero() -> Prediction:
+    """The risk of predicting zero over itself: 1."""
+    return Prediction(np.asarray(1.0), np.asarray(True))
+
+
+def personal(sizes: Regime, outside: Values) -> Values:
+    """Risk over k with ridge heads on all samples, with the label noise as penalty
+    (`privrep.users.heads.final_penalty`): F6 but for the penalty. The part of a head that lies outside is noise to it.
+    """
+    k, noise2 = sizes.rank, sizes.noise**2
+    return outside + ridge_error(k, sizes.samples, noise2, 1 - outside, k * outside + noise2)
+
+
+# Unit steps
+
+
+def unit_recursion(sizes: Regime, mu: Values) -> tuple[np.ndarray, np.ndarray]:
+    """S after the start and at the end of the recursion of unit steps, for many n and mu at once."""
+    n, mu = np.broadcast_arrays(np.asarray(sizes.users, dtype=float), mu)
+    all_ = unit.Sizes(n, sizes.samples, sizes.dim, sizes.rank)
+    noise2, outside = sizes.noise**2, sizes.dim - sizes.rank
+    mu = np.sqrt(all_.isotropic_share(mu)) * mu
+    share = all_.start_share(mu, noise2)
+    start = all_.start_error2(np.sqrt(share) * mu, noise2)
+    growths = np.reshape(unit.GROWTHS, (-1, *[1] * n.ndim))
+    best = best_risk = None
+    for rounds in unit.ROUNDS:
+        error2 = np.broadcast_to(start, (len(growths), *n.shape))
+        total = (growths ** np.arange(rounds).reshape(-1, *[1] * growths.ndim)).sum(axis=0)
+        for number in range(rounds):
+            mu2 = unit.STEPS * growths**number / total * (1 - share) * mu**2
+            step_noise2 = 4 / (n**2 * mu2) * all_.length2(error2, noise2) / all_.freedom**2
+            eta = error2 / (error2 + step_noise2)
+            error2 = np.maximum(error2 * (1 - unit.CONTRACTION * eta), unit.SMALLEST)
+        error2 = error2.min(axis=0)
+        risk = all_.risk(error2, noise2)
+        if best is None:
+            best, best_risk = error2, risk
+        taken = risk < unit.WORTH * best_risk
+        best, best_risk = np.where(taken, error2, best), np.where(taken, risk, best_risk)
+    return outside * start, outside * best
+
+
+def unit_steps(sizes: Regime, mu: Values) -> Prediction:
+    """Unit steps: their recursion, then ridge heads on all samples with the residual as penalty. Left out: what the
+    moments of the heads cost, and that the server knows the error by a noisy measurement."""
+    k = sizes.rank
+    start, outside = unit_recursion(sizes, mu)
+    residual = k * outside + sizes.noise**2
+    heads = ridge_error(k, sizes.samples, residual, 1 - outside, residual)
+    return Prediction(outside + heads, (start <= STARTED) & (outside <= NEAR))
+
+
+# Starts of the published methods
+
+
+@lru_cache
+def pair_moments(dim: int, rank: int, label_clip: float) -> tuple[float, float, float]:
+    """Return E z_1, E z_1^2 and E z_r^2 for r > 1 of z = x / ||x|| clip(y; zeta), y = sqrt(k) x_1 (F1, F2 where the
+    clip cuts; label noise neglected)."""
+    along, weights, squares = sample_grid(dim)
+    labels = np.minimum(math.sqrt(rank) * along, label_clip)
+    signal = weights @ (along * labels * (1 / np.sqrt(squares)).mean(axis=1))
+    first = weights @ (labels**2 * along**2 * (1 / squares).mean(axis=1))
+    return float(signal), float(first), float((weights @ labels**2 - first) / (dim - 1))
+
+
+def spectral_outside(sizes: Regime, mu: Values, start: SpectralStart) -> Values:
+    """S of Algorithm 3: (d - k) (privacy + sampling) over the signal E[z_1]^2 / k, squared; at most that of a subspace
+    at random. Left out: that copying the upper triangle takes a little off the sampling (F2 has it, for labels that are
+    not clipped)."""
+    n, d, k = sizes.users, sizes.dim, sizes.rank
+    signal, first, other = pair_moments(d, k, start.label_clip)
+    private = (2 * start.label_clip**2 / (n * mu * np.sqrt(start.share))) ** 2
+    sampling = other * (first + (k - 1) * other) / k / (n * (start.samples // 2))
+    return np.minimum(sizes.random, (d - k) * (private + sampling) / (signal**2 / k) ** 2)
+
+
+def mixed(inside2: Values, outside2: Values, noise2: Values, sizes: Regime) -> Values:
+    """S of directions with squared lengths `inside2` in the subspace and `outside2` outside after noise of variance
+    `noise2` on every coordinate: that of a random subspace where noise is all."""
+    d, k = sizes.dim, sizes.rank
+    return (outside2 + (d - k) * noise2) / (inside2 + outside2 + d * noise2)
+
+
+def power_outside(sizes: Regime, mu: Values, start: PowerStart) -> Values:
+    """S after the power method from a random subspace: F11 iterated. Left out: that the clip cuts less far from the
+    truth."""
+    product = shen2023.clipped_product(sizes.dim, sizes.rank, start.samples, start.clip)
+    multiplier = np.sqrt(start.iterations / np.asarray(start.share)) / mu
+    noise2 = ((2 * multiplier * start.clip) / sizes.users) ** 2 + product.spread**2 / sizes.users
+    outside = np.full(np.shape(noise2), sizes.random)
+    for _ in range(start.iterations):
+        outside = mixed(product.along**2 * (1 - outside), product.across**2 * outside, noise2, sizes)
+    return outside
+
+
+# Rounds
+
+
+def gradient_norm(sizes: Regime, outside: Values, batch: int) -> Values:
+    """Root mean square of ||G_j||, from q = `batch` samples each for head and gradient
+    (`shen2023.representation_update`), or all m for both (0).
+
+    On the same samples the residual of a head has m - k degrees of freedom (`privrep.methods.steps.unit_schedule`).
+    Heads have at least one to spare here: with q <= k + 1 their mean square is infinite, and their typical one is not.
+    """
+    m, d, k, sigma = sizes.samples, sizes.dim, sizes.rank, sizes.noise
+    if batch:
+        return shen2023.representation_update(np.sqrt(outside), d, k, max(batch, k + 2), sigma)
+    left = max(m - k, 2)
+    gradient2 = left * ((d - k) * sigma**2 + (d + m - 2 * k + 1) * k * outside) / m**2
+    return np.sqrt(gradient2 * k * (1 - outside + (k * outside + sigma**2) / (left - 1)))
+
+
+def rounds_outside(sizes: Regime, mu2: Values, rounds: Rounds, outside: Values) -> Values:
+    """S after the rounds: F8 and F9 iterated, over the whole range of angles, with the clip of F10.
+
+    The mean gradient at angle phi is cos phi sin phi, towards the truth; a clip below the typical norm scales it, and
+    sampling with it. Heads and gradients on the same samples have (m - k) / m of it. Left out: users whose norms are
+    far from the typical one."""
+    n, m, d, k = sizes.users, sizes.samples, sizes.dim, sizes.rank
+    step = rounds.step if rounds.batch else rounds.step * (m - k) / m
+    private = (rounds.step * 2 * rounds.clip / n) ** 2 * rounds.rounds / mu2
+    for _ in range(rounds.rounds):
+        norm = gradient_norm(sizes, outside, rounds.batch)
+        kept = np.minimum(1, rounds.clip / norm)
+        noise2 = private + (rounds.step * kept * norm) ** 2 / (n * d * k)
+        inside2 = (1 - outside) * (1 + step * kept * outside) ** 2
+        length2 = 1 + (step * kept) ** 2 * (1 - outside) * outside
+        outside = mixed(inside2, length2 - inside2, noise2, sizes)
+    return outside
+
+
+def by_rounds(sizes: Regime, mu: Values, start: Values, share: float, rounds: Rounds) -> Prediction:
+    """Rounds from a start that takes a share of mu^2, then ridge heads on all samples; infinite risk where a head has
+    more coordinates than samples."""
+    left = (1 - share) * np.square(mu)
+    outside = rounds_outside(sizes, left, rounds, start)
+    heads = rounds.batch or sizes.samples
+    risk = personal(sizes, outside) if heads >= sizes.rank else np.full(np.shape(outside), math.inf)
+    return Prediction(risk, (start <= STARTED) & (outside <= NEAR) & (heads > sizes.rank + 1))
+
+
+def centaur(sizes: Regime, mu: Values, start: PowerStart, rounds: Rounds) -> Prediction:
+    """CENTAUR: the power method, then rounds with fresh samples for head and gradient."""
+    return by_rounds(sizes, mu, power_outside(sizes, mu, start), start.share, rounds)
+
+
+def private_fedrep(sizes: Regime, mu: Values, start: SpectralStart, rounds: Rounds) -> Prediction:
+    """Private FedRep: Algorithm 3 of jain2021, then rounds with all samples for head and gradient."""
+    return by_rounds(sizes, mu, spectral_outside(sizes, mu, start), start.share, rounds)
+
+
+# Alternating minimisation
+
+
+def moments_outside(sizes: Regime, mu2: Values, step: Moments, start: Values) -> Values:
+    """S after one step of Algorithm 2 from a start with this S.
+
+    Privacy is F3 over its whole range, a random subspace from x = 1 on, with clips that cut all users. Heads fitted in
+    a poor start point elsewhere than the true ones: with c^2 = 1 - S and variance nu of the fit, the signal in b is
+    sqrt(c^2 / (c^2 + nu)) of what F3 has, that in A is not. Sampling (F4) and label noise (F5) add in squares, the
+    former from the start's error. Left out: what the clip does to sampling."""
+    d, k, sigma = sizes.dim, sizes.rank, sizes.noise
+    spare = max(step.heads - k - 1, 1)
+    known = 1 - start
+    aligned = np.sqrt(known / (known + (k * start + sigma**2) / spare))
+    cut = user_step(sizes.users, step.samples, np.sqrt(step.cost / mu2), step.factors, step.units)
+    labels = 1 + (cut.first / aligned) ** 2 / (k * cut.second**2)
+    private = jain2021.step_privacy_resolved(cut.ratio(d, k), d, k) ** 2 / k * labels
+    drawn = sizes.users * step.samples
+    sampling = jain2021.contraction(drawn, d, k, spare + k + 1) ** 2 * start
+    floor = jain2021.step_floor(drawn, d, k, spare + k + 1, sigma) ** 2 / k
+    return np.minimum(sizes.random, private + sampling + floor)
+
+
+def altmin(sizes: Regime, mu: Values, start: SpectralStart, step: Moments) -> Prediction:
+    """Alternating minimisation: Algorithm 3, one step of Algorithm 2 with user-level clipping, ridge heads on all
+    samples; infinite risk where a head has more coordinates than samples."""
+    first = spectral_outside(sizes, mu, start)
+    outside = moments_outside(sizes, (1 - start.share) * np.square(mu), step, first)
+    within = (first <= STARTED) & (outside <= NEAR) & (min(sizes.samples, step.heads) > sizes.rank + 1)
+    risk = personal(sizes, outside) if step.heads >= sizes.rank else np.full(np.shape(outside), math.inf)
+    return Prediction(risk, within)

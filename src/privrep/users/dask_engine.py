@@ -1,0 +1,109 @@
+"""The engine whose workers are those of Dask, on this machine or on others, see `privrep.users.engines`.
+
+A worker gets of the users what it takes to draw or to read them, and of a statistic what belongs to the users of the
+task.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import pickle
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import cloudpickle
+import dask
+import numpy as np
+from distributed import Client
+from threadpoolctl import threadpool_limits
+
+from privrep.users.engines import AHEAD, in_order, task_values, tasks
+from privrep.users.passes import Own
+from privrep.users.problem import Block, UserData
+
+KEEP_MEMORY = {
+    f"distributed.nanny.pre-spawn-environ.MALLOC_{name}_THRESHOLD_": size
+    for name, size in (("TRIM", 2**30), ("MMAP", 2**25))
+}
+"""The C library keeps what is freed for the next block: a third of the time of a pass, otherwise."""
+
+
+class _TaskPickler(cloudpickle.Pickler):
+    """A pickler that sends of the users' `Own` rows only those of one task."""
+
+    def __init__(self, file: io.BytesIO, task: range):
+        super().__init__(file)
+        self._task = task
+
+    def reducer_override(self, obj: object) -> object:
+        if isinstance(obj, Own) and isinstance(obj.rows, np.ndarray):
+            first = self._task.start - obj.start
+            return Own, (obj.rows[first : first + len(self._task)], self._task.start)
+        return super().reducer_override(obj)
+
+
+def pickled(statistic: Callable[[Block], Any], task: range) -> bytes:
+    """Pickle a statistic for the users of a task."""
+    file = io.BytesIO()
+    _TaskPickler(file, task).dump(statistic)
+    return file.getvalue()
+
+
+def worker_values(users: UserData, statistic: bytes, over: range, narrow: bool) -> list:
+    """Run `task_values` on a worker, with BLAS on one thread from then on: a reset while another task runs would change
+    its rounding."""
+    threadpool_limits(1)
+    return task_values(users, pickle.loads(statistic), over, narrow)
+
+
+def code_checksum() -> str:
+    """Return a checksum of privrep's files, in a checkout of those beside it, too, and of NumPy's version here."""
+    package, beside = Path(__file__).parents[1:3]
+    digest = hashlib.sha256(np.__version__.encode())
+    for path in sorted((beside if beside.name == "src" else package).rglob("*.py")):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+class Dask:
+    """The workers of a scheduler, which must all have this process's code. A task of a worker that dies is run by
+    another."""
+
+    def __init__(self, client):
+        self._client, self._users, self._remote = client, None, None
+        for worker, found in client.run(code_checksum).items():
+            if found != code_checksum():
+                raise ValueError(f"worker {worker} has another version of privrep or NumPy; start it with this one")
+
+    def __call__(self, users: UserData, statistic: Callable, over: range, narrow: bool) -> Iterator:
+        if users is not self._users:
+            # By a task, and not by scattering: when workers are lost, others can make them again.
+            self._remote = self._client.submit(pickle.loads, cloudpickle.dumps(users), pure=False)
+            self._users = users
+
+        def submit(task: range):
+            return self._client.submit(worker_values, self._remote, pickled(statistic, task), task, narrow, pure=False)
+
+        threads = sum(self._client.nthreads().values())
+        return in_order(submit, tasks(users, over), AHEAD * max(threads, 1))
+
+
+@contextmanager
+def connected(scheduler: str | None, cores: int) -> Iterator[Dask]:
+    """Connect to a scheduler, or start a worker on each core of this machine, within this context."""
+    if scheduler is None:
+        with (
+            dask.config.set(KEEP_MEMORY),
+            Client(n_workers=cores, threads_per_worker=1, dashboard_address="127.0.0.1:0") as client,
+        ):
+            yield Dask(client)
+        return
+    try:
+        client = Client(scheduler)
+    except (OSError, ValueError) as error:
+        raise ValueError(f"scheduler is {scheduler!r}; it cannot be reached: {error}") from None
+    with client:
+        yield Dask(client)

@@ -1,0 +1,108 @@
+"""Engines for passes over users: this process, its threads, or the workers of Dask.
+
+A statistic's values are summed in the order of the blocks, so that a fit has the same bytes wherever it runs:
+sums over whole tasks would be fewer numbers to send, and would round otherwise.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
+from typing import Any
+
+from threadpoolctl import threadpool_limits
+
+from privrep.users.passes import ENGINE, values
+from privrep.users.problem import Block, UserData
+
+ENGINES = ("process", "threads", "dask")
+
+BLOCKS = 8
+"""Least blocks of a task: with fewer, Dask's cost of a task counts, and with more, few users leave workers idle."""
+TASKS = 4000
+"""Most tasks of a pass: the sum spends some milliseconds on each."""
+AHEAD = 3
+"""Tasks for each thread of a worker that run, wait or are done: memory is set by them, not by n."""
+
+
+def tasks(users: UserData, over: range) -> list[range]:
+    """Split users into ranges of whole blocks, one a task, or leave all in one where blocks cannot be read
+    separately."""
+    if users.block_size is None:
+        return [over]
+    size = max(BLOCKS, -(-len(over) // (TASKS * users.block_size))) * users.block_size
+    starts = range(over.start // size * size, over.stop, size)
+    return [range(max(start, over.start), min(start + size, over.stop)) for start in starts]
+
+
+def in_order(submit: Callable, tasks: list[range], ahead: int) -> Iterator:
+    """Yield the entries of the tasks' lists in the order of the tasks, with at most `ahead` of them submitted."""
+    waiting = deque()
+    for task in tasks:
+        waiting.append(submit(task))
+        if len(waiting) >= ahead:
+            yield from waiting.popleft().result()
+    while waiting:
+        yield from waiting.popleft().result()
+
+
+def task_values(users: UserData, statistic: Callable[[Block], Any], over: range, narrow: bool) -> list:
+    """Return the statistic's values of a task's blocks."""
+    return list(values(users, statistic, over, narrow))
+
+
+class Threads:
+    """Threads of this process, one for each core that it may use; NumPy releases the interpreter while it works."""
+
+    def __init__(self, pool: ThreadPoolExecutor, count: int):
+        self._pool, self._count = pool, count
+
+    def __call__(self, users: UserData, statistic: Callable, over: range, narrow: bool) -> Iterator:
+        def submit(task: range):
+            return self._pool.submit(task_values, users, statistic, task, narrow)
+
+        return in_order(submit, tasks(users, over), AHEAD * self._count)
+
+
+@contextmanager
+def running_on(engine: str = "process", scheduler: str | None = None) -> Iterator[None]:
+    """Passes over users run on an engine, within this context, and BLAS on one thread, since more round otherwise.
+
+    Parameters
+    ----------
+    engine : one of `ENGINES`. "dask" without a scheduler starts a worker for each core; a script that does so needs
+        `if __name__ == "__main__":`.
+    scheduler : address of one of Dask, such as tcp://host:8786.
+
+    Raises
+    ------
+    ValueError
+        If there is no such engine, a scheduler is given to another one or cannot be reached, the package is not there,
+        or a worker has other code.
+    """
+    if engine not in ENGINES:
+        raise ValueError(f"engine is {engine!r}; it must be one of {', '.join(map(repr, ENGINES))}")
+    if scheduler is not None and engine != "dask":
+        raise ValueError(f"scheduler is {scheduler!r}; engine {engine!r} has none, and it must be None")
+    cores = len(os.sched_getaffinity(0))
+    with ExitStack() as stack:
+        stack.enter_context(threadpool_limits(1))
+        found = values
+        if engine == "threads":
+            found = Threads(stack.enter_context(ThreadPoolExecutor(cores)), cores)
+        if engine == "dask":
+            found = stack.enter_context(_dask(scheduler, cores))
+        before = ENGINE.set(found)
+        stack.callback(ENGINE.reset, before)
+        yield
+
+
+def _dask(scheduler: str | None, cores: int):
+    try:
+        from privrep.users.dask_engine import connected
+    except ImportError as error:
+        raise ValueError(f"engine is 'dask'; it needs the package {error.name}: pip install 'privrep[dask]'") from None
+    return connected(scheduler, cores)

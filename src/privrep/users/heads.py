@@ -1,0 +1,99 @@
+"""Per-user least squares in a given subspace, for all users of a block at once.
+
+The heads are the users' own: they are never released. Only statistics that pass a mechanism leave a user.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
+
+import numpy as np
+
+from privrep.users.known import Known
+from privrep.users.problem import Block
+
+HeadRule = Callable[[Block], np.ndarray]
+"""Block -> heads (B, k) of its users, on the users' side."""
+
+
+@dataclass(frozen=True, eq=False)
+class FittedHeads:
+    """The head step of Algorithm 1 of jain2021: least squares in the columns of a matrix (d, k) on a range of samples,
+    or ridge with a penalty."""
+
+    basis: np.ndarray
+    samples: slice
+    penalty: float = 0.0
+
+    @property
+    def name(self) -> Hashable:
+        """All that the rule depends on besides the data."""
+        return self.basis.shape, self.basis.tobytes(), self.samples.start, self.samples.stop, self.penalty
+
+    def __call__(self, block: Block) -> np.ndarray:
+        return fit_heads(block.features[self.samples], block.labels[self.samples], self.basis, self.penalty)
+
+
+FINAL_HEADS = ("least squares", "ridge")
+FINAL_HEADS_COLUMN = {
+    "final_heads": "how the last heads are fitted: least squares, or ridge with the public guess of the label noise"
+}
+
+
+def final_penalty(final_heads: str, known: Known) -> float:
+    """Return the ridge penalty of the final heads: 0, or s^2 / h^2 with public s, sd of the label noise, and h, root
+    mean square coordinate of a head. Final heads stay with the users and are in no ledger, so that their rule is no
+    part of a method."""
+    return known.label_noise_sd**2 / known.head_variance if final_heads == "ridge" else 0.0
+
+
+def true_heads(block: Block) -> np.ndarray:
+    """Return the heads of simulated users in the coordinates of the true subspace, for analysis."""
+    return block.heads
+
+
+def solve_positive_definite(gram: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """Solve B small positive definite systems, gram (k, k, B) and right (k, B), by Cholesky. A system that is singular
+    to working precision gets the solution of its leading part, zero in dependent coordinates, so that no entry is
+    NaN."""
+    k = len(right)
+    factor = np.zeros_like(gram)
+    for i in range(k):
+        for j in range(i):
+            factor[i, j] = (gram[i, j] - np.einsum("lb,lb->b", factor[i, :j], factor[j, :j])) * factor[j, j]
+        pivot = gram[i, i] - np.einsum("lb,lb->b", factor[i, :i], factor[i, :i])
+        regular = pivot > 1e-14 * gram[i, i]
+        # The diagonal holds reciprocals; 0 switches a dependent coordinate off.
+        factor[i, i] = np.where(regular, 1.0, 0.0) / np.sqrt(np.where(regular, pivot, 1.0))
+    solution = np.empty_like(right)
+    for i in range(k):
+        solution[i] = (right[i] - np.einsum("lb,lb->b", factor[i, :i], solution[:i])) * factor[i, i]
+    for i in reversed(range(k)):
+        solution[i] = (solution[i] - np.einsum("lb,lb->b", factor[i + 1 :, i], solution[i + 1 :])) * factor[i, i]
+    return solution
+
+
+def projected(features: np.ndarray, basis: np.ndarray) -> np.ndarray:
+    """Return U^T x of all samples (q, B, d) for U (d, k) as (k, q, B) float64."""
+    samples, users, dim = features.shape
+    flat = features.reshape(-1, dim) @ basis.astype(np.float32)
+    return np.ascontiguousarray(flat.T, dtype=np.float64).reshape(basis.shape[1], samples, users)
+
+
+def fit_heads(features: np.ndarray, labels: np.ndarray, basis: np.ndarray, penalty: float = 0.0) -> np.ndarray:
+    """Regress labels (q, B) on U^T x for each user, with features (q, B, d), U (d, k) and a ridge penalty; heads (B,
+    k).
+
+    jain2021 Algorithm 1, line 5, whose printed constraint is garbled ("||v||_2 <= R^k"): this is the unconstrained fit.
+    """
+    samples, rank = len(features), basis.shape[1]
+    if samples < rank and not penalty:
+        raise ValueError(f"samples for the head is {samples}; it must be at least the rank, {rank}")
+    z = projected(features, basis)
+    gram = np.einsum("iqb,jqb->ijb", z, z)
+    if penalty:
+        gram += penalty * np.eye(rank)[:, :, None]
+    right = np.einsum("iqb,qb->ib", z, labels.astype(np.float64))
+    heads = solve_positive_definite(gram, right).T
+    return np.where(np.isfinite(heads), heads, 0.0)

@@ -1,0 +1,124 @@
+"""Passes over the users, the one way in which their data are read.
+
+A statistic of a block of users is summed, or its rows are laid one below the other, in the order of the blocks,
+which depends on the data alone: the same bytes come out wherever the blocks lie, kept or drawn again, and whichever
+process reads them (`privrep.users.engines`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterator
+from contextvars import ContextVar
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any, TypeVar
+
+import numpy as np
+
+from privrep.users.problem import Block, UserData
+
+Sums = TypeVar("Sums", np.ndarray, tuple[np.ndarray, ...])
+
+
+@dataclass(frozen=True, eq=False)
+class Own:
+    """Rows (B, ...) that stay with the users numbered from `start` on: only a statistic reads them, on the users'
+    side."""
+
+    rows: np.ndarray
+    start: int = 0
+
+    def of(self, block: Block) -> np.ndarray:
+        """Return the rows of the users of a block."""
+        first = block.start - self.start
+        return self.rows[first : first + block.users]
+
+    def updated(self, new: Own, who: np.ndarray | None) -> Own:
+        """Replace the rows of the users marked in `who` (n,), by default of all."""
+        return new if who is None else Own(np.where(who[:, None], new.rows, self.rows), self.start)
+
+
+def values(users: UserData, statistic: Callable[[Block], Any], over: range, narrow: bool = False) -> Iterator:
+    """Yield a statistic of the blocks of some users, in order, in this process; `narrow` as in `total`."""
+    blocks = users.blocks(over.start, over.stop)
+    return map(statistic, chain.from_iterable(map(Block.streams, blocks)) if narrow else blocks)
+
+
+ENGINE: ContextVar[Callable[[UserData, Callable, range, bool], Iterator]] = ContextVar("ENGINE", default=values)
+"""What takes the values of a statistic, as `values` does, in the order of the blocks; see `privrep.users.engines`."""
+
+
+KEPT = 16
+"""Named sums that are kept of one set of users, the latest ones."""
+
+
+def total(
+    users: UserData,
+    statistic: Callable[[Block], Sums],
+    over: range | None = None,
+    name: Hashable = None,
+    narrow: bool = False,
+) -> Sums:
+    """Return the sum of a statistic over users, by default all, in float64.
+
+    A statistic maps a block to an array or number, or a tuple of them. Rows of type `Own` are concatenated; any other
+    value must be the same in all blocks. `name` says all that the statistic depends on besides the data: such a sum is
+    taken once, since cells that differ in their noise alone begin with the same ones. `narrow` takes the statistic of
+    the users of one stream at a time: the fewer users, the less a sum in float32 rounds.
+    """
+    kept = getattr(users, "sums", None)
+    if name is None or kept is None:
+        return _total(users, statistic, over, narrow)
+    place = (name, over)
+    if place not in kept:
+        kept[place] = _total(users, statistic, over, narrow)
+        for sum_ in kept[place] if isinstance(kept[place], tuple) else (kept[place],):
+            if isinstance(sum_, np.ndarray):
+                sum_.flags.writeable = False
+    kept.move_to_end(place)
+    while len(kept) > KEPT:
+        kept.popitem(last=False)
+    return kept[place]
+
+
+def _total(users: UserData, statistic: Callable[[Block], Sums], over: range | None, narrow: bool) -> Sums:
+    sums: list = []
+    over = range(users.known.users) if over is None else over
+    for found in ENGINE.get()(users, statistic, over, narrow):
+        terms = found if isinstance(found, tuple) else (found,)
+        sums = sums or list(map(_zero, terms))
+        sums = [_added(sum_, term) for sum_, term in zip(sums, terms, strict=True)]
+    sums = [Own(_concatenated(sum_.rows), sum_.start) if isinstance(sum_, Own) else sum_ for sum_ in sums]
+    return tuple(sums) if isinstance(found, tuple) else sums[0]
+
+
+def _zero(term: object) -> object:
+    """Return the value that a sum starts from."""
+    if isinstance(term, Own):
+        return Own([], term.start)
+    return np.zeros(np.shape(term)) if isinstance(term, (np.ndarray, np.generic, float, int)) else term
+
+
+def _concatenated(rows: list[np.ndarray]) -> np.ndarray:
+    """Concatenate rows; those of a single block are not copied."""
+    return rows[0] if len(rows) == 1 else np.concatenate(rows)
+
+
+def _added(sum_: object, term: object) -> object:
+    if isinstance(sum_, np.ndarray):
+        sum_ += term
+    elif isinstance(sum_, Own):
+        sum_.rows.append(term.rows)
+    elif sum_ != term:
+        raise ValueError(f"blocks of users differ in values that are not numbers: {sum_!r} and {term!r}")
+    return sum_
+
+
+def parts(users: UserData, statistic: Callable[[Block], tuple[np.ndarray, ...]]) -> list[tuple[np.ndarray, ...]]:
+    """Return, for each array of a statistic, its values in all blocks, in order."""
+    return list(zip(*ENGINE.get()(users, statistic, range(users.known.users), False), strict=True))
+
+
+def rows(users: UserData, statistic: Callable[[Block], tuple[np.ndarray, ...]]) -> tuple[np.ndarray, ...]:
+    """Concatenate the arrays of a statistic, which have one row per user, over all users."""
+    return tuple(np.concatenate(part) for part in parts(users, statistic))

@@ -1,0 +1,430 @@
+"""The linear model of both papers, drawn in blocks of users.
+
+User j holds m samples x_ij ~ N(0, I_d) with labels y_ij = <x_ij, theta_j> + z_ij, z_ij ~ N(0, label_noise_sd^2), and
+all theta_j lie in one subspace of rank k. Users are drawn block by block, each from some counter-based streams, so
+memory is set by the block and not by the number of users: a block is either kept or drawn again, with the same numbers.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import OrderedDict
+from collections.abc import Iterator
+from dataclasses import InitVar, dataclass, field, replace
+from functools import cached_property
+from typing import Protocol
+
+import numpy as np
+
+from privrep.users.known import Known
+from privrep.users.misspecification import (
+    MISSPECIFICATIONS,
+    are_scaled,
+    corrupted_users,
+    corrupted_vector,
+    feature_entries,
+    feature_root,
+    feature_scales,
+    noise_factors,
+    present_samples,
+    tail_factors,
+)
+from privrep.users.rng import BlockStreams, stream
+from privrep.users.subspace import orthonormalise
+
+LAWS = {
+    "head_law": ("gauss", "sphere", "aniso", "heavy"),
+    "feature_law": ("gauss", "rare", "skewed"),
+    "feature_axes": ("coordinates", "mixed"),
+    "truth_law": ("orthonormal", "unit-columns"),
+}
+
+HEAVY_EVERY = 100
+"""Under the head law `heavy` one user in this many has a long head."""
+
+FLOATS_PER_STREAM = 2**18
+"""Feature entries drawn from one stream."""
+STREAMS_PER_BLOCK = 4
+"""Streams whose users lie in one block: 4 MiB of float32 features.
+In smaller ones calls of numpy cost more than their work."""
+
+
+NORMS = (1e-12, 1e12)
+"""Public domain of feature norms. Squares of smaller or larger ones are not exact in float32, and a norm that is wrong
+would let a user through a clip; samples outside count as zero. Labels may be as large as the norms."""
+
+
+OMITTED_AT_DEFAULT = ("head_condition", "head_factor", "head_bias", *MISSPECIFICATIONS)
+"""Parameters that are left out of a problem's name at their default, so that streams of older names stay."""
+
+
+def _is_integer(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+@dataclass(frozen=True)
+class Problem:
+    """The parameters of one data set. They, and nothing else, name its random stream.
+
+    Attributes
+    ----------
+    users, samples, dim, rank : n, m, d and k of the papers; 1 <= rank <= dim.
+    label_noise_sd : sigma_F of jain2021, >= 0.
+    head_law : `gauss`: v_j ~ N(0, I_k) (jain2021, Theorem 1.1 and Section 6). `sphere`: uniform with
+        ||v_j|| = sqrt(k), incoherence 1. `aniso`: `sphere` times diag(head_condition, ..., 1), in geometric steps.
+        `heavy`: `sphere`, one user in `HEAVY_EVERY` with a head `head_factor` times as long as the others', scaled so
+        that E v v^T = I over whole hundreds of users.
+    truth_law : how U* is normalised. `orthonormal`: orthonormal columns. `unit-columns`: independent Gaussian columns
+        of unit norm ("we normalize U to unit norm", jain2021 Section 6).
+    seed : repetition.
+    head_condition : condition number of the heads, sqrt(lam_1 / lam_k) >= 1; above 1 for `aniso` alone.
+    head_factor : length of the long heads over that of the others, >= 1; above 1 for `heavy` alone.
+    head_bias : b in [0, 1]: the first coordinate of a head is positive with probability (1 + b) / 2. Only signs of
+        whole heads change, so E v v^T and all lengths stay as they are, while the mean head moves away from 0: users
+        have more in common.
+    feature_law : independent entries of variance 1. `gauss`: normal. `rare`: centred Bernoulli with probability
+        0.05. `skewed`: centred exponential.
+    feature_scale : root mean square standard deviation of a coordinate of the features, > 0. Labels follow the
+        scaled features.
+    feature_condition : largest standard deviation of a coordinate of the features over the smallest, >= 1.
+    feature_axes : what the scales belong to. `coordinates`: the coordinates. `mixed`: the directions of a cosine
+        transform, in which case coordinates are correlated.
+    feature_tail : degrees of freedom of multivariate Student features, above 2; 0 for none of these tails.
+    fewest_samples : a user has between this many samples and m of them, uniformly; the others are zero. 0: all have m.
+    noise_spread : largest label noise of a user over the smallest, >= 1; `label_noise_sd` is the root of their mean
+        square.
+    adversaries : users whose labels follow one long vector off the subspace. They have no head, and no risk is counted
+        for them.
+
+    """
+
+    users: int
+    samples: int
+    dim: int
+    rank: int
+    label_noise_sd: float = 0.0
+    head_law: str = "gauss"
+    truth_law: str = "orthonormal"
+    seed: int = 0
+    head_condition: float = 1.0
+    head_factor: float = 1.0
+    head_bias: float = 0.0
+    feature_law: str = "gauss"
+    feature_scale: float = 1.0
+    feature_condition: float = 1.0
+    feature_axes: str = "coordinates"
+    feature_tail: float = 0.0
+    fewest_samples: int = 0
+    noise_spread: float = 1.0
+    adversaries: int = 0
+
+    def __post_init__(self):
+        for name, value in vars(self).items():
+            if isinstance(value, np.generic):  # a cell's key is made of plain numbers
+                object.__setattr__(self, name, value.item())
+        for name in ("users", "samples", "dim", "rank"):
+            whole = _is_integer(getattr(self, name)) and getattr(self, name) >= 1
+            self._require(name, whole, "it must be an integer of at least 1")
+        self._require("rank", self.rank <= self.dim, f"it must not exceed dim, which is {self.dim}")
+        self._require("label_noise_sd", 0 <= self.label_noise_sd < math.inf, "it must be finite and at least 0")
+        for name, laws in LAWS.items():
+            self._require(name, getattr(self, name) in laws, f"it must be one of {', '.join(laws)}")
+        for name in ("head_condition", "head_factor", "feature_condition", "noise_spread"):
+            self._require(name, 1 <= getattr(self, name) < math.inf, "it must be finite and at least 1")
+        for name, law in (("head_condition", "aniso"), ("head_factor", "heavy")):
+            fits = getattr(self, name) == 1 or self.head_law == law
+            self._require(name, fits, f"head_law {self.head_law!r} needs 1")
+        self._require("head_bias", 0 <= self.head_bias <= 1, "it must lie between 0 and 1")
+        self._require("feature_scale", 0 < self.feature_scale < math.inf, "it must be positive and finite")
+        tails = self.feature_tail == 0 or 2 < self.feature_tail < math.inf
+        self._require("feature_tail", tails, "it must be greater than 2, or 0 for Gaussian features")
+        for name, most in (("fewest_samples", self.samples), ("adversaries", self.users - 1)):
+            within = _is_integer(getattr(self, name)) and 0 <= getattr(self, name) <= most
+            self._require(name, within, f"it must be an integer between 0 and {most}")
+        room = not self.adversaries or self.rank < self.dim
+        self._require("adversaries", room, f"there is nothing off a subspace of rank {self.rank}")
+
+    def _require(self, name: str, sound: bool, what: str) -> None:
+        if not sound:
+            raise ValueError(f"{name} is {getattr(self, name)!r}; {what}")
+
+    @property
+    def axes(self) -> dict:
+        """Names and values of all parameters, less newer ones at their default, so that older streams stay."""
+        axes = dict(vars(self))
+        for name in OMITTED_AT_DEFAULT:
+            if axes[name] == getattr(Problem, name):
+                del axes[name]
+        return axes
+
+    @property
+    def known(self) -> Known:
+        """The public sizes and laws that methods are given; a feature scale other than 1 is a misspecification and not
+        in it."""
+        longest = None if self.head_law == "gauss" else self.longest_head
+        return Known(
+            self.users,
+            self.samples,
+            self.dim,
+            self.rank,
+            self.label_noise_sd,
+            self.head_condition,
+            longest_head=longest,
+        )
+
+    @property
+    def longest_head(self) -> float:
+        """max ||v_j|| / sqrt(k lam_1) of heads of limited length: 1 unless they are `heavy`."""
+        h = self.head_factor
+        return h / (1 + (h**2 - 1) / HEAVY_EVERY) ** 0.5
+
+    @property
+    def stream_users(self) -> int:
+        """Users drawn from one stream, a function of the problem alone, so that numbers do not depend on the
+        machine."""
+        return max(1, FLOATS_PER_STREAM // (self.samples * self.dim))
+
+    @property
+    def bytes(self) -> int:
+        """Memory of all features, labels, feature norms and heads in float32."""
+        return 4 * self.users * (self.samples * (self.dim + 2) + self.rank)
+
+
+@dataclass(frozen=True)
+class Truth:
+    """The subspace behind the labels, theta_j = basis @ mixing @ v_j: `basis` (d, k) is orthonormal, and `mixing` (k,
+    k) is the identity for orthonormal columns and the R factor of U* otherwise."""
+
+    basis: np.ndarray
+    mixing: np.ndarray
+
+
+def draw_truth(problem: Problem, master_seed: int) -> Truth:
+    """Draw U* from the problem's own stream."""
+    columns = stream(master_seed, "truth", problem.axes).standard_normal((problem.dim, problem.rank))
+    basis = orthonormalise(columns)
+    if problem.truth_law == "orthonormal":
+        return Truth(basis, np.eye(problem.rank))
+    columns /= np.linalg.norm(columns, axis=0)
+    return Truth(basis, basis.T @ columns)
+
+
+class UserData(Protocol):
+    """Users as a method reads them: simulated (`Users`), arrays (`privrep.users.given_users`), a table on disk
+    (`privrep.users.scattered`) or images (`images.image_users`). `block_size` is None where all users are read
+    in sequence; scoring also reads `truth` and `held_out`, which may be None."""
+
+    @property
+    def known(self) -> Known: ...
+
+    @property
+    def block_size(self) -> int | None: ...
+
+    def blocks(self, start: int = 0, stop: int | None = None) -> Iterator[Block]: ...
+
+
+def norms_in_domain(features: np.ndarray) -> np.ndarray:
+    """Return ||x_ij||, (m, B), of features (m, B, d); inf outside `NORMS` and where an entry is NaN."""
+    with np.errstate(over="ignore"):
+        squared = np.einsum("mbd,mbd->mb", features, features)
+    low, high = NORMS
+    return np.sqrt(np.where((squared >= low**2) & (squared <= high**2), squared, np.float32(np.inf)))
+
+
+@dataclass
+class Block:
+    """Users `start` to `start + B - 1`.
+
+    A sample whose feature norm lies outside `NORMS`, or whose label is larger or NaN, has features and label zero: it
+    counts as nothing in every statistic, and no sum meets an infinite number. Samples known to be `in_domain` are not
+    checked. `features` are (m, B, d) and `labels` (m, B) float32, samples first, so that a range of samples is one
+    contiguous matrix. `heads` (B, k), in the coordinates of `Truth.basis` and NaN for corrupted users, are for scoring
+    only. `stream_users` is set where a block has users of several streams.
+    """
+
+    start: int
+    features: np.ndarray
+    labels: np.ndarray
+    heads: np.ndarray | None = None
+    stream_users: int | None = None
+    in_domain: InitVar[bool] = False
+
+    def __post_init__(self, in_domain: bool):
+        if in_domain:
+            return
+        norms = norms_in_domain(self.features)
+        sound = np.isfinite(norms) & (np.abs(self.labels) <= NORMS[1])
+        if sound.all():
+            self.feature_norms = norms
+        else:
+            self.features = np.where(sound[:, :, None], self.features, np.zeros_like(self.features))
+            self.labels = np.where(sound, self.labels, np.zeros_like(self.labels))
+
+    @property
+    def users(self) -> int:
+        return self.labels.shape[1]
+
+    @cached_property
+    def feature_norms(self) -> np.ndarray:
+        """||x_ij||, (m, B) float32; inf for a sample that is zero, so that every clip reduces it to nothing."""
+        return norms_in_domain(self.features)
+
+    @cached_property
+    def counts(self) -> np.ndarray:
+        """Samples of each user that are not zero, (B,)."""
+        return np.isfinite(self.feature_norms).sum(axis=0)
+
+    def take(self, start: int, stop: int) -> Block:
+        """Return the users of this block numbered start, ..., stop - 1."""
+        first, last = max(start - self.start, 0), min(stop - self.start, self.users)
+        if (first, last) == (0, self.users):
+            return self
+        heads = None if self.heads is None else self.heads[first:last]
+        part = slice(first, last)
+        start, features, labels = self.start + first, self.features[:, part], self.labels[:, part]
+        taken = Block(start, features, labels, heads, self.stream_users, in_domain=True)
+        taken.feature_norms = self.feature_norms[:, part]
+        return taken
+
+    def streams(self) -> Iterator[Block]:
+        """Split the users by the stream that they were drawn from."""
+        size = self.stream_users or self.start + self.users
+        for first in range(self.start // size * size, self.start + self.users, size):
+            yield self.take(first, first + size)
+
+
+def draw_stream(problem: Problem, truth: Truth, streams: BlockStreams, index: int) -> Block:
+    """Draw the users of one stream: heads, features, label noise, in that order."""
+    rng = streams[index]
+    start = index * problem.stream_users
+    users = min(problem.stream_users, problem.users - start)
+    raw = rng.standard_normal((users, problem.rank), dtype=np.float32)
+    if problem.head_law in ("sphere", "aniso", "heavy"):
+        raw[~raw.any(axis=1), 0] = 1  # a normal draw in float32 may be 0, which has no direction
+        raw *= np.float32(problem.rank**0.5) / np.linalg.norm(raw, axis=1, keepdims=True)
+    if problem.head_condition > 1:
+        raw *= problem.known.head_scales.astype(np.float32)
+    if problem.head_factor > 1:
+        lengths = np.where(np.arange(start, start + users) % HEAVY_EVERY == 0, problem.head_factor, 1.0)
+        raw *= (lengths * (problem.longest_head / problem.head_factor)).astype(np.float32)[:, None]
+    if problem.head_bias > 0:
+        positive = rng.random(users) < (1 + problem.head_bias) / 2
+        raw *= np.where(positive[:, None] == (raw[:, :1] >= 0), np.float32(1), np.float32(-1))
+    heads = raw @ truth.mixing.T.astype(np.float32)
+    features = feature_entries(problem.feature_law, (problem.samples, users, problem.dim), rng)
+    if problem.feature_axes == "mixed":
+        features = features @ feature_root(problem).astype(np.float32)
+    elif are_scaled(problem):
+        features *= feature_scales(problem).astype(np.float32)
+    if problem.feature_tail:
+        features *= tail_factors(problem, users, rng)[:, :, None]
+    labels = np.einsum("mbk,bk->mb", features @ truth.basis.astype(np.float32), heads)
+    if problem.label_noise_sd > 0:
+        noise = rng.standard_normal(labels.shape, dtype=np.float32)
+        if problem.noise_spread > 1:
+            noise *= noise_factors(problem, users, rng)
+        labels += np.float32(problem.label_noise_sd) * noise
+    if problem.adversaries:
+        corrupted = corrupted_users(problem, start, users)
+        labels[:, corrupted] = features[:, corrupted] @ corrupted_vector(problem, truth.basis).astype(np.float32)
+        heads[corrupted] = np.nan
+    if problem.fewest_samples:
+        present = present_samples(problem, users, rng)
+        features *= present[:, :, None]
+        labels *= present
+    return Block(start, features, labels, heads, in_domain=True)
+
+
+def draw_block(problem: Problem, truth: Truth, streams: BlockStreams, index: int) -> Block:
+    """Draw one block, the users of `STREAMS_PER_BLOCK` consecutive streams."""
+    count = -(-problem.users // problem.stream_users)
+    among = range(count)[index * STREAMS_PER_BLOCK : (index + 1) * STREAMS_PER_BLOCK]
+    drawn = [draw_stream(problem, truth, streams, one) for one in among]
+    if len(drawn) == 1:
+        return drawn[0]
+    features, labels = (
+        np.concatenate([getattr(part, name) for part in drawn], axis=1) for name in ("features", "labels")
+    )
+    heads = np.concatenate([part.heads for part in drawn])
+    return Block(drawn[0].start, features, labels, heads, problem.stream_users, in_domain=True)
+
+
+@dataclass
+class Users:
+    """All users of a problem, streamed. Blocks stay in memory when the whole problem fits into `memory_budget` bytes
+    and are drawn again on each pass otherwise, with the same numbers. `sums` is the cache of
+    `privrep.users.passes.total`."""
+
+    problem: Problem
+    master_seed: int = 0
+    memory_budget: int = 400 * 2**20
+    held_out = None
+    sums: OrderedDict = field(default_factory=OrderedDict, repr=False)
+    """Sums over the users that were taken before, see `privrep.users.passes.total`."""
+    _kept: dict[int, Block] = field(default_factory=dict, repr=False)
+
+    @property
+    def known(self) -> Known:
+        return self.problem.known
+
+    @cached_property
+    def truth(self) -> Truth:
+        return draw_truth(self.problem, self.master_seed)
+
+    @cached_property
+    def _streams(self) -> BlockStreams:
+        return BlockStreams(self.master_seed, "data", self.problem.axes)
+
+    @property
+    def block_size(self) -> int:
+        return STREAMS_PER_BLOCK * self.problem.stream_users
+
+    def __getstate__(self) -> dict:
+        """Drop caches."""
+        return vars(self) | {"sums": OrderedDict(), "_kept": {}}
+
+    @property
+    def kept(self) -> bool:
+        """Whether blocks stay in memory between passes."""
+        return self.problem.bytes <= self.memory_budget
+
+    def _block(self, index: int) -> Block:
+        if index in self._kept:
+            return self._kept[index]
+        block = draw_block(self.problem, self.truth, self._streams, index)
+        if self.kept:
+            self._kept[index] = block
+        return block
+
+    def blocks(self, start: int = 0, stop: int | None = None) -> Iterator[Block]:
+        """Yield the users numbered start, ..., stop - 1, block by block."""
+        stop = self.problem.users if stop is None else stop
+        if not 0 <= start <= stop <= self.problem.users:
+            raise ValueError(f"users {start} to {stop} are asked for; there are {self.problem.users}")
+        size = self.block_size
+        for index in range(start // size, -(-stop // size)):
+            yield self._block(index).take(start, stop)
+
+
+@dataclass
+class FirstUsers:
+    """The first `count` users of a larger set without corrupted users, with the same samples."""
+
+    users: Users
+    count: int
+    held_out = None
+
+    def __post_init__(self):
+        if self.users.problem.adversaries:
+            raise ValueError(
+                f"adversaries is {self.users.problem.adversaries!r}; a part of the users has no given number of them"
+            )
+        self.problem = replace(self.users.problem, users=self.count)
+        self.known, self.truth, self.block_size = self.problem.known, self.users.truth, self.users.block_size
+
+    def blocks(self, start: int = 0, stop: int | None = None) -> Iterator[Block]:
+        """Yield the users numbered start, ..., stop - 1, block by block."""
+        stop = self.count if stop is None else stop
+        if not 0 <= start <= stop <= self.count:
+            raise ValueError(f"users {start} to {stop} are asked for; there are {self.count}")
+        return self.users.blocks(start, stop)

@@ -1,0 +1,112 @@
+"""Exact population risk: no test set is needed, since the covariance R^T R of a feature is known, and is I in the model
+of the papers.
+
+The excess risk of predictions <x, theta_hat_j> is (1/n) sum_j ||R (theta_j - theta_hat_j)||^2, over the users that have
+a theta_j: no risk is counted for corrupted users. The mean squared error that jain2021 plots adds the label noise
+variance. For Gaussian features in another loss the residual of user j is N(0, ||theta_j - theta_hat_j||^2 + sigma_F^2),
+whose mean loss is an integral over one variable. Where no truth is known, models are scored on held-out samples.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from privrep.users.heads import FittedHeads, HeadRule
+from privrep.users.losses import Loss
+from privrep.users.misspecification import MISSPECIFICATIONS, are_scaled, feature_root
+from privrep.users.passes import total
+from privrep.users.problem import Block, Problem, Truth, UserData, Users
+
+
+def block_excess(block: Block, truth: Truth, basis: np.ndarray, heads: np.ndarray) -> np.ndarray:
+    """Return ||theta_j - basis @ v_j||^2 for the users of a block and any basis (d, k'), as a sum of squares in and
+    out of the true subspace; (B,), NaN for corrupted users."""
+    inside = truth.basis.T @ basis
+    outside = basis - truth.basis @ inside
+    error = block.heads - heads @ inside.T
+    return np.einsum("bi,bi->b", error, error) + np.einsum("bi,ij,bj->b", heads, outside.T @ outside, heads)
+
+
+def uncorrupted(users: Users, block: Block, excess: np.ndarray) -> np.ndarray:
+    """Select the rows (B, ...) of a block's users who are not corrupted."""
+    return excess[~np.isnan(block.heads[:, 0])] if users.problem.adversaries else excess
+
+
+def mean_over_users(users: Users, sum_: float) -> float:
+    """Divide a sum by the number of users who are not corrupted."""
+    return float(sum_ / (users.problem.users - users.problem.adversaries))
+
+
+def whitened(users: Users, basis: np.ndarray, block: Block) -> tuple[Truth, np.ndarray, Block]:
+    """Return truth, basis (d, k') and block in coordinates in which features have covariance I: R U* is
+    orthonormalised, and heads follow."""
+    if not are_scaled(users.problem):
+        return users.truth, basis, block
+    root = feature_root(users.problem)
+    orthonormal, factor = np.linalg.qr(root @ users.truth.basis)
+    moved = Block(block.start, block.features, block.labels, block.heads @ factor.T, in_domain=True)
+    return Truth(orthonormal, users.truth.mixing), root @ basis, moved
+
+
+def personal_risk(users: Users, basis: np.ndarray, heads: HeadRule) -> float:
+    """Return the mean excess risk of the models basis @ v_j, with v_j from a head rule."""
+
+    def excess(block: Block) -> float:
+        truth, frame, moved = whitened(users, basis, block)
+        return uncorrupted(users, block, block_excess(moved, truth, frame, heads(block))).sum()
+
+    return mean_over_users(users, total(users, excess))
+
+
+def personalised_risk(users: Users, basis: np.ndarray, samples: slice) -> float:
+    """Return the mean excess risk after each user fits a head on a range of samples (jain2021, Theorem 4.2)."""
+    return personal_risk(users, basis, FittedHeads(basis, samples))
+
+
+def personal_loss(users: Users, basis: np.ndarray, heads: HeadRule, loss: Loss) -> float:
+    """Return the mean excess loss of the models basis @ v_j over that of the true ones (jain2021, Theorem 5.2). Raise
+    ValueError where residuals are not Gaussian with a known variance, or users have no true model."""
+    for name in MISSPECIFICATIONS:
+        if name != "fewest_samples" and getattr(users.problem, name) != getattr(Problem, name):
+            raise ValueError(
+                f"{name} is {getattr(users.problem, name)!r}; a loss is known for the model of the papers alone"
+            )
+    noise = users.problem.label_noise_sd
+
+    def losses(block: Block) -> float:
+        excess = np.maximum(block_excess(block, users.truth, basis, heads(block)), 0)
+        return loss.gaussian_mean(np.sqrt(excess + noise**2)).sum()
+
+    return float(total(users, losses) / users.problem.users - loss.gaussian_mean(np.asarray(noise)))
+
+
+def model_risk(users: Users, models_of: Callable[[Block], np.ndarray]) -> float:
+    """Return the mean excess risk of models (B, d) of a block's users."""
+    root = feature_root(users.problem)
+
+    def excess(block: Block) -> float:
+        error = block.heads @ users.truth.basis.T - models_of(block)
+        if are_scaled(users.problem):
+            error = error @ root.T
+        return float((uncorrupted(users, block, error) ** 2).sum())
+
+    return mean_over_users(users, total(users, excess))
+
+
+def held_out_errors(users: UserData, models: Callable[[Block], np.ndarray]) -> tuple[float, float]:
+    """Return the mean over users of the mean squared error on their held-out samples, and that of predicting zero, in
+    the labels' own unit squared, for models (B, d) of a block. Users without held-out samples and samples with all
+    features zero do not count."""
+    sums, counted = np.zeros(2), 0
+    for block, held in zip(users.blocks(), users.held_out.blocks(), strict=True):
+        predicted = np.einsum("mbd,bd->mb", held.features.astype(np.float64), models(block))
+        scored = held.counts > 0
+        present = np.isfinite(held.feature_norms)
+        for number, left in enumerate((held.labels - predicted, held.labels)):
+            squares = np.where(present, left.astype(np.float64) ** 2, 0.0).sum(axis=0)
+            sums[number] += (squares[scored] / held.counts[scored]).sum()
+        counted += int(scored.sum())
+    scale = users.known.label_scale**2
+    return tuple(float(part) for part in scale * sums / max(counted, 1))

@@ -1,0 +1,19 @@
+"""All demonstrations: a few lines for each erratum that would give another answer if the printed version were right."""
+
+from __future__ import annotations
+
+from replication.errata import (  # noqa: F401  Each enters what it demonstrates.
+    centaur,
+    exponential,
+    initialisation,
+    local_convergence,
+    power_method,
+    privacy,
+    privacy_shen2023,
+    risk,
+    statements,
+)
+from replication.errata.finding import ENTERED
+
+DEMONSTRATIONS = {erratum: ENTERED[erratum] for erratum in sorted(ENTERED, key=lambda name: int(name[1:]))}
+"""Erratum -> demonstration, in the order of their numbers. The texts stand in config/errata.yaml under the same ids."""

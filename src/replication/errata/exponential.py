@@ -1,0 +1,233 @@
+"""Algorithm 4, the exponential mechanism: Section 5 and its proofs in Appendix C."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from dataclasses import replace
+
+import numpy as np
+
+from privrep.methods.steps.clip_units import projection_threshold
+from privrep.methods.steps.grassmann_chain import uniform_starts
+from privrep.methods.steps.nets import Net, chart_net
+from privrep.methods.steps.user_scores import BoundedHeads, Shares, UserScore
+from privrep.privacy.mechanisms import clipped_sums
+from privrep.users.bounded_heads import fit_bounded
+from privrep.users.heads import true_heads
+from privrep.users.losses import Loss
+from privrep.users.passes import total
+from privrep.users.problem import Block, Users
+from privrep.users.subspace import orthonormalise
+from replication.errata.finding import Finding, decides, demonstrates, spell
+from replication.errata.tools import sphere
+from replication.evidence.intervals import log_slope
+from replication.experiments.exponential_neighbours import delta_at, exact_law, neighbouring_scores
+
+ABSOLUTE, SMOOTH = Loss("absolute", 0.0), Loss("pseudo-huber", 1.0)
+"""Both are 1-Lipschitz: xi = 1."""
+PAIR = UserScore(ABSOLUTE, clip=1.0, bound=1.0, samples=slice(0, 1))
+"""The score for neighbours: L_f = C = 1, one sample."""
+
+
+def proved_exponent(epsilon: float, users: int, width: float) -> float:
+    """Return beta of eq. (34), for width = xi L_f C."""
+    return epsilon / (8 * width)
+
+
+def printed_exponent(epsilon: float, users: int, width: float) -> float:
+    """Return beta in the box of Algorithm 4."""
+    return epsilon * users / (8 * width)
+
+
+def laws(net: Net, users: int, others: str, exponent: float) -> list[np.ndarray]:
+    """Return ln p of the draw for both neighbours."""
+    return [exact_law(scores, 1 / exponent) for scores in neighbouring_scores(PAIR, net, users, others)]
+
+
+def privacy_loss(net: Net, users: int, exponent: float) -> float:
+    """Return the largest |ln p(U) - ln p'(U)| where the other users agree with the one who is replaced."""
+    return float(np.abs(np.subtract(*laws(net, users, "agreeing", exponent))).max())
+
+
+@demonstrates("E1")
+def printed_exponent_breaks_the_guarantee() -> Finding:
+    epsilon, sizes = 0.5, [20, 50, 100, 200]
+    net = chart_net(3, 1, 0.1)
+    printed, proved = (
+        [privacy_loss(net, n, exponent(epsilon, n, PAIR.width)) / epsilon for n in sizes]
+        for exponent in (printed_exponent, proved_exponent)
+    )
+    n = sizes[-1]
+    delta = delta_at(epsilon, *laws(net, n, "balanced", printed_exponent(epsilon, n, PAIR.width)))
+    return Finding(
+        f"log-ratio over epsilon {spell(printed)} as printed, {spell(proved)} with (34); as printed, delta at "
+        f"epsilon = {epsilon:g} is at least {delta:.2f} for {n} users",
+        min(printed) > 1 >= max(proved) and log_slope(sizes, printed) > 0.9 and delta > 0.01,
+    )
+
+
+def longest_projection(users: Users, bases: np.ndarray) -> float:
+    """Return max ||U^T x|| over all samples and bases (c, d, k)."""
+    pairs = itertools.product(users.blocks(), bases.astype(np.float32))
+    return float(max(np.linalg.norm(block.features @ basis, axis=-1).max() for block, basis in pairs))
+
+
+@demonstrates("E14")
+def projections_are_far_below_the_threshold(rng: np.random.Generator) -> Finding:
+    dims, k, n, m = [10, 20, 40, 80], 2, 500, 8
+    ratios, projections, moved = [], [], []
+    for d in dims:
+        users = Users(sphere(users=n, samples=m, dim=d, rank=k))
+        printed, small = (
+            projection_threshold(scale, factor, users.problem.known)
+            for scale, factor in (("prescribed", 1.0), ("projected", 1.5))
+        )
+        ratios.append(printed / longest_projection(users, np.eye(d)[None]))
+        # U* and uniform subspaces, and one that is chosen from the data: the span of k samples.
+        bases = np.concatenate([users.truth.basis[None], uniform_starts(10, d, k, rng)])
+        projections.append(longest_projection(users, bases))
+        span = orthonormalise(next(users.blocks()).features[0, :k].T.astype(float))
+        bases = np.concatenate([bases, span[None]])
+        clipped, whole = (
+            UserScore(SMOOTH, clip, k**0.5, slice(0, m // 2)).totals(users, bases) for clip in (small, math.inf)
+        )
+        moved.append(float(np.abs(clipped - whole).max() / np.ptp(whole)))
+    power = log_slope(dims, projections)
+    return Finding(
+        f"L_f over the largest ||x|| {spell(ratios)}; exponent of d in the largest ||U^T x|| {power:.2f}; L_f = 1.5 "
+        f"sqrt(k ln(nm)), which is {printed / small:.0f} times less at d = {d}, moves no score by more than "
+        f"{max(moved):.0e} of the range of scores",
+        decides(power, printed=0.5, correct=0, within=0.1) and min(ratios) > 20 and max(moved) < 0.01,
+    )
+
+
+def population_risk(users: Users, basis: np.ndarray, heads) -> float:
+    """Return L_Pop(U, V) of the smooth loss, labels without noise, for heads V (B, k) of a block."""
+    truth = users.truth.basis
+
+    def losses(block: Block) -> float:
+        return SMOOTH.gaussian_mean(np.linalg.norm(heads(block) @ basis.T - block.heads @ truth.T, axis=1)).sum()
+
+    return float(total(users, losses)) / users.problem.users
+
+
+@demonstrates("E30")
+def true_heads_fit_one_basis_alone() -> Finding:
+    sizes, d, k, m = [500, 2000, 8000], 10, 2, 8
+    bound = k**0.5
+    left, right, risks = [], [], []
+    for n in sizes:
+        users = Users(sphere(users=n, samples=m, dim=d, rank=k))
+        truth = users.truth.basis
+        basis = -truth  # of the same subspace
+        # L_Pop and L_ERM are 0 in (U*, V*).
+        left.append(population_risk(users, basis, true_heads))
+        risks.append(population_risk(users, basis, BoundedHeads(basis, SMOOTH, bound, slice(m // 2, m))))
+        score = UserScore(SMOOTH, math.inf, bound, slice(0, m // 2))
+        at_basis, at_truth = score.totals(users, np.array([basis, truth])) / n
+        right.append(at_basis - at_truth + bound * math.sqrt(d / (n * m)))
+    return Finding(
+        f"for {', '.join(map(str, sizes))} users the left side of (45) is {spell(left)}, the right side with constant "
+        f"1 {spell(right)}, and the risk in the subspace {max(risks):.0e} or less",
+        min(left) > 1 and log_slope(sizes, right) < -0.4 and max(risks) < 0.001,
+    )
+
+
+def largest_correlation(products: np.ndarray) -> float:
+    """Return max <U, Z> over U (d, k) with orthonormal columns: the sum of the singular values of Z."""
+    return float(np.linalg.norm(products, "nuc"))
+
+
+@demonstrates("E31")
+def complexity_grows_with_the_rank(rng: np.random.Generator) -> Finding:
+    ranks, n, m, d, draws = [1, 2, 4, 8], 500, 8, 40, 20
+    ratios = []
+    for k in ranks:
+        users = Users(sphere(users=n, samples=m, dim=d, rank=k))
+
+        def products(block: Block) -> np.ndarray:
+            signs = rng.choice(np.float32([-1, 1]), block.labels.shape)
+            return np.einsum("mb,mbd,bk->dk", signs, block.features, block.heads, optimize=True)
+
+        measured = np.mean([largest_correlation(total(users, products)) / (n * m) for _ in range(draws)])
+        ratios.append(float(measured / (k**0.5 * math.sqrt(d / (n * m)))))
+    power = log_slope(ranks, ratios)
+    return Finding(
+        f"complexity over C sqrt(d/(mn)) {spell(ratios)}; exponent of k {power:.2f}",
+        decides(power, printed=0, correct=0.5, within=0.1),
+    )
+
+
+def expected_risk(users: Users, unit: float, clip: float, epsilon: float, net: Net) -> float:
+    """Return the mean excess loss of the best heads in the subspace that Algorithm 4 draws, for features from N(0,
+    unit^2 I) and no label noise."""
+
+    def in_units(block: Block) -> Block:
+        return replace(block, features=np.float32(unit) * block.features, labels=np.float32(unit) * block.labels)
+
+    score = UserScore(ABSOLUTE, clip, 1.0, slice(0, users.problem.samples // 2))
+    shares = Shares(score, net.bases)
+    scores = clipped_sums(users, lambda block: shares(in_units(block)), score.width)[0]
+    law = np.exp(exact_law(scores, 1 / proved_exponent(epsilon, users.problem.users, score.width)))
+    cosines = net.bases[:, :, 0] @ users.truth.basis[:, 0]
+    sines = np.sqrt(np.maximum(1 - cosines**2, 0))
+    return float(law @ ABSOLUTE.gaussian_mean(unit * sines))
+
+
+@demonstrates("E32")
+def risk_bound_fails_in_other_units() -> Finding:
+    units, epsilon, d, k = [1, 100, 10_000], 0.9, 2, 1
+    problem = sphere(users=500, samples=4, dim=d, rank=k)
+    users, clip = Users(problem), projection_threshold("prescribed", 1.0, problem.known)
+    net = chart_net(d, k, 1 / (epsilon * problem.users))
+    bound = k * d**1.5 / (epsilon * problem.users) + math.sqrt(k / problem.samples)
+    ratios = [expected_risk(users, unit, clip, epsilon, net) / bound for unit in units]
+    return Finding(
+        f"risk over the bound with constant 1 {spell(ratios)} for features {spell(units)} times as long",
+        ratios[0] < 10 and ratios[-1] > 100 * ratios[0],
+    )
+
+
+def samples_exponential(rank: float, risk: float) -> float:
+    """Return the least m for the term sqrt(k^2/m) of Theorem 5.2 with C = sqrt(k)."""
+    return (rank / risk) ** 2
+
+
+@demonstrates("E33")
+def alternation_needs_at_most_rank_times_as_much() -> Finding:
+    ranks = [4, 8, 16, 32]
+
+    def power(alternating, exponential, risks) -> float:
+        """Exponent of k in how much more Theorem 4.2 needs, both risks being given for each k."""
+        needs = [alternating(k, a) / exponential(k, b) for k, (a, b) in zip(ranks, risks, strict=True)]
+        return log_slope(ranks, needs)
+
+    same = [(1.0, 1.0) for _ in ranks]
+    # Predicting 0 has risk k in the squared loss, and of the order of sqrt(k) in a Lipschitz one.
+    share = [(k / 10, k**0.5 / 10) for k in ranks]
+    # The least m at which the term k/m is at most the risk; Assumption 4.1 (ii) asks for k^2 in any case.
+    in_samples = [power(lambda k, a: max(k / a, k**2), samples_exponential, risks) for risks in (same, share)]
+    # The least eps n / d^1.5 at which the first term of each theorem is at most the risk, C = sqrt(k) in Theorem 5.2.
+    in_users = [power(lambda k, a: k**2.5 / a**0.5, lambda k, b: k**1.5 / b, risks) for risks in (same, share)]
+    return Finding(
+        f"exponents of k in m {in_samples[0]:.2f} at risk 1 in both and {in_samples[1]:.2f} at a tenth of the risk of "
+        f"predicting 0; in n {in_users[0]:.2f} and {in_users[1]:.2f}",
+        max(in_samples + in_users) < 1.25,
+    )
+
+
+@demonstrates("E34")
+def exponential_needs_twice_the_width(rng: np.random.Generator) -> Finding:
+    epsilon, sizes = 1.0, [20, 200, 2000, 20_000]
+    net = chart_net(3, 1, 0.1)
+    losses = [privacy_loss(net, n, proved_exponent(epsilon, n, PAIR.width)) / epsilon for n in sizes]
+    projected = np.clip(2 * rng.standard_normal((1, 2, 10_000)), -1, 1)
+    labels = 3 * rng.standard_normal((2, 10_000))
+    # What users add to the score less what they add at the head 0, by the loss itself; L_f = C = 1, k = 1.
+    terms = fit_bounded(projected, labels, ABSOLUTE, 1.0).values - ABSOLUTE.value(labels).mean(axis=0)
+    least, most = float(terms.min()), float(terms.max())
+    return Finding(
+        f"log-ratio over epsilon {spell(losses)}; 10000 random users add {least:.2f} to {most:.2f} times xi L_f C",
+        decides(max(losses), printed=1, correct=0.25, within=0.001) and -1.001 < least < -0.9 and most < 0.001,
+    )

@@ -1,0 +1,75 @@
+"""Sensitivities, noise and accounting."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+
+import numpy as np
+
+from privrep.privacy.accounting import gdp_epsilon, zcdp_epsilon, zcdp_rho
+from privrep.privacy.regression_moments import SampleClip
+from privrep.users.splits import count, split_samples
+from replication.errata.finding import Finding, demonstrates, spell
+from replication.experiments.auditing.worst_users import matrix_moved, moved
+
+
+@demonstrates("E7", role="adversary")
+def printed_noise_fits_one_split_alone(rng: np.random.Generator) -> Finding:
+    m, ratios = 4, {}
+    for preset in ("text", "proof-halves", "all-samples-reused"):
+        split = split_samples(preset, m)
+        q, used = count(split.subspace), count(split.init)
+        change, spectral = moved("first", q, rng), matrix_moved(used, rng)
+        # The printed sensitivities are m eta zeta / 2 and m zeta^2; changes are found per q eta zeta and P zeta^2.
+        ratios[preset] = (change * q / (m / 2), spectral * (used / 2) / m)
+    expected = {"text": (1, 0.5), "proof-halves": (2, 0.5), "all-samples-reused": (4, 1)}
+    agree = all(math.isclose(a, b, rel_tol=0.01) for p in expected for a, b in zip(ratios[p], expected[p], strict=True))
+    return Finding("; ".join(f"{preset}: b {b:.2f}, M {m:.2f}" for preset, (b, m) in ratios.items()), agree)
+
+
+@demonstrates("E9")
+def printed_budgets_are_not_those_of_the_epsilons() -> Finding:
+    delta, printed = 1e-6, {1: 0.009, 2: 0.04, 5: 0.23, 10: 0.90}
+    own = {eps: eps**2 / (8 * math.log(1 / delta)) for eps in printed}
+    chain = [zcdp_epsilon(rho, delta) for rho in own.values()]
+    precise = [gdp_epsilon(math.sqrt(2 * rho), delta) for rho in own.values()]
+    corresponding = [zcdp_rho(eps, delta) for eps in printed]
+
+    rounds = all(round(own[eps], 3 if eps == 1 else 2) == value for eps, value in printed.items())
+    differs = all(rho > 1.4 * value for rho, value in zip(corresponding, own.values(), strict=True))
+    return Finding(
+        f"the printed values give epsilon {spell(chain)} (conversion of the paper), {spell(precise)} (exact); "
+        f"the stated epsilons correspond to {spell(corresponding)}-zCDP",
+        rounds and differs,
+    )
+
+
+@demonstrates("E29", role="adversary")
+def proof_has_less_noise_than_a_user_moves(rng: np.random.Generator) -> Finding:
+    eta, zeta = 3.0, 1.0
+    # The proof divides both statistics by q, which is 1 here. Noise of sd s Delta is enough for a change of at most s.
+    second, first = (
+        moved(statistic, 1, rng, SampleClip(eta, zeta)) * bound
+        for statistic, bound in (("second", eta**2), ("first", eta * zeta))
+    )
+    return Finding(
+        f"at eta = {eta:g}, zeta = {zeta:g} a user moves b by {first:.2f} and A by {second:.2f}; eta zeta is "
+        f"{eta * zeta:g}",
+        math.isclose(first, 2 * eta * zeta, rel_tol=0.01) and math.isclose(second, 2**0.5 * eta**2, rel_tol=0.01),
+    )
+
+
+@demonstrates("E35")
+def replacing_changes_two_records() -> Finding:
+    one, other = Counter("abcd"), Counter("abce")
+    difference = ((one - other) + (other - one)).total()
+    return Finding(f"{difference} records", difference == 2)
+
+
+@demonstrates("E61", role="adversary")
+def joint_change_is_nine_sixteenths(rng: np.random.Generator) -> Finding:
+    found = moved("joint", 2, rng, dim=3)
+    return Finding(
+        f"{found:.4f} of 8, ratio {found / 8:.4f}; 9/16 = {9 / 16}", math.isclose(found / 8, 9 / 16, rel_tol=1e-3)
+    )

@@ -1,0 +1,50 @@
+"""Results tables of studies, one row for each run of a method."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from replication.run.cli_errors import Unreadable
+from replication.run.csv_tables import REMEDY, read_rows
+
+NUMBERS = {"users", "samples", "dim", "rank", "seed", "epsilon", "delta", "noise_multiplier", "mu", "epsilon_exact"}
+NUMBERS |= {"excess_risk", "mse", "dist2", "distF", "releases", "redraw", "label_noise_sd"}
+"""Columns that hold numbers alone."""
+
+
+def read_cells(path: Path | None) -> pd.DataFrame | None:
+    """Read the results table of a study, with its columns side by side; nothing for a study of arithmetic.
+
+    Unreadable is raised where the table is not as it was written: a row that is cut, or a text in a column of numbers.
+    """
+    if path is None:
+        return None
+    rows = read_rows(path)
+    cells = pd.read_csv(path).copy()
+    for name in sorted(NUMBERS & set(cells)):
+        wrong = pd.to_numeric(cells[name], errors="coerce").isna() & cells[name].notna()
+        if wrong.any():
+            number = int(wrong.to_numpy().argmax())
+            raise Unreadable(f"{path}: row {number + 1}, column {name}: {rows[number][name]!r} is no number; {REMEDY}")
+    return cells
+
+
+def sizes_of(cells: pd.DataFrame, columns: Collection[str]) -> pd.DataFrame:
+    """Return a table with series, column and value: the different numbers of each series in columns, ascending."""
+    rows = []
+    for series, part in cells.groupby("series", sort=False):
+        settings = part[[name for name in cells if name in columns]]
+        numbers = settings.apply(pd.to_numeric, errors="coerce").select_dtypes(exclude=bool)
+        rows += [(series, name, value) for name in numbers for value in sorted(numbers[name].dropna().unique())]
+    return pd.DataFrame(rows, columns=["series", "column", "value"])
+
+
+def resampled(rows: pd.DataFrame, indices: np.ndarray | None) -> pd.DataFrame:
+    """Return the rows of the resampled repetitions, given by number in the order of their seeds; all rows for None."""
+    if indices is None:
+        return rows
+    return pd.concat([rows[rows["seed"] == seed] for seed in np.sort(rows["seed"].unique())[indices]])

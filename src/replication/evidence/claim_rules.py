@@ -1,0 +1,302 @@
+"""The rules by which a quantity of a claim is judged, one class each; verdicts follow from intervals.
+
+rate              : the exponent `value` of an upper bound.
+at_most, at_least : the interval lies wholly on the claimed side of `value`.
+equals            : the interval lies within `tolerance` of `value`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, Field
+
+from privrep.declarations import Model
+from replication.evidence.intervals import LEVEL, student
+from replication.evidence.verdicts import OUTCOMES, Verdict
+from replication.run.settings import Scalar
+
+Kind = Literal["experiment", "identity", "proof", "limit", "surrogate"]
+Whose = Literal["paper", "correction", "ours"]
+Basis = Literal["measured", "computed", "definition"]
+Severity = Literal["P", "R", "G", "C", "T"]
+Rows = Mapping[str, Mapping[str, str]]
+"""Rows of a study's measures.csv by quantity, numbers as text."""
+
+SHOWN = 0.0005
+"""Smallest share of a finite grid in an exponent that the reason names."""
+GRID_SHARE = 1 / 3
+"""Largest share of the tolerance that may come from the finite grid."""
+FAR = 5
+"""Factor between limit and measured number from which the reason says that they are far apart."""
+
+
+def _number(value: object) -> object:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise ValueError(f"{value!r} must be a number for this rule")
+    return value
+
+
+Number = Annotated[Any, AfterValidator(_number)]
+"""A number as it was written: claims.csv shows 1 and 1.0 as they stand in the file."""
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A measured number with its 95 % interval; NaN ends where it has none."""
+
+    measured: float
+    low: float
+    high: float
+
+    @classmethod
+    def read(cls, row: Mapping[str, str]) -> Interval:
+        """Read the numbers of a row of measures.csv."""
+        return cls(*(float(row[name]) for name in ("measured", "ci_low", "ci_high")))
+
+    @property
+    def known(self) -> bool:
+        """Whether there is an interval."""
+        return not (math.isnan(self.low) or math.isnan(self.high))
+
+
+@dataclass(frozen=True)
+class Exponent:
+    """A fitted exponent of an error, with its bootstrap standard error over `seeds` repetitions.
+
+    `predicted_slope` is that of the formula on the same grid, whose true exponent is `expected`: their difference is
+    what the finite grid adds, and is taken off. Without a formula both are NaN and nothing is taken off.
+    """
+
+    slope: float
+    standard_error: float
+    seeds: int
+    predicted_slope: float = math.nan
+    expected: float = math.nan
+
+    @property
+    def share(self) -> float:
+        """What the finite grid adds to the exponent."""
+        share = self.predicted_slope - self.expected
+        return 0.0 if math.isnan(share) else share
+
+    @property
+    def corrected(self) -> float:
+        return self.slope - self.share
+
+    def far_from_asymptotic(self, tolerance: float) -> bool:
+        """Whether the grid's share exceeds `GRID_SHARE` of the tolerance, so that the formula and not the data would
+        decide."""
+        return abs(self.share) > GRID_SHARE * tolerance + 1e-9
+
+    def interval(self, level: float = LEVEL) -> tuple[float, float]:
+        """Return the Student interval of the corrected exponent; NaN where there are too few repetitions for one."""
+        half = student(self.seeds, level) * self.standard_error
+        return self.corrected - half, self.corrected + half
+
+
+class About(Model):
+    """What a claim and its quantities both may say about the statement; a quantity's own words go first.
+
+    whose    : the paper's statement, this project's correction of it, or a law or a limit of this project.
+    basis    : runs (default), arithmetic of printed formulas, or a definition, which is no evidence.
+    printed  : what is printed.
+    severity : how severe it would be if wrong.
+    advice   : what a user of the result should do then.
+    """
+
+    whose: Whose | None = None
+    basis: Basis | None = None
+    printed: str = ""
+    severity: Severity | Literal[""] = ""
+    advice: str = ""
+    figure: str = ""
+    kind: Kind | None = None
+
+
+class Quantity(About):
+    """One number of a claim: its name for readers, what the study measures for it, and the rule that judges it."""
+
+    quantity: str
+    measured: str
+    predicted: Scalar = ""
+    tolerance: Annotated[float, Field(ge=0)] | None = None
+
+    @property
+    def claimed(self) -> str:
+        """What is claimed, as a column of claims.csv."""
+        return f"{self.value}"
+
+
+class Rate(Quantity):
+    """The exponent of an upper bound.
+
+    expected : exponent of the law that the finite grid is held against, where it is not `value`.
+    refuted  : where VIOLATED begins, if not at the tolerance.
+    toward   : `zero` for a bound in which the parameter falls to 0: too small an exponent breaks it.
+    """
+
+    rule: Literal["rate"]
+    value: Number
+    tolerance: Annotated[float, Field(ge=0)]
+    expected: float = math.nan
+    refuted: float | None = None
+    toward: Literal["zero"] | None = None
+
+    def verdict(self, found: Exponent, exponents: int) -> Verdict:
+        """Judge an exponent, of which a run has `exponents` in all.
+
+        RATE-EXACT: the 95 % interval of the corrected exponent lies within `tolerance` of the claimed one. LOOSE: it
+        lies wholly beyond, on the side where the error grows more slowly than the bound. VIOLATED: the interval that is
+        simultaneous over all exponents of the run (Bonferroni) lies wholly beyond on the other side, or beyond
+        `refuted`. INCONCLUSIVE otherwise, without an interval, and where the finite grid's share is too large.
+        """
+        low, high = found.interval()
+        if math.isnan(low) or found.far_from_asymptotic(self.tolerance):
+            return Verdict.INCONCLUSIVE
+        sign = -1 if self.toward == "zero" else 1
+        claimed = sign * self.value
+        low, high = sorted((sign * low, sign * high))
+        if claimed - self.tolerance <= low and high <= claimed + self.tolerance:
+            return Verdict.RATE_EXACT
+        if high < claimed - self.tolerance:
+            return Verdict.LOOSE
+        refuted = claimed + self.tolerance if self.refuted is None else sign * self.refuted
+        simultaneous = min(sign * end for end in found.interval(1 - (1 - LEVEL) / exponents))
+        return Verdict.VIOLATED if simultaneous > refuted else Verdict.INCONCLUSIVE
+
+    def judged(self, kind: str, rows: Rows, exponents: int) -> dict:
+        """Return verdict and reason as columns of claims.csv, with and without what is taken off for the finite grid;
+        the run judges so many exponents in all."""
+        row = rows[self.measured]
+        local = float(row["formula"])
+        raw = Exponent(float(row["measured"]), float(row["standard_error"]), int(row["seeds"]))
+        found = replace(raw, predicted_slope=local, expected=self.expected)
+        verdict = in_words_of(kind, self.verdict(found, exponents))
+        return {
+            "corrected": found.corrected,
+            "predicted": "" if math.isnan(local) else round(local, 9) + 0.0,
+            "verdict": verdict,
+            "raw_verdict": in_words_of(kind, self.verdict(raw, exponents)),
+            "reason": self.reason(found, verdict),
+        }
+
+    def reason(self, found: Exponent, verdict: Verdict) -> str:
+        """Describe the corrected exponent with its interval, and by how much it misses."""
+        if math.isnan(found.slope):
+            return "no exponent"
+        low, high = found.interval()
+        text = f"exponent {found.corrected:.3f}"
+        text += ", too few repetitions for an interval" if math.isnan(low) else f" [{low:.3f}, {high:.3f}]"
+        if abs(found.share) >= SHOWN:
+            text += f" without the finite grid's {found.share:+.3f}"
+        if found.far_from_asymptotic(self.tolerance):
+            return f"{text}: the grid is too far from the asymptotic law"
+        miss = found.corrected - self.value
+        if verdict in (Verdict.LOOSE, Verdict.VIOLATED, Verdict.PROOF_GAP, Verdict.LIMIT):
+            text += f", {abs(miss):.2f} {'below' if miss < 0 else 'above'} the claimed {self.value:g}"
+        return text
+
+
+def in_words_of(kind: str, verdict: Verdict) -> Verdict:
+    """Translate the verdict of `Rate.verdict` into the words of a kind of claim."""
+    if kind == "surrogate":
+        return Verdict.SURROGATE
+    return OUTCOMES[kind][1] if verdict is Verdict.VIOLATED and kind in ("proof", "limit") else verdict
+
+
+class Comparison(Quantity):
+    """A quantity that is compared with a limit.
+
+    or_measured : another reading; where it alone passes the verdict is PARTIAL.
+    or_value    : its limit, where that is another.
+    """
+
+    or_measured: str = ""
+    or_value: float | None = None
+
+    def holds(self, found: Interval) -> bool | None:
+        """Whether the interval is wholly on the claimed side (True), wholly on the other (False), or on both (None)."""
+        if not found.known:
+            return None
+        # The least and the largest excess over the limit within the interval.
+        least, most = self.excess(found)
+        tolerance = self.tolerance or 0
+        return True if most <= tolerance else False if least > tolerance else None
+
+    def judged(self, kind: str, rows: Rows, exponents: int) -> dict:
+        """Return verdict and reason as columns of claims.csv."""
+        found = Interval.read(rows[self.measured])
+        outcome = self.holds(found)
+        yes, no = OUTCOMES[kind]
+        verdict, reason = {True: yes, False: no, None: Verdict.INCONCLUSIVE}[outcome], self.reason(found, outcome)
+        if kind == "surrogate":
+            return {"verdict": yes, "reason": reason}
+        if outcome is False and self.or_measured:
+            other = Interval.read(rows[self.or_measured])
+            rule = self if self.or_value is None else self.model_copy(update={"value": self.or_value})
+            passes = rule.holds(other)
+            verdict = Verdict.PARTIAL if passes else verdict
+            reason += f"; {self.or_measured}: {rule.reason(other, passes)}"
+        return {"verdict": verdict, "reason": reason}
+
+    def reason(self, found: Interval, outcome: bool | None) -> str:
+        """Describe how the interval lies to the limit."""
+        if not found.known:
+            return f"{found.measured:.4g} without an interval cannot be judged against {self.limit}"
+        says = {True: "is", False: "is not", None: "may or may not be"}[outcome]
+        far = outcome and self.far(found)
+        apart = f"; limit and measured number are a factor of more than {FAR} apart" if far else ""
+        if found.low == found.high:
+            return f"{found.measured:.4g} {says} {self.limit}{apart}"
+        return f"the interval [{found.low:.4g}, {found.high:.4g}] {says} {self.limit}{apart}"
+
+
+class OneSided(Comparison):
+    """At most or at least `value`, up to a tolerance for rounding."""
+
+    rule: Literal["at_most", "at_least"]
+    value: Number
+
+    @property
+    def claimed(self) -> str:
+        return f"{'<=' if self.rule == 'at_most' else '>='} {self.value}"
+
+    @property
+    def limit(self) -> str:
+        return f"{self.rule.replace('_', ' ')} {self.value}"
+
+    def excess(self, found: Interval) -> tuple[float, float]:
+        low, high = found.low - self.value, found.high - self.value
+        return (low, high) if self.rule == "at_most" else (-high, -low)
+
+    def far(self, found: Interval) -> bool:
+        """Whether limit and measured number are more than a factor of `FAR` apart."""
+        smaller, larger = (found.measured, self.value) if self.rule == "at_most" else (self.value, found.measured)
+        return larger > FAR * smaller
+
+
+class Equals(Comparison):
+    """Within `tolerance` of `value`."""
+
+    rule: Literal["equals"]
+    value: Number
+    tolerance: Annotated[float, Field(ge=0)]
+
+    @property
+    def limit(self) -> str:
+        return f"within {self.tolerance} of {self.value}"
+
+    def excess(self, found: Interval) -> tuple[float, float]:
+        low, high = found.low - self.value, found.high - self.value
+        return max(low, -high), max(abs(low), abs(high))
+
+    def far(self, found: Interval) -> bool:
+        return False
+
+
+AnyQuantity = Annotated[Rate | OneSided | Equals, Field(discriminator="rule")]
+"""A quantity with one of the rules."""

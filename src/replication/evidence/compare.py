@@ -1,0 +1,109 @@
+"""Comparison of two runs: the rows of their claims.csv in pairs, and the verdicts that changed.
+
+Other random numbers are expected to change the verdict of a row whose interval lies on both sides of its limit: in one
+of the two runs it is INCONCLUSIVE.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+
+from replication.evidence.verdicts import Verdict
+
+SHOWN = ("verdict", "measured", "ci_low", "ci_high", "corrected")
+"""Columns of a row that a comparison shows."""
+CONFIRMATION_COLUMNS = (
+    "id",
+    "quantity",
+    *SHOWN,
+    *(f"confirmed_{name}" for name in SHOWN),
+    "seed",
+    "confirmed_seed",
+    "commit",
+)
+"""Columns of docs/confirmation.csv, which has each row of the default run beside that on another master seed."""
+Pair = tuple[dict, dict]
+
+
+def by_name(rows: Iterable[dict]) -> dict[tuple[str, str], dict]:
+    """Rows by claim id and quantity."""
+    return {(row["id"], row["quantity"]): row for row in rows}
+
+
+def paired(first: Iterable[dict], second: Iterable[dict]) -> list[Pair]:
+    """The rows of two runs that stand in both, in the order of the first."""
+    others = by_name(second)
+    return [(row, others[name]) for name, row in by_name(first).items() if name in others]
+
+
+def confirmation_pairs(rows: Iterable[dict]) -> list[Pair]:
+    """The pairs of rows in docs/confirmation.csv."""
+    return [(row, row | {name: row[f"confirmed_{name}"] for name in SHOWN}) for row in rows]
+
+
+def both_tested(pairs: Iterable[Pair]) -> list[Pair]:
+    """The pairs of which both runs tested the quantity."""
+    return [pair for pair in pairs if all(row["verdict"] != Verdict.NOT_TESTED for row in pair)]
+
+
+def changed(pairs: Iterable[Pair]) -> list[Pair]:
+    """The pairs with two verdicts."""
+    return [(row, other) for row, other in pairs if row["verdict"] != other["verdict"]]
+
+
+def interval_of(row: dict) -> tuple[float, float, float]:
+    """Number and ends of the interval, NaN where there is none; of an exponent less what its finite grid adds."""
+    measured, low, high, corrected = (float(row[name] or "nan") for name in SHOWN[1:])
+    shift = 0.0 if math.isnan(corrected) else corrected - measured
+    return measured + shift, low + shift, high + shift
+
+
+def number_text(row: dict) -> str:
+    """Number and interval of a row as text."""
+    number, low, high = interval_of(row)
+    if math.isnan(number):
+        return "none"
+    return f"{number:.3g}" + (f" [{low:.3g}, {high:.3g}]" if low < high else "")
+
+
+def summary(pairs: Iterable[Pair]) -> str:
+    """How many verdicts agree, and how many of the others are open in one of the two runs, in a sentence or two."""
+    both = both_tested(pairs)
+    differ = changed(both)
+    text = f"Of {len(both)} rows that both runs tested {len(both) - len(differ)} have the same verdict."
+    if differ:
+        undecided = sum(Verdict.INCONCLUSIVE in (row["verdict"], other["verdict"]) for row, other in differ)
+        text += f" {len(differ)} have another one, {undecided} of them to or from INCONCLUSIVE."
+    return text
+
+
+def coverage(pairs: Iterable[Pair]) -> str:
+    """A sentence: how many exponents of the second run lie in the interval of the first.
+
+    The difference of two numbers with equal errors, over the standard error of one, is sqrt(2) times a Student
+    variable. It lies within the 95 % interval with probability 88 % for five repetitions and 83 % for very many.
+    """
+    exponents = [(interval_of(row), interval_of(other)) for row, other in both_tested(pairs) if row["corrected"]]
+    found = [low <= number <= high for (_, low, high), (number, _, _) in exponents if low < high]
+    return (
+        f"Of {len(found)} exponents {sum(found)} of the second run lie in the 95 % interval of the first "
+        f"({sum(found) / max(len(found), 1) * 100:.0f} %); 83 to 88 % are expected, since both numbers err."
+    )
+
+
+def table(pairs: Iterable[Pair]) -> list[list[str]]:
+    """Claim, quantity, and what each of the two runs has: number, interval and verdict."""
+    return [
+        [first["id"], first["quantity"], *(f"{number_text(row)}, {row['verdict']}" for row in (first, second))]
+        for first, second in pairs
+    ]
+
+
+def confirmed(row: dict, pairs: Iterable[Pair]) -> str:
+    """Whether another master seed gave the verdict of a row: "yes", "no", or "not run" where the confirmation did not
+    test the row, or its first run had another verdict, under a rule that was revised since."""
+    for pair in pairs:
+        if all(pair[0][name] == row[name] for name in ("id", "quantity", "verdict")) and both_tested([pair]):
+            return "no" if changed([pair]) else "yes"
+    return "not run"

@@ -1,0 +1,96 @@
+"""Facts: what a study's chapter says beside quantities. They are no claims, and nothing judges them."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Callable, Iterable, Mapping
+
+import pandas as pd
+
+from replication.evidence.measured import Measured
+
+
+class NotMeasured(LookupError):
+    """A quantity that the study lists and this run, at its scale, does not have, or a fact that needs what this run
+    lacks."""
+
+
+class Quantities(dict[str, Measured]):
+    """The quantities of a run that have a number, by name. One that is missing raises NotMeasured.
+
+    Parameters
+    ----------
+    measured : all quantities of the run.
+    """
+
+    def __init__(self, measured: Iterable[Measured]):
+        super().__init__({one.quantity: one for one in measured if math.isfinite(one.measured)})
+
+    def numbered(self, prefix: str) -> dict[float, Measured]:
+        """Those whose name is a prefix and a number, by that number, ascending.
+
+        Parameters
+        ----------
+        prefix : what stands before a space and the number.
+        """
+        ends = {name: re.fullmatch(rf"{re.escape(prefix)} ([\d.]+)", name) for name in self}
+        return dict(sorted((float(end[1]), self[name]) for name, end in ends.items() if end))
+
+    def __missing__(self, name: str) -> Measured:
+        raise NotMeasured(name)
+
+
+Fact = Callable[[pd.DataFrame, Quantities], object]
+"""From the cells and the quantities of a study: a number, a text, a table, or lists and dicts by name of these.
+Raises NotMeasured where a run lacks what it needs. The facts of a study stand by name under FACTS in its analysis."""
+
+
+def total(cells: pd.DataFrame, quantities: Quantities, names: Iterable[str]) -> float:
+    """The sum of quantities.
+
+    Parameters
+    ----------
+    cells : play no part.
+    quantities : of the run.
+    names : of what is summed.
+
+    Raises
+    ------
+    NotMeasured
+        If the run lacks one.
+    """
+    return sum(quantities[name].measured for name in names)
+
+
+def spelled(fact: Fact, cells: pd.DataFrame, quantities: Quantities) -> str:
+    """A fact as JSON: tables as lists of rows, null where it cannot be had; numbers come back with the same bits.
+
+    Parameters
+    ----------
+    fact : takes cells and quantities.
+    cells : of the study.
+    quantities : of the study.
+    """
+    try:
+        return json.dumps(fact(cells, quantities), default=_plain)
+    except NotMeasured:
+        return "null"
+
+
+def _plain(value: object) -> object:
+    return value.to_dict("records") if isinstance(value, pd.DataFrame) else value.item()
+
+
+def facts_json(facts: Mapping[str, Fact], cells: pd.DataFrame | None, quantities: Quantities) -> str:
+    """All facts of a study by name, as JSON.
+
+    Parameters
+    ----------
+    facts : by name.
+    cells : of the study, none for one of arithmetic.
+    quantities : of the study.
+    """
+    lines = [f"{json.dumps(name)}: {spelled(fact, cells, quantities)}" for name, fact in facts.items()]
+    return "{\n" + ",\n".join(lines) + "\n}\n"

@@ -1,0 +1,49 @@
+"""Results of an analysis: the quantities of a study, and the numbers that its figures show."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pandas as pd
+
+from privrep.declarations import ConfigError
+from privrep.users.whole_files import in_one_move
+from replication.evidence.measured import Measured
+from replication.evidence.scaling import Fit, fit_measures, fit_table
+from replication.run.settings import AnalysisSettings
+
+
+@dataclass(frozen=True)
+class Findings:
+    """All that one analysis ends with.
+
+    `measured` are the quantities of the study beside those of its fits. `tables` maps the id of a figure to the numbers
+    that it shows, but for figures of sweeps, whose numbers follow from `fits`.
+    """
+
+    measured: list[Measured]
+    tables: dict[str, pd.DataFrame] = field(default_factory=dict)
+    fits: dict[str, Fit] = field(default_factory=dict)
+
+    @property
+    def quantities(self) -> list[Measured]:
+        """All quantities, those of fits first."""
+        return fit_measures(self.fits) + self.measured
+
+    def numbers(self, study: AnalysisSettings) -> dict[str, pd.DataFrame]:
+        """Map the id of each figure to the numbers that it is drawn from; ConfigError where the study lists other
+        figures."""
+        found = self.tables | {name: fit_table(self.fits, figure.panels) for name, figure in study.sweeps.items()}
+        if found.keys() != set(study.figures):
+            raise ConfigError(
+                f"config/studies/{study.study}.yaml: figures are {', '.join(study.figures)}; there are numbers for "
+                f"{', '.join(found)}"
+            )
+        return found
+
+
+def write_numbers(path: Path, numbers: pd.DataFrame) -> None:
+    """Write the numbers of a figure as CSV in one move, so that reading gives the same bits."""
+    with in_one_move(path) as temporary:
+        temporary.write_text(numbers.to_csv(index=False, lineterminator="\n"), encoding="utf-8")

@@ -1,0 +1,124 @@
+"""The names of what studies measure, declared in their files, and the check that claims and fits name nothing else.
+
+A study measures `exponent <fit>` and, where the fit has a prediction, `constant <fit>`, and what its file lists under
+`quantities`. There {a|b} stands for each of its alternatives, and {grid.axis} for each value of an axis in a grid of
+the study.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Collection
+from pathlib import Path
+
+from privrep.declarations import ConfigError, checked, misnamed
+from replication.evidence.claims import Claim
+from replication.run.columns import study_columns
+from replication.run.config import ROOT, read_config, read_papers, read_study, study_names
+from replication.run.settings import Study
+
+
+def values(study: Study, place: str) -> list[str]:
+    """Return the values of `<grid>.<axis>` as names spell them, without repetition; ConfigError if there is none."""
+    grid, _, axis = place.rpartition(".")
+    source = f"config/studies/{study.study}.yaml: quantities: {{{place}}}"
+    if grid not in study.grids:
+        raise ConfigError(f"{source}: {misnamed(grid, 'no grid', list(study.grids))}")
+    axes = study.grids[grid]
+    found = axes[axis] if axis in axes else [point[axis] for point in axes.get("together", ()) if axis in point]
+    if not found:
+        raise ConfigError(f"{source}: {misnamed(axis, 'no axis of this grid', list(axes))}")
+    return list(dict.fromkeys(value if isinstance(value, str) else f"{value:g}" for value in found))
+
+
+def expanded(study: Study, pattern: str) -> list[str]:
+    """Return all names that a pattern with {a|b} and {grid.axis} stands for."""
+    parts = re.split(r"\{([^{}]*)\}", pattern)
+    parts[1::2] = [inner.split("|") if "|" in inner else values(study, inner) for inner in parts[1::2]]
+    parts[::2] = [[text] for text in parts[::2]]
+    return ["".join(choice) for choice in itertools.product(*parts)]
+
+
+def measured(study: Study) -> list[str]:
+    """Return the names of all quantities of a study."""
+    names = [f"exponent {name}" for name in study.fits]
+    names += [f"constant {name}" for name, fit in study.fits.items() if fit.prediction]
+    return names + [name for pattern in study.quantities for name in expanded(study, pattern)]
+
+
+def check_fits(study: Study) -> None:
+    """Raise ConfigError unless every fit names columns of the study's table, or those that the study adds to it."""
+    try:
+        known = [*study_columns(study), *study.columns]
+    except ValueError as error:  # an algorithm that does not exist
+        raise ConfigError(f"config/studies/{study.study}.yaml: {error}") from None
+    for name, fit in study.fits.items():
+        for key in ("axis", "response", "prediction"):
+            column = getattr(fit, key)
+            if column and column not in known:
+                what = misnamed(column, "no column of the results nor of this study", known)
+                raise ConfigError(f"config/studies/{study.study}.yaml: fits.{name}.{key}: {what}")
+
+
+def checked_claims(root: Path = ROOT) -> dict[str, list[Claim]]:
+    """Map each paper to its claims in their order, read from the studies' own files.
+
+    ConfigError is raised if a claim names what is not there, if a paper's list does not have each claim once, or if a
+    file does not fit its model.
+    """
+    config = read_config(root=root)
+    studies = {name: read_study(config, name, root) for name in study_names(root)}
+    found = {}
+    for paper, about in read_papers(root).items():
+        source = f"config/papers/{paper}.yaml"
+        claims = [checked(Claim, claim, f"{source}: not_tested") for claim in about.not_tested]
+        for study in (study for study in studies.values() if study.paper == paper):
+            claims += checked_claims_of(study, studies)
+        found[paper] = in_order(claims, about.claims, source)
+    return found
+
+
+def checked_claims_of(study: Study, studies: dict[str, Study]) -> list[Claim]:
+    """Return the claims that a study decides; their figures may be those of all studies."""
+    source = f"config/studies/{study.study}.yaml: claims"
+    claims = [
+        checked(Claim, {**claim, "study": study.study}, f"{source}.{claim.get('id', '?')}") for claim in study.claims
+    ]
+    for claim in claims:
+        check_claim(claim, source, study, [figure for one in studies.values() for figure in one.figures])
+    return claims
+
+
+def in_order(claims: list[Claim], order: Collection[str], source: str) -> list[Claim]:
+    """Return claims as a paper's file lists their ids; ConfigError if one is missing, unknown or there twice."""
+    by_id = {claim.id: claim for claim in claims}
+    ids = [claim.id for claim in claims]
+    for name in ids:
+        if name not in order:
+            raise ConfigError(f"{source}: claims: {name!r} is missing; a study decides it")
+        if ids.count(name) > 1:
+            raise ConfigError(f"{source}: claims: two claims have the id {name!r}")
+    for name in order:
+        if name not in by_id:
+            raise ConfigError(f"{source}: claims: {misnamed(name, 'no claim', ids)}")
+    return [by_id[name] for name in order]
+
+
+def check_claim(claim: Claim, source: str, study: Study, figures: Collection[str]) -> None:
+    """Raise ConfigError unless a claim names figures and quantities that exist."""
+
+    def check(place: str, value: str, what: str, known: Collection[str]) -> None:
+        if value not in known:
+            raise ConfigError(f"{source}.{claim.id}.{place}: {misnamed(value, what, known)}")
+
+    known, what = measured(study), f"not measured by study {study.study}"
+    check("figure", claim.figure, "no figure", figures)
+    if claim.whole:
+        check("whole.other_readings", claim.whole.other_readings, what, known)
+    for quantity in claim.quantities:
+        place = f"quantities.{quantity.quantity}"
+        check(f"{place}.figure", quantity.figure or claim.figure, "no figure", figures)
+        check(f"{place}.measured", quantity.measured, what, known)
+        if getattr(quantity, "or_measured", ""):
+            check(f"{place}.or_measured", quantity.or_measured, what, known)

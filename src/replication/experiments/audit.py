@@ -1,0 +1,358 @@
+"""An audit of a whole mechanism: how well two users can be distinguished, against its ledger.
+
+    replay    distance of the worst pair of users found, under one history, over the mu of the ledger: at most 1
+    ledger    as many entries as releases
+    budget    epsilon of the ledger: at most that of the budget
+    noise     released minus exact, in units of the claimed noise: standard normal, new in each release and each run
+    game      a guess which of the two users took part, by the likelihood ratio: the exact lower limit of mu is at most
+              that of the ledger
+
+A mutant is the same mechanism with an injected fault.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cache
+from itertools import product
+from math import inf
+from typing import ClassVar
+
+import numpy as np
+
+from privrep.methods import (
+    altmin,
+    centaur,
+    dp_fedavg,
+    exponential,
+    exponential_staged,
+    full_prior,
+    general_centaur,
+    gradient_descent,
+    mixed_model,
+    pmtl,
+    power_method,
+    ppsgd,
+    private_fedrep,
+    single_model,
+    spectral_init,
+    unit_steps,
+)
+from privrep.methods.running.method import Method, Outcome, Task
+from privrep.methods.running.options import Declared, among, check_count, option
+from privrep.privacy.accounting import UNLIMITED, Cost, gdp_epsilon
+from privrep.privacy.ledger import Ledger
+from privrep.users.given_users import GivenUsers
+from privrep.users.problem import Problem
+from replication.experiments.auditing.canaries import Pair, before_others, larger, worst_pair
+from replication.experiments.auditing.distinguishing import PrivacyClaim, play
+from replication.experiments.auditing.mutants import MUTANTS, Mutant, clipped_by
+from replication.experiments.auditing.network_rounds import NetworkRounds
+from replication.experiments.auditing.noise_check import POWER, SURE, noise_alarm, noise_found
+from replication.experiments.auditing.replay import (
+    INSIDE,
+    OUTSIDE,
+    Transcript,
+    aligned,
+    attained_mu,
+    log_ratio,
+    loss,
+    noises,
+    recorded,
+    streams,
+)
+
+CLIPS = {"clip_feature": 1.0, "clip_label": 1.0, "clip_scale": "absolute"}
+START = {"init": "spectral", "split": "halves-then-all", "init_label_clip": 1.0}
+LOCAL = {"rounds": 3, "clip": 0.4, "batch_samples": 4, "local_steps": 2, "local_step": 0.1}
+AUDITED = {
+    "altmin": altmin.AltminOptions(**START, **CLIPS),
+    "altmin, users clipped": altmin.AltminOptions(**START, **CLIPS, clip_unit="user"),
+    "altmin, all pairs": altmin.AltminOptions(**START, **CLIPS, init_pairs="all"),
+    "spectral_init": spectral_init.SpectralInitOptions(init_label_clip=1.0, clip_scale="absolute"),
+    "gradient_descent": gradient_descent.GradientDescentOptions(
+        init="random", split="text", clip_feature=0.5, step=1.0, epochs=2
+    ),
+    "power_method": power_method.PowerMethodOptions(iterations=1, init_clip=0.7, starts=1, clip_scale="absolute"),
+    "power_method, iterated": power_method.PowerMethodOptions(
+        iterations=3, init_clip=0.7, starts=1, clip_scale="absolute"
+    ),
+    "centaur": centaur.CentaurOptions(
+        rounds=3, clip=0.4, batch_samples=2, clip_scale="absolute", init="random", sample_use="fresh"
+    ),
+    "general_centaur": general_centaur.GeneralCentaurOptions(**LOCAL),
+    "dp_fedavg": dp_fedavg.DpFedavgOptions(**LOCAL),
+    "dp_fedavg, half take part": dp_fedavg.DpFedavgOptions(**LOCAL, participation=0.5),
+    "ppsgd": ppsgd.PpsgdOptions(**LOCAL, personal_step=0.1),
+    "pmtl": pmtl.PmtlOptions(rounds=3, clip=0.4),
+    "private_fedrep": private_fedrep.PrivateFedrepOptions(rounds=3),
+    "single_model": single_model.SingleModelOptions(method="moments", clip_feature=1.0, clip_label=1.0),
+    "full_prior": full_prior.FullPriorOptions(),
+    "unit_steps": unit_steps.UnitStepsOptions(),
+    "mixed_model": mixed_model.MixedModelOptions(),
+    "exponential": exponential.ExponentialOptions(count=50, clip_scale="absolute"),
+    "exponential_staged": exponential_staged.ExponentialStagedOptions(around=20),
+}
+"""Mechanism -> options, with thresholds at which the canaries are clipped."""
+NETWORKS = "rounds of networks"
+"""A further mechanism: `replication.experiments.auditing.network_rounds`."""
+NOT_BY_LIBRARY = (NETWORKS, "unit_steps", "full_prior", "exponential")
+"""Mechanisms with clips of their own, to which the mutants of the clip do not apply."""
+HISTORIES = 4
+"""Runs over whose noise the distance of a pair is averaged while the worst pair is sought."""
+ROUNDING = 1e-5
+"""Relative error of sums of float32 data."""
+GAME_ALARM = 0.9999
+"""Level of the lower limit at which the game alarms."""
+LARGER = (1.0, 10.0, 100.0)
+"""Factors on features and labels of the worst pair, of which the adversary takes the best where a clip is wrong."""
+MUTANT_SHARE, FEWEST_RUNS = 10, 100
+"""A mutant is played this many times less often, and at least so often: its fault is gross, or seen without a game.
+Faults of participation are seen by the game alone, which then is played as often as for the sound mechanism."""
+
+
+def mechanism(name: str, problem: Problem) -> Method:
+    """Return an audited method, built for the sizes of a problem."""
+    return NetworkRounds() if name == NETWORKS else AUDITED[name].build(problem.known)
+
+
+@dataclass(frozen=True)
+class ReplayedRun:
+    """Transcript of one run, its replays on both neighbours and without the canary, and its ledger."""
+
+    transcript: Transcript
+    both: tuple[Transcript, Transcript]
+    without: Transcript | None
+    ledger: Ledger
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A mechanism, sound or with a fault, on two neighbouring data sets, at the noise multiplier that it claims."""
+
+    method: Method
+    worlds: tuple[GivenUsers, GivenUsers]
+    multiplier: float
+    seed: int
+    mutant: Mutant = MUTANTS["none"]
+
+    @classmethod
+    def of_pair(
+        cls, method: Method, problem: Problem, pair: Pair, multiplier: float, seed: int, mutant: str = "none"
+    ) -> Stage:
+        """Put each user of a pair before the same background of users."""
+        worlds = before_others(pair, problem, np.random.default_rng([seed, 0]))
+        return cls(method, worlds, multiplier, seed, MUTANTS[mutant])
+
+    def _recorded(
+        self, world: int, run: int, own=None, replayed: Transcript | None = None
+    ) -> tuple[Transcript, Ledger]:
+        drawn = streams(0 if self.mutant.one_seed else run, self.seed, own, self.mutant.everyone)
+        fault = self.mutant.fault_at(self.multiplier)
+        with clipped_by(self.mutant.clip):
+            return recorded(self.method, self.worlds[world], self.multiplier, drawn, replayed, fault)
+
+    def run(self, world: int, run: int) -> ReplayedRun:
+        """Run the mechanism with the noise of this number in one world, and replay its answers in both."""
+        transcript, ledger = self._recorded(world, run)
+        ledger = self.mutant.ledger(ledger)
+        if all(one.rate == 1 for one in transcript.records):
+            other = self._recorded(1 - world, run, replayed=transcript)[0]
+            return ReplayedRun(transcript, (other, transcript) if world else (transcript, other), None, ledger)
+        first, second = (self._recorded(each, run, INSIDE, transcript)[0] for each in (0, 1))
+        return ReplayedRun(transcript, (first, second), self._recorded(0, run, OUTSIDE, transcript)[0], ledger)
+
+
+def attained(run: ReplayedRun) -> float:
+    """Return the distance of the two worlds of a run over that of its ledger."""
+    return PrivacyClaim(run.ledger).attained(attained_mu(*run.both), loss(*run.both))
+
+
+def largest_attained(run: ReplayedRun) -> float:
+    """Return the larger of `attained` of the whole run and of its worst release; above 1 is a fault.
+
+    Releases count where each has an entry of the ledger.
+    """
+    parts = []
+    if len(run.ledger.entries) == len(run.transcript.records):
+        parts = [
+            replace(run, both=(Transcript(records=[one]), Transcript(records=[other])), ledger=Ledger([entry]))
+            for entry, one, other in zip(
+                run.ledger.entries, *(transcript.records for transcript in run.both), strict=True
+            )
+        ]
+    return max(map(attained, (run, *parts)))
+
+
+@cache
+def worst(
+    name: str, problem: Problem, multiplier: float, draws: int, changes: int, seed: int, mutant: str = "none"
+) -> tuple[Pair, float]:
+    """Return the worst pair of users of a mechanism, and its mean distance over that of the ledger in `HISTORIES` runs.
+
+    The distance of a mutant is that of its worst release.
+    """
+    method = mechanism(name, problem)
+    reached = attained if mutant == "none" else largest_attained
+
+    def score(pair: Pair) -> float:
+        stage = Stage.of_pair(method, problem, pair, multiplier, seed, mutant)
+        return float(np.mean([reached(stage.run(0, run)) for run in range(HISTORIES)]))
+
+    return worst_pair(score, problem, draws, changes, np.random.default_rng([seed, 1]))
+
+
+def staged(
+    name: str, mutant: str, problem: Problem, honest: float, draws: int, changes: int, seed: int
+) -> Stage | None:
+    """Return a mutant of a mechanism on its worst pair of users, or None where the fault does not apply to it.
+
+    `honest` is the noise multiplier of the sound mechanism.
+    """
+    method, wrong, search = mechanism(name, problem), MUTANTS[mutant], (draws, changes, seed)
+    pair, _ = worst(name, problem, honest, *search)
+    transcript = Stage.of_pair(method, problem, pair, honest, seed).run(0, 0).transcript
+    if not wrong.applicable(transcript, honest, name not in NOT_BY_LIBRARY):
+        return None
+    multiplier = wrong.multiplier(honest, len(transcript.records))
+
+    def stage(pair: Pair) -> Stage:
+        return Stage.of_pair(method, problem, pair, multiplier, seed, mutant)
+
+    if wrong.searched:
+        pair, _ = worst(name, problem, multiplier, *search, mutant)
+    if wrong.clip:
+        longer = [larger(pair, *factors) for factors in product(LARGER, repeat=2)]
+        pair = max(longer, key=lambda one: attained(stage(one).run(0, 0)))
+    return stage(pair)
+
+
+@dataclass(frozen=True)
+class OfAMethod:
+    """An experiment on synthetic users of a method, which is as private as the method."""
+
+    options: Declared
+    audited: Method
+    theorem = None
+
+    @property
+    def cost(self) -> Cost:
+        return self.audited.cost
+
+    def start(self, task: Task) -> tuple[float, int]:
+        """Return the noise multiplier of the method, and a seed for all that is drawn."""
+        return task.budget.noise_multiplier(self.cost, self.theorem), int(task.stream("init").integers(2**31))
+
+
+class Audit(OfAMethod):
+    """The audit of a mechanism."""
+
+    @property
+    def spends(self) -> Cost:
+        """The cost; that of a mutant is not limited, so that the audit sees what it spends."""
+        return self.cost if self.options.mutant == "none" else UNLIMITED
+
+    def run(self, task: Task) -> Outcome:
+        """Make all five checks on canaries and their background."""
+        options, problem, budget = self.options, task.users.problem, task.budget
+        multiplier, seed = self.start(task)
+        search = (options.draws, options.changes, seed)
+        stage = staged(options.mechanism, options.mutant, problem, multiplier, *search)
+        if stage is None:
+            return Outcome(log={"noise_multiplier": multiplier})
+        kept, distances, reached = [], [], []
+
+        def score(first: bool, number: int) -> float:
+            run = stage.run(0 if first else 1, 1 + HISTORIES + number)
+            kept.append(noises(run.transcript))
+            distances.append(attained_mu(*run.both))
+            reached.append((attained(run), largest_attained(run)))
+            return log_ratio(*run.both, run.without)
+
+        example = stage.run(0, 0)
+        for entry in example.ledger.entries:
+            task.ledger.record(entry)
+        often = options.mutant == "none" or stage.mutant.everyone
+        runs = options.runs if often else max(FEWEST_RUNS, options.runs // MUTANT_SHARE)
+        game = play(score, runs, np.random.default_rng([seed, 2]))
+        claim, table = PrivacyClaim(example.ledger), aligned(kept, np.random.default_rng([seed, 3]))
+        alarm = noise_alarm(table)
+        whole, largest = np.array(reached).T
+        caught = {
+            "replay": largest.max() > 1 + ROUNDING,
+            "ledger": len(example.ledger.entries) != len(example.transcript.records),
+            "budget": example.ledger.epsilon(budget.delta) > budget.epsilon * (1 + ROUNDING),
+            "noise": alarm < SURE,
+            "game": game.low(GAME_ALARM) > claim.right(),
+        }
+        log = {
+            "noise_multiplier": stage.multiplier,
+            "attained": float(whole.mean()),
+            "attained_honest": worst(options.mechanism, problem, multiplier, *search)[1],
+            "noise_alarm": alarm,
+            "noise_found": noise_found(table),
+            "share_right": game.share,
+            "share_attainable": claim.right(),
+            "epsilon_expected": expected_epsilon(stage, budget.delta),
+            "caught": float(any(caught.values())),
+        }
+        if options.mutant == "none":
+            log["epsilon_low"] = claim.epsilon_at(game.low(), budget.delta)
+            log["epsilon_low_rates"] = game.by_rates(claim.mu**2 / 2 or claim.pure / 2, budget.delta)
+            if claim.gaussian:
+                log["epsilon_low_score"] = gdp_epsilon(game.by_score(np.array(distances)), budget.delta)
+                log["epsilon_low_order"] = gdp_epsilon(game.by_order(), budget.delta)
+        return Outcome(log=log | {f"caught_{name}": float(found) for name, found in caught.items()})
+
+
+def expected_epsilon(stage: Stage, delta: float) -> float:
+    """Return the epsilon of a mechanism or a mutant for users that attain all that its noise allows."""
+    if stage.mutant.unbounded:
+        return inf
+    all_in = replace(MUTANTS["none"], everyone=stage.mutant.everyone)
+    entries = replace(stage, mutant=all_in).run(0, 0).ledger.entries
+    if stage.mutant.everyone:
+        entries = [replace(entry, rate=1.0) for entry in entries]
+    noise_reduction = stage.mutant.noise_reduction(stage.multiplier, len(stage.worlds[0].features[0]))
+    return PrivacyClaim(Ledger(entries)).epsilon(delta, noise_reduction)
+
+
+@dataclass(frozen=True)
+class AuditOptions(Declared):
+    """Options of an audit."""
+
+    mechanism: str = option("what is audited, see replication.experiments.audit", among((*AUDITED, NETWORKS)))
+    mutant: str = option("fault injected into it, see replication.experiments.auditing.mutants", among(MUTANTS), "none")
+    runs: int = option(
+        "runs of the distinguishing game; for most mutants a tenth of them, and at least 100", check_count, 1000
+    )
+    draws: int = option("pairs of users that the adversary draws", check_count, 300)
+    changes: int = option("changes of one sample that the adversary tries", check_count, 400)
+    numbers: ClassVar = {
+        "attained": (
+            "distance of the canaries under one history over what the ledger says, mean over the runs; above 1 is a "
+            "fault"
+        ),
+        "attained_honest": "the same for the mechanism as it is, in the runs for which the canaries were sought",
+        "noise_alarm": "smallest p-value of the looks at the noise, times their number",
+        "noise_found": f"largest actual noise over the claimed one that the noise check finds with probability {POWER}",
+        "share_right": "attack accuracy in the game",
+        "share_attainable": "the share of the best adversary against the ledger",
+        "epsilon_low": (
+            "empirical epsilon: lower 95 % limit from the attack accuracy; of the mechanism as it is, like the next "
+            "three"
+        ),
+        "epsilon_low_score": "the same from a z-test on the scores, with the noise as claimed",
+        "epsilon_low_order": "the same from the AUC of the scores",
+        "epsilon_low_rates": "the same from TPR and FPR",
+        "epsilon_expected": "epsilon of the mutant for users that attain all of it",
+        "caught": "1 where a check found a fault; nothing where the fault does not apply to the mechanism",
+        "caught_replay": "1 where the replay found it",
+        "caught_ledger": "1 where the number of entries did",
+        "caught_budget": "1 where the sum of the entries did",
+        "caught_noise": "1 where the noise did",
+        "caught_game": "1 where the game did",
+    }
+
+    def experiment(self, problem: Problem) -> Audit:
+        return Audit(self, mechanism(self.mechanism, problem))

@@ -1,0 +1,173 @@
+"""Fault injection, to audit the audit: faults of the release handle, of the ledger, or of clips in the algorithms."""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import cache
+from types import ModuleType
+from typing import Literal
+
+import numpy as np
+
+from privrep.privacy.clipping import clip_factor, clip_scalar
+from privrep.privacy.ledger import Ledger
+from replication.experiments.auditing.replay import SOUND, Fault, Transcript
+
+
+@dataclass(frozen=True)
+class WrongClip:
+    """Faulty replacements of `clip_factor` and `clip_scalar` of `privrep.privacy.clipping`."""
+
+    factor: Callable[[np.ndarray, float], np.ndarray]
+    scalar: Callable[[np.ndarray, float], np.ndarray]
+
+
+def _first_free(honest: Callable, free: Callable) -> Callable:
+    def wrong(given: np.ndarray, bound: float) -> np.ndarray:
+        clipped = np.array(honest(given, bound))
+        one = (0,) * clipped.ndim  # of the first user, wherever users lie
+        clipped[one] = free(given)[one]
+        return clipped
+
+    return wrong
+
+
+def _of_data(honest: Callable) -> Callable:
+    def wrong(given: np.ndarray, bound: float) -> np.ndarray:
+        sizes = np.abs(given)[np.isfinite(given)]
+        return honest(given, float(max(np.max(sizes, initial=0.0), 1e-30)))
+
+    return wrong
+
+
+FIRST_UNCLIPPED = WrongClip(_first_free(clip_factor, np.ones_like), _first_free(clip_scalar, lambda values: values))
+BOUND_OF_DATA = WrongClip(_of_data(clip_factor), _of_data(clip_scalar))
+NO_CLIP = WrongClip(lambda norm, bound: np.ones_like(norm), lambda value, bound: value)
+
+
+@cache
+def _clips(modules: int) -> list[tuple[ModuleType, str, Callable]]:
+    """Return module, name and function of each clip in the code of algorithms and contributions.
+
+    The number of loaded modules is the key of the cache.
+    """
+    return [
+        (module, key, value)
+        for name, module in list(sys.modules.items())
+        if name.startswith(("privrep.methods.", "privrep.privacy.")) and name != clip_factor.__module__
+        for key, value in vars(module).items()
+        if any(value is one for one in HONEST)
+    ]
+
+
+@contextmanager
+def clipped_by(wrong: WrongClip | None) -> Iterator[None]:
+    """Replace the clips in the code of the algorithms until the end of the block; None leaves them."""
+    places = _clips(len(sys.modules)) if wrong else []
+    for module, key, value in places:
+        setattr(module, key, wrong.factor if value is clip_factor else wrong.scalar)
+    try:
+        yield
+    finally:
+        for module, key, value in places:
+            setattr(module, key, value)
+
+
+HONEST = (clip_factor, clip_scalar)
+Needs = Literal["", "several", "one stream", "not 1", "composed", "start", "moments", "participation", "clip"]
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """An injected fault.
+
+    Attributes
+    ----------
+    fault : of the release handle.
+    clip : of the algorithm.
+    unaccounted : the release that the ledger lacks.
+    one_seed : whether all runs have the same noise.
+    too_few : number of releases by which the noise is calibrated too low.
+    everyone : whether all users take part although random participation is charged.
+    variance : whether the noise multiplier is taken for a variance.
+    unbounded : whether the privacy loss has no limit.
+    searched : whether the worst pair of users is sought anew.
+    needs : what a mechanism must have for the fault to be applicable.
+    """
+
+    fault: Fault = SOUND
+    clip: WrongClip | None = None
+    unaccounted: Literal["", "first", "last"] = ""
+    one_seed: bool = False
+    too_few: int = 0
+    everyone: bool = False
+    variance: bool = False
+    unbounded: bool = False
+    searched: bool = False
+    needs: Needs = ""
+
+    def applicable(self, transcript: Transcript, multiplier: float, clips: bool) -> bool:
+        """Return whether the fault applies to a mechanism with this sound transcript and noise multiplier.
+
+        `clips` says whether it clips by the functions of the library.
+        """
+        releases = transcript.records
+        streams = Counter(one.role for one in releases for _ in range(one.parts))
+        sampled = any(one.rate < 1 for one in releases)
+        has = {
+            "": True,
+            "several": len(releases) > 1,
+            "one stream": max(streams.values()) > 1,
+            "not 1": abs(multiplier - 1) > 0.05,
+            "composed": len(releases) > 1 and not sampled,
+            "start": {one.role for one in releases} == {"noise", "init_noise"},
+            "moments": any(one.parts > 1 for one in releases),
+            "participation": sampled,
+            "clip": clips,
+        }
+        return has[self.needs]
+
+    def multiplier(self, honest: float, releases: int) -> float:
+        """Return the noise multiplier that the mutant claims, given that of the sound mechanism."""
+        return honest * math.sqrt(1 - self.too_few / releases)
+
+    def fault_at(self, multiplier: float) -> Fault:
+        """Return the fault of the release handle at a noise multiplier."""
+        return replace(self.fault, noise_scale=multiplier**-0.5) if self.variance else self.fault
+
+    def noise_reduction(self, multiplier: float, users: int) -> float:
+        """Return how many times less noise than claimed there is for the contribution of one of n users."""
+        fault = self.fault_at(multiplier)
+        return (users if fault.mean_clip else 1) / (fault.noise_scale * fault.charged)
+
+    def ledger(self, honest: Ledger) -> Ledger:
+        """Return the ledger of the mutant, given that of the sound mechanism."""
+        kept = {"": slice(None), "first": slice(1, None), "last": slice(None, -1)}[self.unaccounted]
+        return Ledger(honest.entries[kept])
+
+
+MUTANTS = {
+    "none": Mutant(),
+    "half the noise": Mutant(Fault(noise_scale=0.5)),
+    "half the sensitivity": Mutant(Fault(charged=0.5)),
+    "variance for sd": Mutant(variance=True, needs="not 1"),
+    "a user charged as a sample": Mutant(Fault(charged=1 / 16)),
+    "one of two statistics uncharged": Mutant(Fault(joint=1 / 2), searched=True, needs="moments"),
+    "noise repeated over rounds": Mutant(Fault(repeats=True), unbounded=True, needs="one stream"),
+    "noise of one seed": Mutant(one_seed=True, unbounded=True),
+    "a release uncharged": Mutant(unaccounted="last", needs="several"),
+    "start uncharged": Mutant(unaccounted="first", needs="start"),
+    "a round too few": Mutant(too_few=1, needs="composed"),
+    "one user unclipped": Mutant(clip=FIRST_UNCLIPPED, unbounded=True, needs="clip"),
+    "clip after the sum": Mutant(Fault(mean_clip=True), clip=NO_CLIP, needs="clip"),
+    "clip taken from the data": Mutant(clip=BOUND_OF_DATA, unbounded=True, needs="clip"),
+    "participation not drawn": Mutant(everyone=True, needs="participation"),
+}
+"""Half the sensitivity: that of adding or removing a user, or of a clip at twice its bound. A user charged as a sample:
+each of 16 samples is clipped, and one clip is charged. One of two statistics uncharged: the pair of Algorithm 2 has the
+squared sensitivity of its matrix alone."""

@@ -1,0 +1,321 @@
+"""The transcript of a fit's releases, and the same fit on other users with the same answers.
+
+An adversary who knows all data but which of two users took part sees the answers of one run. Given the same answers,
+the method computes on the other data what it would have computed then: the exact statistics of both worlds under one
+history. From them follow how well each release distinguishes the users, in units of its noise, and the likelihood ratio
+of the whole run:
+
+    mu^2 = sum_t ||s_t - s'_t||^2,    log p / p' = sum_t <s_t - s'_t, o_t - (s_t + s'_t) / 2>
+
+with s, s' the statistics and o the answers, each in units of the claimed noise. A choice by the exponential mechanism
+adds the difference of its log-probabilities. Where users take part at random, everybody's coins are public but the
+canary's, whose release has the mixture
+
+    (1 - p) N(s without it, 1) + p N(s with it, 1).
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from functools import cache
+
+import numpy as np
+from scipy.special import log_softmax, ndtri
+
+from privrep.methods.running.method import Method
+from privrep.privacy.accounting import UNLIMITED
+from privrep.privacy.ledger import Ledger
+from privrep.privacy.mechanisms import Release
+from privrep.privacy.noise import Noise, NoiseSpec
+from privrep.users.given_users import GivenUsers
+from privrep.users.rng import Streams
+
+
+@cache
+def _upper(size: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Rows and columns of an upper triangle, and which of its entries are on the diagonal."""
+    rows, columns = np.triu_indices(size)
+    return rows, columns, rows == columns
+
+
+def scaled(array: np.ndarray, noise: Noise, multiplier: float) -> np.ndarray:
+    """Return the free numbers of an array, or of the upper triangle if it is symmetric, in units of their noise."""
+    sd = noise.sd * multiplier
+    if noise.form == "independent":
+        return np.ravel(array) / sd
+    rows, columns, diagonal = _upper(len(array))
+    beside = sd * 0.5**0.5 if noise.form == "averaged" else sd
+    return array[rows, columns] / np.where(diagonal, sd, beside)
+
+
+def clipped_as_a_whole(total: np.ndarray, bound: float, users: int) -> np.ndarray:
+    """Clip a sum to the largest norm that so many users can give it, in place of each user to `bound`."""
+    most = bound * users
+    return total * min(1.0, most / max(float(np.linalg.norm(total)), most))
+
+
+@dataclass(frozen=True)
+class GaussianRecord:
+    """A Gaussian release.
+
+    Attributes
+    ----------
+    role : stream of the noise.
+    exact, noisy : (c,), in units of the claimed noise.
+    answer : as the method received it.
+    rate : of participation.
+    parts : number of statistics in the release.
+    """
+
+    name: str
+    role: str
+    exact: np.ndarray
+    noisy: np.ndarray
+    answer: object
+    rate: float = 1.0
+    parts: int = 1
+
+    @property
+    def noise(self) -> np.ndarray:
+        """The added noise, which should be standard normal."""
+        return self.noisy - self.exact
+
+    def log_density(self, without: GaussianRecord | None) -> float:
+        """Return the log density of the answer up to a constant; of a mixture if the canary may be absent."""
+        inside = -0.5 * float(self.noise @ self.noise)
+        if without is None or self.rate == 1:
+            return inside
+        outside = -0.5 * float(without.noise @ without.noise)
+        return float(np.logaddexp(math.log(self.rate) + inside, math.log1p(-self.rate) + outside))
+
+
+@dataclass(frozen=True)
+class ChoiceRecord:
+    """A choice by the exponential mechanism: log-probabilities (c,) as claimed, the choice, and a uniform number."""
+
+    name: str
+    role: str
+    logs: np.ndarray
+    answer: tuple[int]
+    position: float
+    rate = 1.0
+    parts = 1
+
+    @property
+    def noise(self) -> np.ndarray:
+        """The quantile of the choice, the likeliest first, as a standard normal number."""
+        order = np.argsort(-self.logs, kind="stable")
+        chances = np.exp(self.logs[order])
+        place = int(np.flatnonzero(order == self.answer[0])[0])
+        return ndtri(np.clip([chances[:place].sum() + self.position * chances[place]], 1e-12, 1 - 1e-12))
+
+    def log_density(self, without: ChoiceRecord | None) -> float:
+        """Return the log probability of the answer; all users take part in a choice."""
+        return float(self.logs[self.answer[0]])
+
+
+@dataclass
+class Transcript:
+    """The releases of a fit in their order, and the transcript whose answers it receives again."""
+
+    replayed: Transcript | None = None
+    records: list[GaussianRecord | ChoiceRecord] = field(default_factory=list)
+
+    @property
+    def given(self) -> GaussianRecord | ChoiceRecord | None:
+        """The next release of the replayed transcript."""
+        return self.replayed.records[len(self.records)] if self.replayed else None
+
+
+@dataclass(frozen=True)
+class Fault:
+    """An injected fault of a release handle.
+
+    Attributes
+    ----------
+    noise_scale : actual noise over what is charged.
+    charged : sensitivity that is charged, and that noise is drawn for, over the true one.
+    joint : squared sensitivity that is charged for two statistics together, in place of the true one.
+    repeats : every release has the noise of the first.
+    mean_clip : sums are clipped as a whole, to what all users together may add.
+    """
+
+    noise_scale: float = 1.0
+    charged: float = 1.0
+    joint: float | None = None
+    repeats: bool = False
+    mean_clip: bool = False
+
+    def noise_spec(self, spec: NoiseSpec) -> NoiseSpec:
+        """Return the specification by which a sum is released in place of its own."""
+        noises = tuple(replace(noise, sd=noise.sd * self.charged) for noise in spec.noises)
+        if len(noises) > 1:
+            return replace(spec, noises=noises, sensitivity=math.sqrt(self.joint) if self.joint else spec.sensitivity)
+        return replace(
+            spec, noises=noises, sensitivity=spec.sensitivity * self.charged, noise_sd=spec.noise_sd * self.charged
+        )
+
+
+SOUND = Fault()
+
+
+@dataclass(frozen=True)
+class RecordingRelease(Release):
+    """A release handle that keeps a transcript and may have a fault."""
+
+    transcript: Transcript = field(default_factory=Transcript)
+    fault: Fault = SOUND
+
+    @property
+    def noise(self) -> np.random.Generator:
+        """The generator of the noise, started anew for each release if the noise repeats."""
+        if self.fault.repeats:
+            return np.random.default_rng(self.streams[self.role].bit_generator.seed_seq)
+        return super().noise
+
+    def _gaussian(self, name: str, exact: tuple[np.ndarray, ...], spec: NoiseSpec) -> tuple[np.ndarray, ...]:
+        if self.fault.mean_clip:
+            exact = tuple(clipped_as_a_whole(*part, len(self.users)) for part in zip(exact, spec.bounds, strict=True))
+        spec = self.fault.noise_spec(spec)
+
+        def in_units(arrays: tuple) -> np.ndarray:
+            units = [scaled(*part, self.noise_multiplier) for part in zip(arrays, spec.noises, strict=True)]
+            return np.concatenate(units)
+
+        given = self.transcript.given
+        answer = given.answer if given else self._noisier(exact, super()._gaussian(name, exact, spec))
+        noisy = given.noisy if given else in_units(answer)
+        self.transcript.records.append(
+            GaussianRecord(name, self.role, in_units(exact), noisy, answer, self.rate, len(exact))
+        )
+        return answer
+
+    def _noisier(self, arrays: tuple, released: tuple) -> tuple:
+        return tuple(
+            exact + self.fault.noise_scale * (noisy - exact) for exact, noisy in zip(arrays, released, strict=True)
+        )
+
+    def approached(
+        self, name: str, chain: Callable[[float, np.random.Generator], np.ndarray], *, width: float
+    ) -> np.ndarray:
+        """Record the state that is released; the probability of a finite chain is not known in the other world."""
+        given = self.transcript.given
+        answer = given.answer if given else Release.approached(self, name, chain, width=width)
+        self.transcript.records.append(GaussianRecord(name, self.role, np.empty(0), np.empty(0), answer))
+        return answer
+
+    def _chosen(self, name: str, scores: np.ndarray, width: float) -> int:
+        width *= self.fault.charged
+
+        def release() -> tuple[int]:
+            Release.temperature(self, name, width=width)
+            actual = replace(self, multiplier=self.multiplier * self.fault.noise_scale, ledger=Ledger())
+            return (Release._chosen(actual, name, scores, width),)
+
+        given = self.transcript.given
+        answer = given.answer if given else release()
+        logs = log_softmax(-scores / (2 * width * self.noise_multiplier))
+        self.transcript.records.append(
+            ChoiceRecord(name, self.role, logs, answer, float(self.streams["position"].random()))
+        )
+        return answer[0]
+
+
+SECRET = ("noise", "init_noise", "position")
+"""Streams that are secret; all others are public."""
+
+
+@dataclass(frozen=True)
+class Attendance:
+    """Coins of random participation, public but for those of the first user; a user takes part below the rate."""
+
+    public: np.random.Generator
+    own: Callable[[], float]
+    everyone: bool = False
+
+    def random(self, users: int) -> np.ndarray:
+        """Return a coin in [0, 1] for each user; 0 for all but the first if everyone takes part."""
+        coins = np.zeros(users) if self.everyone else self.public.random(users)
+        coins[0] = self.own()
+        return coins
+
+
+INSIDE, OUTSIDE = (lambda: 0.0), (lambda: 1.0)
+"""Coins of a user who always takes part, and of one who never does."""
+
+
+def streams(run: int, seed: int, own: Callable[[], float] | None = None, everyone: bool = False) -> Streams:
+    """Return named streams: secret ones by the number of the run, public ones by the seed alone.
+
+    `own` draws the coins of the first user; by default they are secret.
+    """
+
+    def start(role: str):
+        # A list of numbers takes its generator longer.
+        drawn = np.random.default_rng(np.array([seed, 1 + run if role in SECRET else 0, *role.encode()], np.uint32))
+        if role != "participants":
+            return drawn
+        secret = np.random.default_rng([seed, 1 + run, *b"coins"])
+        return Attendance(drawn, own or (INSIDE if everyone else secret.random), everyone)
+
+    return Streams(start)
+
+
+def recorded(
+    method: Method,
+    users: GivenUsers,
+    multiplier: float,
+    streams: Streams,
+    replayed: Transcript | None = None,
+    fault: Fault = SOUND,
+) -> tuple[Transcript, Ledger]:
+    """Return the transcript and the ledger of a whole fit, whose budget is not limited."""
+    transcript, ledger = Transcript(replayed), Ledger()
+    handle = RecordingRelease(
+        multiplier, ledger, range(users.known.users), streams, UNLIMITED, transcript=transcript, fault=fault
+    )
+    for _ in method.fit(users, handle):
+        pass
+    return transcript, ledger
+
+
+def attained_mu(one: Transcript, other: Transcript) -> float:
+    """Return mu of two worlds under one history: the root of all squared distances of Gaussian releases."""
+    pairs = zip(one.records, other.records, strict=True)
+    return float(np.sqrt(sum(((a.exact - b.exact) ** 2).sum() for a, b in pairs if isinstance(a, GaussianRecord))))
+
+
+def loss(one: Transcript, other: Transcript) -> float:
+    """Return the largest privacy loss of two worlds under one history, by choices."""
+    pairs = zip(one.records, other.records, strict=True)
+    return float(sum(np.abs(a.logs - b.logs).max() for a, b in pairs if isinstance(a, ChoiceRecord)))
+
+
+def log_ratio(one: Transcript, other: Transcript, without: Transcript | None = None) -> float:
+    """Return the log likelihood ratio of the answers, the first world over the second."""
+    outside = without.records if without else [None] * len(one.records)
+    pairs = zip(one.records, other.records, outside, strict=True)
+    return float(sum(a.log_density(out) - b.log_density(out) for a, b, out in pairs))
+
+
+def noises(transcript: Transcript) -> dict[tuple[str, int], np.ndarray]:
+    """Return the noise of each release in units of the claimed noise, by its name and its number under that name."""
+    before, noise = Counter(), {}
+    for one in transcript.records:
+        noise[one.name, before[one.name]] = one.noise
+        before[one.name] += 1
+    return noise
+
+
+def aligned(runs: list[dict[tuple[str, int], np.ndarray]], rng: np.random.Generator) -> np.ndarray:
+    """Return a table (runs, numbers) of `noises`, with standard normal numbers where a run has not made a release."""
+    sizes = {key: len(noise) for run in runs for key, noise in run.items()}
+    return np.array(
+        [
+            np.concatenate([run[key] if key in run else rng.standard_normal(size) for key, size in sizes.items()])
+            for run in runs
+        ]
+    )

@@ -1,0 +1,170 @@
+"""One round of CENTAUR from a planted start, taken apart as in the proof of shen2023 Lemma C.5 (Lemmas C.1 to C.4, D.1
+to D.7).
+
+With S_i the covariance of a user's samples for the head, B the start, w_i* the true heads, and V, V* the heads over
+sqrt(n) as rows,
+
+    H_i = B^T S_i B,    K_i = B^T S_i (B B^T - I) B*            delta_1 = max ||H_i - I||,  delta_2 dist2 = max ||K_i||
+    w_i = B^T B* w_i* - H_i^{-1} K_i w_i*                       Lemma D.1: V = V* B*^T B - F
+    Q = B V^T - B* V*^T,    G = (1/n) sum_i G_i                 E[G | V] = Q V
+    B - eta G + noise = B' R                                    QR; B' is the next iterate
+
+Lemmas C.2 and C.3 take a supremum over all n x k matrices. It is attained in a single user, so that it is a largest
+norm of k x k matrices. G is measured before clipping; the iterate follows from the clipped sum, as in
+`privrep.methods.centaur`.
+
+For analysis: it reads the truth and the users' gradients. Only the noisy sum is released.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from privrep.methods.centaur import representation_gradients
+from privrep.methods.running.method import EXACT, Outcome, Task
+from privrep.methods.running.options import Declared, among, check_count, check_sine, option
+from privrep.methods.running.runner import open_release, statement
+from privrep.methods.steps.clip_units import CLIP_SCALE_COLUMN, UPDATE_SCALES, gradient_threshold
+from privrep.privacy.accounting import Theorem
+from privrep.privacy.clipping import check_bound
+from privrep.privacy.contributions import Outer
+from privrep.privacy.mechanisms import GAUSSIAN_COST
+from privrep.users.passes import rows
+from privrep.users.problem import Block, Problem, Users
+from privrep.users.splits import SampleDraws
+from privrep.users.subspace import check_planted, orthonormalise, planted_subspace
+
+
+@dataclass(frozen=True)
+class Clients:
+    """Results of the users' computations in one round, in float64: G_i = left_i heads_i^T with `left` (n, d) and
+    `heads` (n, k), w_i* as `true` (n, k), and H_i and K_i as `grams` and `crosses` (n, k, k)."""
+
+    left: np.ndarray
+    heads: np.ndarray
+    true: np.ndarray
+    grams: np.ndarray
+    crosses: np.ndarray
+
+    @property
+    def norms(self) -> np.ndarray:
+        """||G_i||_F, (n,)."""
+        return np.linalg.norm(self.left, axis=1) * np.linalg.norm(self.heads, axis=1)
+
+    @property
+    def gradient(self) -> np.ndarray:
+        """G, (d, k)."""
+        return self.left.T @ self.heads / len(self.heads)
+
+    def gradients(self, block: Block) -> Outer:
+        """Return the contributions G_i of the users of a block."""
+        own = slice(block.start, block.start + block.users)
+        return Outer(self.left[own], self.heads[own])
+
+    @property
+    def head_errors(self) -> np.ndarray:
+        """sqrt(n) F = rows (H_i^{-1} K_i w_i*)^T, (n, k)."""
+        return np.linalg.solve(self.grams, self.crosses @ self.true[:, :, None])[:, :, 0]
+
+
+def clients(users: Users, basis: np.ndarray, first: np.ndarray, second: np.ndarray) -> Clients:
+    """Compute the round of all users: heads on the samples `first`, gradients on `second`."""
+    truth = users.truth.basis
+    outside = basis @ (basis.T @ truth) - truth
+    sides = np.hstack([basis, outside]).astype(np.float32)
+    rank = basis.shape[1]
+
+    def statistics(block: Block) -> tuple[np.ndarray, ...]:
+        left, heads = representation_gradients(block, first, second, basis)
+        seen = (block.features[first] @ sides).transpose(1, 0, 2).astype(np.float64)
+        moments = seen[:, :, :rank].transpose(0, 2, 1) @ seen / len(first)
+        return left, heads, block.heads, moments[:, :, :rank], moments[:, :, rank:]
+
+    return Clients(*(part.astype(np.float64) for part in rows(users, statistics)))
+
+
+def check_round(batch_samples: int, problem: Problem) -> None:
+    """Raise ValueError unless users have samples for heads and gradients, and there is room for a planted start."""
+    if batch_samples < problem.rank:
+        raise ValueError(f"batch_samples is {batch_samples}; it must be at least the rank, {problem.rank}")
+    if problem.samples < 2 * batch_samples:
+        raise ValueError(f"samples is {problem.samples}; it must be at least twice batch_samples, {batch_samples}")
+    check_planted(problem.dim, problem.rank)
+
+
+@dataclass(frozen=True)
+class ClientLemmasOptions(Declared):
+    """One round from a planted start, with options as in `privrep.methods.centaur`."""
+
+    cost = GAUSSIAN_COST
+    theorem = Theorem("B-T5.2", 1)
+    """Theorem 5.2 with T = 1."""
+
+    clip: float = option("clipping bound of a user's update (zeta_g), in units of clip_scale", check_bound)
+    batch_samples: int = option("samples per user for each of head and gradient in a round", check_count)
+    clip_scale: str = option(CLIP_SCALE_COLUMN["clip_scale"], among(UPDATE_SCALES), "practical")
+    step: float = option("step size, in units of 1 / s_1^2", check_bound, 0.25)
+    start_sine: float = option("sine of every principal angle between a planted start and the truth", check_sine, 0.1)
+    numbers: ClassVar = {
+        "zeta": "clipping bound of a user's update in absolute terms",
+        "clipped_share": "share of the updates, Y_i or G_i, that the clip shortens" + EXACT,
+        "gradient_median": "median over users of ||G_i||_F before clipping, shen2023 Lemma C.1" + EXACT,
+        "gradient_max": "largest of the same" + EXACT,
+        "gradient_2": "operator norm of the mean gradient G before clipping" + EXACT,
+        "isometry_2": "largest ||B^T S_i B - I|| over users, delta_1 of Lemma C.2" + EXACT,
+        "gram_least": "least eigenvalue of B^T S_i B over users, Lemma D.2" + EXACT,
+        "cross_2": "largest ||B^T S_i (B B^T - I) B*|| over users, delta_2 dist2 of Lemma C.3",
+        "deviation_2": "operator norm of G - Q V, Lemmas C.4 and D.6",
+        "heads_F": "||V||_F, Lemma D.4" + EXACT,
+        "head_errors_F": "||F||_F, Lemma D.4",
+        "descent_2": "operator norm of I - eta V^T V, Lemma D.5" + EXACT,
+        "inverse_2": "operator norm of R^{-1}, Lemma D.7",
+        "signal_max": "s_1, largest singular value of W* / sqrt(n)",
+        "signal_min": "s_k, smallest singular value of W* / sqrt(n)",
+        "true_head_max": "largest ||w_i*|| over users, mu sqrt(k) s_k",
+    }
+
+    def experiment(self, problem: Problem) -> ClientLemmasOptions:
+        check_round(self.batch_samples, problem)
+        return self
+
+    def run(self, task: Task) -> Outcome:
+        users, problem, truth = task.users, task.users.problem, task.users.truth.basis
+        n, step = problem.users, self.step / problem.head_condition**2
+        clip = gradient_threshold(self.clip_scale, self.clip, problem.known)
+        release = open_release(self, task)
+        start = planted_subspace(truth, self.start_sine, release.streams["init"])
+        draws = SampleDraws("reuse", problem.samples, release.streams["samples"])
+        found = clients(users, start, *draws.take(self.batch_samples, self.batch_samples))
+        iterate = start - step * release.sum("client_lemmas", users, found.gradients, clip=clip) / n
+        second = found.heads.T @ found.heads / n
+        mean = start @ second - truth @ (found.true.T @ found.heads) / n
+        singular = np.linalg.svd(found.true, compute_uv=False) / np.sqrt(n)
+        return Outcome(
+            subspace=orthonormalise(iterate),
+            **statement(self, release.noise_multiplier, task),
+            log={
+                "noise_multiplier": release.noise_multiplier,
+                "zeta": clip,
+                "gradient_median": float(np.median(found.norms)),
+                "gradient_max": float(found.norms.max()),
+                "clipped_share": float((found.norms > clip).mean()),
+                "gradient_2": float(np.linalg.norm(found.gradient, 2)),
+                "isometry_2": float(np.abs(np.linalg.eigvalsh(found.grams) - 1).max()),
+                "gram_least": float(np.linalg.eigvalsh(found.grams).min()),
+                "heads_F": float(np.linalg.norm(found.heads) / np.sqrt(n)),
+                "descent_2": float(np.linalg.norm(np.eye(problem.rank) - step * second, 2)),
+                "inverse_2": float(1 / np.linalg.svd(iterate, compute_uv=False).min()),
+            },
+            scores={
+                "cross_2": float(np.linalg.norm(found.crosses, 2, axis=(1, 2)).max()),
+                "deviation_2": float(np.linalg.norm(found.gradient - mean, 2)),
+                "head_errors_F": float(np.linalg.norm(found.head_errors) / np.sqrt(n)),
+                "signal_max": float(singular.max()),
+                "signal_min": float(singular.min()),
+                "true_head_max": float(np.linalg.norm(found.true, axis=1).max()),
+            },
+        )

@@ -1,0 +1,137 @@
+"""The privacy loss of the exponential mechanism on neighbours who disagree as much as users can.
+
+Users of the first kind have every sample at x = L_f e_1 with label L_f C, those of the second kind at an angle to it.
+In the first data set a user is of the first kind, in its neighbour of the second; the others are all of the first kind,
+or divided between both. Over a net the law of Algorithm 4 of jain2021 is a list of probabilities, for the exact draw
+and for a Metropolis chain after any number of steps, so that
+
+    loss = max over U of |ln p(U) - ln p'(U)|,
+    delta(eps) = the larger of sum (p - e^eps p')_+ and sum (p' - e^eps p)_+
+
+are exact. The mechanism is (eps, delta)-DP only if no neighbours have a larger delta(eps).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from scipy.special import logsumexp
+
+from privrep.methods.exponential import ScoreOptions
+from privrep.methods.running.method import Outcome, Task
+from privrep.methods.running.options import among, check_count, option, unless
+from privrep.methods.running.runner import open_release, statement
+from privrep.methods.steps.nets import Net, chart_net, check_net
+from privrep.methods.steps.user_scores import Shares, UserScore
+from privrep.privacy.accounting import Budget, PureTheorem
+from privrep.privacy.mechanisms import PURE_COST
+from privrep.users.problem import Block, Problem
+
+OTHERS = {"agreeing": (math.pi / 2, 1.0), "balanced": (math.pi / 2, 0.5), "divided": (1.2, 0.6)}
+"""Name -> angle between the kinds, and share of the other users that is of the first kind."""
+STEP = 0.05
+"""Standard deviation of a proposal's angle."""
+
+
+def kinds(score: UserScore, angle: float, dim: int) -> Block:
+    """Return a block with one user of each kind."""
+    directions = np.zeros((2, dim), np.float32)
+    directions[0, 0], directions[1, :2] = 1, (math.cos(angle), math.sin(angle))
+    samples = score.samples.stop
+    features = np.tile(np.float32(score.clip) * directions, (samples, 1, 1))
+    return Block(0, features, np.full((samples, 2), score.clip * score.bound, np.float32))
+
+
+def neighbouring_scores(score: UserScore, net: Net, users: int, others: str) -> tuple[np.ndarray, np.ndarray]:
+    """Return score(U) of two neighbours on the net, (c,) each."""
+    angle, share = OTHERS[others]
+    first, second = Shares(score, net.bases)(kinds(score, angle, net.bases.shape[1])).shares(score.width).T
+    count = round(share * (users - 1))
+    rest = count * first + (users - 1 - count) * second
+    return rest + first, rest + second
+
+
+def exact_law(scores: np.ndarray, scale: float) -> np.ndarray:
+    """Return ln p(U) of the draw, (c,)."""
+    return -scores / scale - logsumexp(-scores / scale)
+
+
+def chain_law(scores: np.ndarray, scale: float, bases: np.ndarray, steps: int) -> np.ndarray:
+    """Return ln p(U) after some steps of a Metropolis chain from a uniform start, k = 1, whose proposals fall off with
+    the angle as a Gaussian."""
+    cosines = np.abs(bases[:, :, 0] @ bases[:, :, 0].T)
+    proposal = np.exp(-0.5 * (np.arccos(np.minimum(cosines, 1)) / STEP) ** 2)
+    np.fill_diagonal(proposal, 0)
+    moves = proposal / proposal.sum(axis=1).max() * np.exp(np.minimum(0, (scores[:, None] - scores) / scale))
+    np.fill_diagonal(moves, 1 - moves.sum(axis=1))
+    return np.log(np.linalg.matrix_power(moves, steps).mean(axis=0))
+
+
+def delta_at(epsilon: float, first: np.ndarray, second: np.ndarray) -> float:
+    """Return the least delta at which two laws, given by ln p, are (epsilon, delta)-close."""
+    p, q = np.exp(first), np.exp(second)
+    return float(max(np.maximum(p - np.exp(epsilon) * q, 0).sum(), np.maximum(q - np.exp(epsilon) * p, 0).sum()))
+
+
+@dataclass(frozen=True)
+class ExponentialNeighbours:
+    """The privacy loss on one pair of neighbours."""
+
+    options: ExponentialNeighboursOptions
+    score: UserScore
+    theorem: PureTheorem
+    cost = PURE_COST
+
+    def run(self, task: Task) -> Outcome:
+        problem, steps = task.users.problem, self.options.chain_steps
+        if not isinstance(task.budget, Budget):
+            raise ValueError("the grid has noise_multiplier; losses are held against an epsilon, which it must have")
+        release = open_release(self, task)
+        scale = release.temperature("subspace", width=self.score.width, limit=steps > 0)
+        net = chart_net(problem.dim, problem.rank, self.options.radius)
+        laws = [
+            chain_law(scores, scale, net.bases, steps) if steps else exact_law(scores, scale)
+            for scores in neighbouring_scores(self.score, net, problem.users, self.options.others)
+        ]
+        return Outcome(
+            **statement(self, release.noise_multiplier, task),
+            log={
+                "noise_multiplier": release.noise_multiplier,
+                "privacy_loss": float(np.abs(laws[0] - laws[1]).max()),
+                "delta_at_epsilon": delta_at(task.budget.epsilon, *laws),
+                "net_size": len(net.bases),
+            },
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExponentialNeighboursOptions(ScoreOptions):
+    """Options of the score and of the neighbours."""
+
+    radius: float = option("radius of the net", default=0.05)
+    others: str = option(
+        "the other users: all of the first kind (agreeing), of both at a right angle (balanced), or less apart and not "
+        "half and half (divided)",
+        among(OTHERS),
+        "agreeing",
+    )
+    chain_steps: int = option(
+        "steps of a Metropolis chain from a uniform start; 0 for the exact draw", unless(0, check_count), 0
+    )
+    numbers: ClassVar = ScoreOptions.numbers | {
+        "privacy_loss": "largest change of the logarithm of a probability between the neighbours",
+        "delta_at_epsilon": "least delta at which the neighbours' laws are (epsilon, delta)-close",
+        "net_size": "subspaces of the net",
+    }
+    scores: ClassVar = ()
+
+    def experiment(self, problem: Problem) -> ExponentialNeighbours:
+        if problem.rank != 1 or problem.dim < 2:
+            raise ValueError(
+                f"dim and rank are {problem.dim} and {problem.rank}; these users need rank 1 and dim at least 2"
+            )
+        check_net(problem.dim, problem.rank, self.radius)
+        return ExponentialNeighbours(self, self.score(problem.known), self.theorem(problem.known))

@@ -1,0 +1,97 @@
+"""Noisy power method (shen2023, Algorithm 6 `NPM`, after Hardt and Price 2014):
+the device of analysis behind Theorem G.1.
+
+    for l = 1..L:   X <- QR(A X + G_l)          G_l: any perturbation
+
+Runs on a given matrix, not on users: it looks at no data and releases nothing. The cell has A = diag(1, .., 1, 1 - gap,
+..) with k ones, and the perturbation that the theorem permits, turned against the method.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from privrep.methods.running.method import Outcome, Task
+from privrep.methods.running.options import Declared, check_count, check_positive, check_share, option
+from privrep.methods.steps.grassmann_chain import uniform_starts
+from privrep.users.problem import Problem
+
+
+def noisy_power_method(
+    matrix: np.ndarray, start: np.ndarray, iterations: int, perturbation: Callable[[np.ndarray], np.ndarray]
+) -> np.ndarray:
+    """Return the iterates X_1, ..., X_L, (L, ..., d, k), for a symmetric matrix (d, d) and starts (..., d, k), whose
+    leading axes are independent runs; `perturbation` maps iterates to G_l, of their shape."""
+    bases, iterates = start, []
+    for _ in range(iterations):
+        bases = np.linalg.qr(matrix @ bases + perturbation(bases))[0]
+        iterates.append(bases)
+    return np.array(iterates)
+
+
+def limit_noise(basis: np.ndarray, gap: float, tau: float, accuracy: float) -> np.ndarray:
+    """Return the perturbation that Theorem G.1 permits, used against it: ||G|| = eps gap / 5 in all, of which U^T G,
+    of norm gap / (5 tau sqrt(k d)), shrinks U^T X, and the rest pushes out of U, the first axes, in fixed directions;
+    (..., d, k)."""
+    dim, rank = basis.shape[-2:]
+    norm = accuracy * gap / 5
+    inward = min(gap / (5 * tau * math.sqrt(rank * dim)), norm)
+    left, _, right = np.linalg.svd(basis[..., :rank, :])
+    push = np.zeros_like(basis)
+    push[..., :rank, :] = -inward * (left @ right)
+    push[..., rank : 2 * rank, :] = math.sqrt(norm**2 - inward**2) * np.eye(rank)
+    return push
+
+
+def least_cosine(bases: np.ndarray) -> np.ndarray:
+    """Return the cosine of the largest angle between U, the first axes, and each basis, (...)."""
+    return np.linalg.svd(bases[..., : bases.shape[-1], :], compute_uv=False)[..., -1]
+
+
+@dataclass(frozen=True)
+class NoisyPowerMethodOptions(Declared):
+    """Runs from random starts until L = length ln(k d tau / eps) / gap."""
+
+    gap: float = option("1 - s_{k+1} / s_k of the matrix", check_share)
+    tau: float = option(
+        "tau of Theorem G.1: the less it is, the more the perturbation shrinks what was found", check_positive
+    )
+    length: float = option("iterations over ln(k d tau / eps) / gap", check_positive, 1.0)
+    starts: int = option("independent runs", check_count, 54)
+    accuracy: float = option("distance at which a run has succeeded, eps", check_share, 0.1)
+    numbers: ClassVar = {
+        "iterations": "iterations of a run",
+        "iterations_needed": "mean over the runs of the iterations until dist2 is at most the accuracy",
+        "runs_within": "share of the runs that end with dist2 at most the accuracy",
+        "start_log_tangent": "mean over the runs of the logarithm of the tangent of the largest angle at the start",
+    }
+
+    def experiment(self, problem: Problem) -> NoisyPowerMethodOptions:
+        if problem.dim < 2 * problem.rank:
+            raise ValueError(f"dim is {problem.dim}; it must be at least twice the rank, {problem.rank}")
+        return self
+
+    def run(self, task: Task) -> Outcome:
+        """Count the iterations that the runs need, and the runs that succeed."""
+        dim, rank = task.users.problem.dim, task.users.problem.rank
+        iterations = int(self.length * math.log(rank * dim * self.tau / self.accuracy) / self.gap)
+        matrix = np.diag(np.where(np.arange(dim) < rank, 1.0, 1 - self.gap))
+        start = uniform_starts(self.starts, dim, rank, task.stream("init"))
+        path = noisy_power_method(
+            matrix, start, iterations, lambda basis: limit_noise(basis, self.gap, self.tau, self.accuracy)
+        )
+        away = np.sqrt(np.maximum(0, 1 - least_cosine(path) ** 2)) > self.accuracy
+        first = least_cosine(start)
+        return Outcome(
+            log={
+                "iterations": iterations,
+                "iterations_needed": float((away.sum(axis=0) + 1).mean()),
+                "runs_within": float(1 - away[-1].mean()),
+                "start_log_tangent": float(np.log(np.sqrt(1 - first**2) / first).mean()),
+            }
+        )

@@ -1,0 +1,148 @@
+"""One split of a real table: the mixed model under differential privacy, and baselines without it (`table_baselines`).
+
+Errors are mean squares on rows that no fit has seen, over the variance of their labels. Everything the private method
+releases is in the ledger; that its tables are shown here beside exact errors is not.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from privrep.methods.mixed_model import MixedModel, MixedModelOptions
+from privrep.methods.running.method import EXACT, NotRun, Outcome, Task
+from privrep.methods.running.options import Declared, among, check_positive, option, requires
+from privrep.methods.running.runner import open_release
+from privrep.privacy.mechanisms import GAUSSIAN_COST
+from privrep.users.given_users import GivenUsers
+from privrep.users.known import Known
+from privrep.users.problem import Block, Problem
+from privrep.users.rng import stream
+
+if TYPE_CHECKING:  # a configuration is checked without pandas
+    from replication.experiments.table_baselines import Halves
+
+TABLES = ("bfi", "star", "lahman", "chem97", "insteval", "movielens", "flights", "verbagg")
+PRIVATE, OWN, SINGLE, MIXED = "prior", "own data", "single model", "mixed model"
+LABEL_SD = 0.55
+"""Public guess of the root mean square label, in units of half the label's range."""
+FEW = 4
+"""Rows of a newcomer."""
+BLOCK = 2048
+"""Users that a pass has in memory."""
+
+
+@lru_cache(maxsize=4)
+def split(table: str, number: int, permuted: bool) -> Halves:
+    """Split a table. Labels that are `permuted` among rows with equal features leave users nothing of their own. Raise
+    NotRun where the package that has the table is not installed."""
+    from privrep.users import real_tables
+    from replication.experiments.table_baselines import halves
+
+    try:
+        found = real_tables.TABLES[table]()
+    except ModuleNotFoundError as error:
+        raise NotRun(str(error)) from None
+    if permuted:
+        rng = stream(0, "permuted_labels", {"table": table, "split": number})
+        alike = found.rows.groupby(list(found.schema.features), sort=False, dropna=False).ngroup().to_numpy()
+        labels, order = found.rows[found.label].to_numpy(), np.argsort(alike, kind="stable")
+        shuffled = np.empty_like(labels)
+        shuffled[order] = labels[np.lexsort((rng.random(len(labels)), alike))]
+        found = replace(found, rows=found.rows.assign(**{found.label: shuffled}))
+    return halves(found, table, number)
+
+
+def of_users(data: Halves, who: np.ndarray) -> Halves:
+    """Restrict a split to the users marked in `who` (n,)."""
+    number, test = np.cumsum(who) - 1, who[data.test_user]
+    return replace(
+        data,
+        features=data.features[who],
+        labels=data.labels[who],
+        rows=data.rows[who],
+        test_features=data.test_features[test],
+        test_labels=data.test_labels[test],
+        test_user=number[data.test_user[test]],
+    )
+
+
+@dataclass(frozen=True)
+class WithoutPrivacy:
+    """A fit without privacy."""
+
+    options: RealTableOptions
+
+    def run(self, task: Task) -> Outcome:
+        from replication.experiments.table_baselines import best_own_data, mixed_model, single_model
+
+        data = split(self.options.table, task.users.problem.seed, False)
+        if self.options.method == OWN:
+            return Outcome(log={"error": best_own_data(data)})
+        if self.options.method == SINGLE:
+            models = single_model(data)
+        else:
+            models = mixed_model(data, self.options.least_gain).models
+        return Outcome(log={"error": data.error(models)})
+
+
+@dataclass(frozen=True)
+class Private:
+    """The private mixed model."""
+
+    options: RealTableOptions
+    cost = GAUSSIAN_COST
+    theorem = None
+
+    def run(self, task: Task) -> Outcome:
+        """Score users who took part and newcomers."""
+        seed, options = task.users.problem.seed, self.options
+        data = split(options.table, seed, options.permuted)
+        new = stream(0, "newcomers", {"table": options.table, "split": seed}).random(len(data.rows)) < options.newcomers
+        taking_part, newcomers = of_users(data, ~new), of_users(data, new)
+        n, m, d = taking_part.features.shape
+        features, labels = taking_part.features.transpose(1, 0, 2), taking_part.labels.T
+        users = GivenUsers(Known(n, m, d, d), features, labels, block_size=BLOCK)
+        method = MixedModel(LABEL_SD, constant=True)
+        last = list(method.fit(users, open_release(method, replace(task, users=users))))[-1]
+        shared = last.personal.models
+        models = np.concatenate([shared(block) for block in users.blocks()])
+        log = dict(last.log) | {
+            "error": taking_part.error(models),
+            "error_mean": taking_part.error(np.broadcast_to(shared.mean, models.shape)),
+        }
+        if options.newcomers:
+            few = newcomers.features[:, :FEW].transpose(1, 0, 2), newcomers.labels[:, :FEW].T
+            block = Block(0, *(np.ascontiguousarray(array, np.float32) for array in few))
+            log["error_newcomers"] = newcomers.error(shared(block))
+            log["error_newcomers_mean"] = newcomers.error(np.broadcast_to(shared.mean, (block.users, d)))
+        return Outcome(log=log)
+
+
+@dataclass(frozen=True)
+class RealTableOptions(Declared):
+    """Options of a fit of a real table. The problem of its study states sizes; the table's own are used."""
+
+    table: str = option("of real rows, see privrep.users.real_tables", among(TABLES))
+    method: str = option(
+        "the released prior, or what needs no privacy: own data at its best penalty, a single model, a mixed model",
+        among((PRIVATE, OWN, SINGLE, MIXED)),
+        PRIVATE,
+    )
+    newcomers: float = option(
+        "share of users who take no part", requires(lambda share: 0 <= share < 1, "be at least 0 and below 1"), 0.0
+    )
+    least_gain: float = option("of the log likelihood of a row, below which the mixed model ends", check_positive, 1e-5)
+    permuted: bool = option("labels are permuted among rows with equal features", None, False)
+    numbers: ClassVar = {
+        "error": f"mean square on held-out rows over the variance of their labels{EXACT}",
+        "error_mean": f"the same of the released shared mean alone{EXACT}",
+        "error_newcomers": f"error of newcomers whose heads see {FEW} rows{EXACT}",
+        "error_newcomers_mean": f"the same of the shared mean alone{EXACT}",
+    } | dict(MixedModelOptions.numbers)
+
+    def experiment(self, problem: Problem) -> Private | WithoutPrivacy:
+        return Private(self) if self.method == PRIVATE else WithoutPrivacy(self)

@@ -1,0 +1,77 @@
+"""Search for two users who move one release as far as its stated sensitivity, with few samples each.
+
+Each release is run as a whole mechanism of one release. A distance of more than 1 over what the ledger says is a fault.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from privrep.methods import (
+    altmin,
+    centaur,
+    dp_fedavg,
+    full_prior,
+    general_centaur,
+    pmtl,
+    ppsgd,
+    single_model,
+    spectral_init,
+)
+from privrep.methods.running.method import Outcome, Task
+from privrep.methods.running.options import Declared, among, check_count, option
+from privrep.users.problem import Problem
+from replication.experiments.audit import CLIPS, OfAMethod, ReplayedRun, Stage, attained
+from replication.experiments.auditing.canaries import Pair, worst_pair
+
+ONCE = {"rounds": 1, "clip": 0.4, "batch_samples": 1, "local_step": 0.1}
+RELEASES = {
+    "pair of Algorithm 2": altmin.AltminOptions(**CLIPS, init="random", split="all-samples-reused"),
+    "pair of Algorithm 2, users clipped": altmin.AltminOptions(
+        **CLIPS, init="random", split="all-samples-reused", clip_unit="user"
+    ),
+    "moments of one model": single_model.SingleModelOptions(method="moments", clip_feature=1.0, clip_label=1.0),
+    "matrix of Algorithm 3": spectral_init.SpectralInitOptions(init_label_clip=1.0, clip_scale="absolute"),
+    "full prior": full_prior.FullPriorOptions(),
+    "gradient of CENTAUR": centaur.CentaurOptions(
+        rounds=1, clip=0.4, batch_samples=1, clip_scale="absolute", init="random"
+    ),
+    "displacement of CENTAUR": general_centaur.GeneralCentaurOptions(**ONCE),
+    "displacement of DP-FedAvg": dp_fedavg.DpFedavgOptions(**ONCE),
+    "displacement of PPSGD": ppsgd.PpsgdOptions(**ONCE, personal_step=0.1),
+    "displacement of PMTL": pmtl.PmtlOptions(rounds=1, clip=0.4),
+}
+"""Release -> options of a mechanism that makes it once and no other."""
+
+
+class SensitivitySearch(OfAMethod):
+    """The search on one release."""
+
+    def run(self, task: Task) -> Outcome:
+        """Log the largest distance found."""
+        options, problem = self.options, task.users.problem
+        multiplier, seed = self.start(task)
+
+        def run(pair: Pair) -> ReplayedRun:
+            return Stage.of_pair(self.audited, problem, pair, multiplier, seed).run(0, 0)
+
+        rng = np.random.default_rng([seed, 1])
+        pair, found = worst_pair(lambda pair: attained(run(pair)), problem, options.draws, options.changes, rng)
+        task.ledger.entries.extend(run(pair).ledger.entries)
+        return Outcome(log={"noise_multiplier": multiplier, "attained": found})
+
+
+@dataclass(frozen=True)
+class SensitivitySearchOptions(Declared):
+    """Options of a search."""
+
+    release: str = option("what is searched, see replication.experiments.sensitivity_search", among(RELEASES))
+    draws: int = option("pairs of users that the adversary draws", check_count, 400)
+    changes: int = option("changes of one sample that the adversary tries", check_count, 800)
+    numbers: ClassVar = {"attained": "largest distance found over the stated sensitivity; above 1 is a fault"}
+
+    def experiment(self, problem: Problem) -> SensitivitySearch:
+        return SensitivitySearch(self, RELEASES[self.release].build(problem.known))

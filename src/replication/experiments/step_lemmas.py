@@ -1,0 +1,133 @@
+"""One step of Algorithm 1 from a planted start, taken apart as in the proof of jain2021 Lemma 4.4 (Lemmas B.3 to B.7).
+
+With Q = U*^T U, W = sum_j v_j v_j^T (x) I, A the Gram of Algorithm 2 and G, g its noise, the new iterate is (eq. 27)
+
+    A_priv^{-1} b_priv = U* Q + M + F + F~
+    M  = U* Q sum_j (Q^{-1} v_j* - v_j) v_j^T (sum_j v_j v_j^T)^{-1}     error of the heads, along U*
+    F~ = A_priv^{-1} (g - G vec(U* Q))                                   privacy noise
+    F  = A_priv^{-1} (b - A vec(U* Q)) - M, what is left of the iterate  sampling and label noise
+
+For analysis: it reads the truth and the noise-free sums. Only the noisy pair is released.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from privrep.methods.altmin import check_split
+from privrep.methods.running.method import EXACT, Outcome, Task
+from privrep.methods.running.options import Declared, among, check_sine, option
+from privrep.methods.running.runner import open_release, statement
+from privrep.methods.steps.clip_units import CLIP_SCALE_COLUMN, SCALES, sample_clip
+from privrep.methods.steps.moment_step import UserMoments
+from privrep.privacy.accounting import sequential_theorem
+from privrep.privacy.clipping import check_bound
+from privrep.privacy.mechanisms import clipped_sums
+from privrep.privacy.regression_moments import MOMENTS_COST
+from privrep.users.heads import FittedHeads, HeadRule
+from privrep.users.passes import parts
+from privrep.users.problem import Block, Problem, Users
+from privrep.users.splits import SPLIT_COLUMN, count
+from privrep.users.subspace import check_planted, orthonormalise, planted_subspace
+
+
+def head_errors(users: Users, rule: HeadRule, overlap: np.ndarray) -> tuple[np.ndarray, np.ndarray, dict[str, float]]:
+    """Return sums over users of the fitted heads' second moment, (k, k), and of its cross moment with their errors
+    Delta_j = v_j - Q^{-1} v_j*, (k, k), and lengths of both for a row (Lemma B.4)."""
+
+    def statistics(block: Block) -> tuple[np.ndarray, ...]:
+        heads = rule(block)
+        errors = heads - np.linalg.solve(overlap, block.heads.T.astype(np.float64)).T
+        squares = (np.einsum("bk,bk->b", one, one) for one in (errors, heads))
+        return (heads.T @ heads, errors.T @ heads, *squares)
+
+    second, cross, errors, lengths = parts(users, statistics)
+    squares, longest = np.concatenate(errors), float(max(map(np.max, lengths)))
+    found = {
+        "head_error_rms": float(np.sqrt(squares.mean())),
+        "head_error_max": float(np.sqrt(squares.max())),
+        "head_norm_max": longest**0.5,
+    }
+    return sum(second), sum(cross), found
+
+
+def whitened(matrix: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """Return W^{-1/2} matrix W^{-1/2} for W = second (x) I."""
+    values, vectors = np.linalg.eigh(second)
+    root = (vectors / np.sqrt(values)) @ vectors.T
+    outer = np.kron(root, np.eye(len(matrix) // len(second)))
+    return outer @ matrix @ outer
+
+
+@dataclass(frozen=True)
+class StepLemmasOptions(Declared):
+    """One step of Algorithm 1 from a planted start, with options as in `privrep.methods.altmin`."""
+
+    cost = MOMENTS_COST
+    theorem = sequential_theorem(MOMENTS_COST)
+
+    split: str = option(SPLIT_COLUMN["split"])
+    clip_feature: float = option("clipping bound of the features (eta)", check_bound)
+    clip_label: float = option("clipping bound of the labels (zeta)", check_bound)
+    clip_scale: str = option(CLIP_SCALE_COLUMN["clip_scale"], among(SCALES), "data")
+    start_sine: float = option("sine of every principal angle between a planted start and the truth", check_sine, 0.1)
+    numbers: ClassVar = {
+        "eta": "clipping bound of the features in absolute terms",
+        "zeta": "clipping bound of the labels in absolute terms",
+        "head_error_rms": "root mean square over users of ||v_j - Q^{-1} v_j*||, Lemma B.4",
+        "head_error_max": "largest of the same over users",
+        "head_norm_max": "largest ||v_j|| over users" + EXACT,
+        "gram_deviation_2": "||W^{-1/2} A W^{-1/2} - I|| in operator norm, Lemma B.5",
+        "gram_deviation_F": "the same in Frobenius norm",
+        "noise_deviation_2": "||W^{-1/2} G W^{-1/2}|| in operator norm, G the noise on A, Lemma B.3",
+        "total_deviation_2": "||W^{-1/2} A_priv W^{-1/2} - I|| in operator norm, Lemma B.3",
+        "along_F": "||M||_F of eq. 27, Lemma B.6",
+        "residual_F": "||F||_F of eq. 27, Lemma B.6",
+        "private_F": "||F~||_F of eq. 27, Lemma B.7",
+    }
+
+    def experiment(self, problem: Problem) -> StepLemmasOptions:
+        check_planted(problem.dim, problem.rank)
+        check_split(self.split, problem.known)
+        return self
+
+    def run(self, task: Task) -> Outcome:
+        """Return the released iterate, and the parts of eq. (27)."""
+        users, problem, truth = task.users, task.users.problem, task.users.truth.basis
+        split = check_split(self.split, problem.known)
+        clip = sample_clip(self.clip_scale, self.clip_feature, self.clip_label, problem.known)
+        release = open_release(self, task)
+        start = planted_subspace(truth, self.start_sine, release.streams["init"])
+        overlap = truth.T @ start
+        rule, used = FittedHeads(start, split.heads), count(split.subspace)
+        heads, error_cross, of_heads = head_errors(users, rule, overlap)
+        contribution = UserMoments(rule, split.subspace)
+        second, first = clipped_sums(users, contribution, clip)
+        noisy_second, noisy_first = release.sum("step_lemmas", users, contribution, clip=clip)
+        identity = np.eye(len(second))
+        weight = used * heads
+        sampled = whitened(second, weight) - identity
+        noisy = whitened(noisy_second, weight) - identity
+        target = (truth @ overlap).T.reshape(-1)
+        along = -(truth @ overlap @ np.linalg.solve(heads, error_cross.T).T).T.reshape(-1)
+        private = np.linalg.solve(noisy_second, (noisy_first - first) - (noisy_second - second) @ target)
+        iterate = np.linalg.solve(noisy_second, noisy_first)
+        return Outcome(
+            subspace=orthonormalise(iterate.reshape(-1, problem.dim).T),
+            **statement(self, release.noise_multiplier, task),
+            log={
+                "noise_multiplier": release.noise_multiplier,
+                **clip.log,
+                **of_heads,
+                "gram_deviation_2": float(np.linalg.norm(sampled, 2)),
+                "gram_deviation_F": float(np.linalg.norm(sampled)),
+                "noise_deviation_2": float(np.linalg.norm(noisy - sampled, 2)),
+                "total_deviation_2": float(np.linalg.norm(noisy, 2)),
+                "along_F": float(np.linalg.norm(along)),
+                "residual_F": float(np.linalg.norm(iterate - target - along - private)),
+                "private_F": float(np.linalg.norm(private)),
+            },
+        )

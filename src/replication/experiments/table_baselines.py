@@ -1,0 +1,151 @@
+"""Baselines on real tables without privacy: each user alone, one model for all, and a mixed model.
+
+Nothing here is private. The numbers are what private methods are compared with, never part of one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import pandas as pd
+
+from privrep.users.given_users import laid_out
+from privrep.users.real_tables import RealTable
+from privrep.users.rng import stream
+
+
+@dataclass(frozen=True, eq=False)
+class Halves:
+    """Rows of n users in two halves: for training, features (n, m, d) and labels (n, m), zero past a user's last of
+    `rows` (n,); for testing, features (N, d), labels (N,) and user numbers (N,)."""
+
+    features: np.ndarray
+    labels: np.ndarray
+    rows: np.ndarray
+    test_features: np.ndarray
+    test_labels: np.ndarray
+    test_user: np.ndarray
+
+    @cached_property
+    def moments(self) -> tuple[np.ndarray, np.ndarray]:
+        """X_i^T X_i (n, d, d) and X_i^T y_i (n, d) of the training rows."""
+        turned = self.features.transpose(0, 2, 1)
+        return turned @ self.features, (turned @ self.labels[:, :, None])[:, :, 0]
+
+    def error(self, models: np.ndarray) -> float:
+        """Return the mean square over all test rows over the variance of their labels, for models (n, d)."""
+        predicted = np.einsum("Nd,Nd->N", self.test_features, models[self.test_user])
+        return float(np.mean((self.test_labels - predicted) ** 2) / np.var(self.test_labels))
+
+
+def halves(table: RealTable, name: str, split: int) -> Halves:
+    """Draw, by the name of the table, a random half of each user's rows, rounded up and no more than `most_rows`, for
+    training; the rest for testing. Rows of the first half beyond `most_rows` serve neither."""
+    user, names = pd.factorize(table.rows[table.user], sort=True)
+    draw = stream(0, "table_halves", {"table": name, "split": split}).random(len(user))
+    order = np.lexsort((draw, user))
+    user, rows = user[order], table.rows.iloc[order]
+    features = table.schema.scaled(rows).astype(np.float64)
+    labels = table.schema.scaled_labels(rows[table.label].to_numpy())
+    first, last = np.searchsorted(user, user), np.searchsorted(user, user, side="right")
+    position, half = np.arange(len(user)) - first, (last - first + 1) // 2
+    train, test = position < np.minimum(half, table.most_rows), position >= half
+    own = np.bincount(user[train], minlength=len(names))
+    by_row, by_label = laid_out(features[train], labels[train], user[train], own.max(), len(names))
+    return Halves(
+        by_row.transpose(1, 0, 2).astype(np.float64),
+        by_label.T.astype(np.float64),
+        own,
+        features[test],
+        labels[test],
+        user[test],
+    )
+
+
+PENALTIES = tuple(10.0 ** np.arange(-2, 6))
+INTERCEPTS = (0.0, 0.01, 0.1)
+"""Shares of the penalty that a user's intercept bears. With 0 it is free; with another the user's level is shrunk
+to the middle of the label's range, which needs nobody's rows and helps those with few."""
+
+
+def own_data(halves: Halves, penalty: float, intercept: float = 0.0) -> np.ndarray:
+    """Fit a ridge regression to each user alone, (n, d), with a penalty above 0, of which the intercept bears a
+    share."""
+    squares, products = halves.moments
+    penalties = np.full(squares.shape[-1], penalty)
+    penalties[0] *= intercept
+    return np.linalg.solve(squares + np.diag(penalties), products[:, :, None])[:, :, 0]
+
+
+def best_own_data(halves: Halves, intercepts: tuple[float, ...] = INTERCEPTS) -> float:
+    """Return the error of the penalty and share that are best on the test rows, which favours own data."""
+    return min(halves.error(own_data(halves, penalty, share)) for penalty in PENALTIES for share in intercepts)
+
+
+def _least_squares(squares: np.ndarray, products: np.ndarray) -> np.ndarray:
+    """Return the shortest solution; the levels of a category sum to a constant."""
+    return np.linalg.pinv(squares, rcond=1e-10, hermitian=True) @ products
+
+
+def single_model(halves: Halves) -> np.ndarray:
+    """Fit one least squares model to all training rows, (n, d), the same for all users."""
+    squares, products = halves.moments
+    return np.broadcast_to(_least_squares(squares.sum(axis=0), products.sum(axis=0)), products.shape)
+
+
+@dataclass(frozen=True, eq=False)
+class MixedModel:
+    """y = <x, mean + head_i> + noise with heads from N(0, covariance), by maximum likelihood: mean (d,), covariance
+    (d, d), noise variance, `models` (n, d), mean and head together, and `gains` of the mean log likelihood of a row by
+    step."""
+
+    mean: np.ndarray
+    covariance: np.ndarray
+    noise: float
+    models: np.ndarray
+    gains: np.ndarray
+
+
+def mixed_model(halves: Halves, least_gain: float = 1e-5, most_steps: int = 300) -> MixedModel:
+    """Fit a mixed model by expectation maximisation, from least squares and half of its error in each of heads and
+    noise.
+
+    It stops where a step adds less than `least_gain` to the mean log likelihood of a row, or after `most_steps`. The
+    mean is the best one at each step's covariance (generalised least squares).
+    """
+    squares, products = halves.moments
+    users, dim = products.shape
+    total, length = halves.rows.sum(), np.sum(halves.labels**2, axis=1)
+    mean = _least_squares(squares.sum(axis=0), products.sum(axis=0))
+    noise = (length.sum() - mean @ products.sum(axis=0)) / total / 2
+    covariance = noise * np.eye(dim) * total / np.trace(squares.sum(axis=0))
+    likelihoods: list[float] = []
+    while True:
+        inner = np.eye(dim) + covariance @ squares / noise
+        spread = np.linalg.solve(inner, np.broadcast_to(covariance, inner.shape))  # of a head, given the rows
+        shrunk = squares @ spread / noise
+        mean = _least_squares(
+            (squares - shrunk @ squares).sum(axis=0) / noise,
+            (products - (shrunk @ products[:, :, None])[:, :, 0]).sum(axis=0) / noise,
+        )
+        left = products - squares @ mean
+        heads = (spread @ left[:, :, None])[:, :, 0] / noise
+        residual = length - products @ mean - left @ mean
+        explained = np.einsum("nd,nd->n", heads, left)
+        likelihoods.append(
+            -0.5
+            * (
+                total * np.log(2 * np.pi * noise)
+                + np.linalg.slogdet(inner)[1].sum()
+                + (residual - explained).sum() / noise
+            )
+            / total
+        )
+        gains = np.diff(likelihoods)
+        if len(gains) and (gains[-1] < least_gain or len(gains) >= most_steps):
+            return MixedModel(mean, covariance, float(noise), mean + heads, gains)
+        covariance = (heads.T @ heads + spread.sum(axis=0)) / users
+        bent = np.einsum("nd,nde,ne->n", heads, squares, heads)
+        noise = (residual - 2 * explained + bent + np.einsum("nde,ned->n", squares, spread)).sum() / total

@@ -1,0 +1,110 @@
+"""The laws at the settings of each row of a results table: sizes of a step of alternating minimisation, noise of
+CENTAUR."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from privrep.theory import jain2021, shen2023
+from privrep.users.splits import count, split_samples
+
+
+@dataclass(frozen=True)
+class StepSizes:
+    """Sizes of a step of alternating minimisation, one entry per row."""
+
+    batch: np.ndarray  # users in a step, n / T
+    # Samples per user for the head step: infinite where heads are given and have no error; NaN where the fit has no
+    # variance.
+    heads: np.ndarray
+    used: np.ndarray  # samples per user for the subspace step
+    final: np.ndarray  # samples per user for the final fit
+    lams: list[np.ndarray]  # eigenvalues of E v v^T
+
+
+def step_sizes(cells: pd.DataFrame) -> StepSizes:
+    """Read the sizes of a step from the rows; rows of other algorithms must have a split, too."""
+    splits = [split_samples(preset, samples) for preset, samples in zip(cells["split"], cells["samples"], strict=True)]
+    heads, used, final = (
+        np.array([count(getattr(split, step)) for split in splits], dtype=float)
+        for step in ("heads", "subspace", "final")
+    )
+    given = (cells["heads"] == "true").to_numpy()
+    few = (heads <= cells["rank"] + 1).to_numpy()  # a head's error has no variance
+    conditions = zip(cells["head_condition"], cells["rank"], strict=True)
+    return StepSizes(
+        batch=(cells["users"] / cells["batches"].fillna(1)).to_numpy(),
+        heads=np.where(given, np.inf, np.where(few, np.nan, heads)),
+        used=used,
+        final=final,
+        lams=[np.geomspace(condition, 1, rank) ** 2 for condition, rank in conditions],
+    )
+
+
+def privacy_distance(cells: pd.DataFrame, sizes: StepSizes, power: float = 2) -> np.ndarray:
+    """Return distF of the last step by privacy noise (F3); with power 1 in place of 2, the square weighted by lam_i, as
+    the risk weighs it."""
+    return jain2021.step_privacy(
+        sizes.batch,
+        *(cells[name] for name in ("dim", "rank", "noise_multiplier", "eta", "zeta")),
+        np.array([(lam**-power).sum() for lam in sizes.lams]),
+    )
+
+
+def step_log_factor(cells: pd.DataFrame) -> np.ndarray:
+    """Return how many times larger the logarithms of the proofs' thresholds make the privacy error of a step (F3), 1
+    for other thresholds.
+
+    A claimed O~ leaves them out: an error over this factor is the one that the same thresholds give without their
+    logarithms."""
+    heads, rank = _head_unit(cells), cells["rank"]
+    eta, zeta = cells["clip_feature"] * heads * np.sqrt(cells["dim"]), cells["clip_label"] * _label_unit(cells)
+    with_logs = cells["eta"] * np.sqrt(rank * cells["eta"] ** 2 + cells["zeta"] ** 2)
+    return _where_printed(cells, with_logs / (eta * np.sqrt(rank * eta**2 + zeta**2)))
+
+
+def init_log_factor(cells: pd.DataFrame) -> np.ndarray:
+    """Return the same factor for Algorithm 3, whose privacy error grows with zeta^2 (F1)."""
+    return _where_printed(cells, (cells["zeta"] / (cells["init_label_clip"] * _label_unit(cells))) ** 2)
+
+
+def _head_unit(cells: pd.DataFrame) -> pd.Series:
+    return cells["head_condition"] * np.sqrt(cells["rank"])
+
+
+def _label_unit(cells: pd.DataFrame) -> pd.Series:
+    return _head_unit(cells) + cells["label_noise_sd"]
+
+
+def _where_printed(cells: pd.DataFrame, factor: pd.Series) -> np.ndarray:
+    return np.where(cells["clip_scale"] == "printed", factor, 1.0)
+
+
+def floor_distance(cells: pd.DataFrame, sizes: StepSizes) -> np.ndarray:
+    """Return distF that label noise leaves (F5)."""
+    return jain2021.step_floor(
+        sizes.batch * sizes.used, cells["dim"], cells["rank"], sizes.heads, cells["label_noise_sd"]
+    )
+
+
+def centaur_floors(cells: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
+    """Return distF and dist2 of CENTAUR's steady state (F9), the latter for heads of condition number 1 alone (NaN
+    otherwise).
+
+    Both are NaN for rows of other algorithms, which have no `step`."""
+    condition, d, k = (cells[name] for name in ("head_condition", "dim", "rank"))
+    noise = shen2023.centaur_noise(
+        cells["users"] * cells["participation"], cells["noise_multiplier"], cells["zeta"], cells["step"], condition**2
+    )
+    # Of all directions, the one with lam_i / lam_1 = ratio keeps its own gain.
+    ratios = [np.geomspace(1, one**-2.0, rank) for one, rank in zip(condition, k, strict=True)]
+    steps = cells["step"].to_numpy()
+    frobenius = [
+        shen2023.centaur_frobenius(g, dim, ratio, step)
+        for g, dim, ratio, step in zip(noise, d, ratios, steps, strict=True)
+    ]
+    spectral = shen2023.centaur_spectral(noise, d, k, cells["step"])
+    return np.array(frobenius), np.where(condition == 1, spectral, np.nan)

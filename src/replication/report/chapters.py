@@ -1,0 +1,300 @@
+"""Chapters of the report: Markdown that a person wrote, with numbers by name.
+
+A chapter is `chapter.md` in the folder of its study, a Jinja2 template. Its words are fixed; numbers come from the run
+that is shown, by the names of quantities, sizes and constants, and `Words` are all that it may use. A paragraph names
+what it rests on: verdicts, and numbers with a limit. Where the shown run decides otherwise, the paragraph is marked. A
+name that does not exist stops the build, and a paragraph that needs a number which a smaller run does not have is left
+out.
+"""
+
+from __future__ import annotations
+
+import html
+import json
+import math
+import operator
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import jinja2
+import pandas as pd
+from markupsafe import Markup
+
+from privrep.declarations import ConfigError, misnamed
+from replication.evidence.verdicts import Verdict
+from replication.report import spelling, summary
+from replication.report.badges import counted
+from replication.report.captions import constants
+from replication.report.layout import PIECES, macros
+from replication.report.run_tables import Measures, NotMeasured, Run
+from replication.report.sizes import enumerated, found, size
+from replication.run.config import ROOT
+
+SIGNS = {"<": operator.lt, ">": operator.gt}
+UNDECIDED = (Verdict.INCONCLUSIVE, Verdict.NOT_TESTED)
+"""Verdicts that say nothing against a paragraph."""
+MARK = 'class="differs"'
+"""What the mark of a paragraph has that this run does not bear out."""
+
+FILTERS = {
+    name: getattr(spelling, name) for name in ("number", "share", "listing", "count", "plural", "codes", "typeset")
+} | {"capital": spelling.sentence, "escaped": html.escape, "json": partial(json.dumps, separators=(",", ":"))}
+"""How a chapter spells what it has computed."""
+
+
+LEAD_END = "\n\n</div>"
+MORE = "<!-- more -->"
+"""Where a chapter is folded from, if it says so; else from behind what it opens with and its first figure."""
+OPENING_FIGURE = "comparison/promise"
+"""The figure of the opening; the chapter of its study does not show it again."""
+
+TAGS = re.compile(r"^[ \t]*((?:\{%(?:(?!%\}).)*%\}|\{#(?:(?!#\}).)*#\}|[ \t])+)\n", flags=re.MULTILINE)
+"""A line of conditions and the like alone: it leaves no line in the text."""
+
+BESIDE_DIGITS = re.compile(r"<[^>]+>|[\s,.\[\]×−–✓✗∞†]")  # noqa: RUF001
+"""What a cell with a number alone has beside its digits."""
+
+CHAPTER = macros("chapter.md.jinja")
+TEXTS = Path(__file__).with_name("texts")
+"""Folder of the texts that belong to no study."""
+
+
+def chapter_file(study: str) -> Path:
+    """The file of a study's chapter."""
+    return ROOT / "src" / "replication" / "studies" / study / "chapter.md"
+
+
+@dataclass
+class Words:
+    """What a text may use of a run. Names that it looks up are those of its study, or of the one given.
+
+    Attributes
+    ----------
+    study : whose chapter this is; empty for a text on several. placed : figures and claims that the text has shown.
+    drawn : these figures in their order, as HTML. tables : those read so far. grounds : what its paragraphs rest on.
+    """
+
+    run: Run
+    study: str = ""
+    placed: set[str] = field(default_factory=set)
+    drawn: list[str] = field(default_factory=list)
+    tables: dict = field(default_factory=dict)
+    grounds: list[tuple] = field(default_factory=list)
+
+    def value(self, quantity: str, study: str = "") -> float:
+        """A measured number, for conditions and arithmetic."""
+        return self._read("measures", study).value(quantity)
+
+    def note(self, quantity: str, study: str = "") -> str:
+        """What the study says beside a quantity."""
+        return self._read("measures", study).row(quantity)["note"]
+
+    def n(self, quantity: str, digits: int = 3, study: str = "") -> Markup:
+        """A measured number alone, with a link to its claim where it has one."""
+        return self._linked(quantity, study, spelling.number(self.value(quantity, study), digits))
+
+    def q(self, quantity: str, study: str = "") -> Markup:
+        """A measured number with its interval, with a link to its claim where it has one."""
+        row = self._read("measures", study).row(quantity)
+        return self._linked(quantity, study, spelling.interval(row["measured"], row["ci_low"], row["ci_high"]))
+
+    def e(self, fit: str, study: str = "") -> Markup:
+        """A fitted exponent with its interval."""
+        return self.q(f"exponent {fit}", study)
+
+    def to(self, claim: str, number: str) -> Markup:
+        """A number that decides no claim itself, with a link to the one that it speaks of."""
+        known = list(self.run.claims["id"].unique())
+        if claim not in known:
+            raise ConfigError(misnamed(claim, "no claim", known))
+        return PIECES.quoted(Markup(number), claim)
+
+    def named(self, prefix: str, study: str = "") -> list[str]:
+        """The quantities with a number whose names begin so."""
+        return self._read("measures", study).named(prefix)
+
+    def numbered(self, prefix: str, study: str = "") -> dict[float, float]:
+        """Values of the quantities whose name is the prefix and a number, by that number, ascending; at least one."""
+        return self._read("measures", study).numbered(prefix)
+
+    def size(self, series: str, column: str, study: str = "") -> str:
+        """What all of a series has in a column."""
+        return size(self._read("sizes", study), series, column)
+
+    def values(self, series: str, column: str, study: str = "") -> str:
+        """All values that a series has in a column, as a list or a range."""
+        return enumerated(found(self._read("sizes", study), series, column))
+
+    def fact(self, name: str, study: str = "") -> Any:
+        """What the study says beside its quantities: a number, a text, a table or what its analysis makes of these."""
+        return self.run.fact(study or self.study, name)
+
+    def table(
+        self,
+        header: list[str],
+        rows: Iterable,
+        caption: str = "",
+        kind: str = "",
+        *,
+        caller: Callable[[object], str],
+        **more: bool,
+    ) -> str:
+        """A table that scrolls, whose cells for one of the rows are what stands in the block, between bars; a cell with
+        a number alone does not wrap."""
+        texts = [[cell.strip() for cell in caller(row).split("|")] for row in rows]
+        cells = [[(Markup(text), BESIDE_DIGITS.sub("", text).isdigit()) for text in row] for row in texts]
+        return PIECES.table([*map(Markup, header)], cells, Markup(caption), kind, **more) + "\n"
+
+    def constant(self, name: str, study: str = "") -> object:
+        """A constant of the study's measures."""
+        known = constants(study or self.study)
+        if name not in known:
+            what = f"no constant of replication.studies.{study or self.study}.analysis"
+            raise ConfigError(misnamed(name, what, list(known)))
+        return known[name]
+
+    def law(self, prefix: str) -> dict[str, float]:
+        """Least and largest ratio of measured errors to a law over the fits whose names begin so, and their number."""
+        ratios = [self.value(name) for name in self.named(f"constant {prefix}")]
+        if not ratios:
+            raise NotMeasured(f"constant {prefix}")
+        return {"least": min(ratios), "largest": max(ratios), "sweeps": len(ratios)}
+
+    def figure(self, figure: str, remark: str = "", study: str = "") -> Markup:
+        """A figure of the study, with its caption."""
+        if study and not self.run.has(study):
+            raise NotMeasured(figure)
+        self.placed.add(figure)
+        self.drawn.append(self.run.section_figure(study or self.study, figure, remark))
+        return self.drawn[-1]
+
+    def claims(self, *claims: str) -> Markup:
+        """The verdicts of claims, in short."""
+        self.placed.update(claims)
+        return self.run.section_claims(*claims)
+
+    def rests(self, *grounds: tuple) -> None:
+        """Say what the paragraph rests on.
+
+        A ground is a claim, its verdict and quantities (all exponents where none is named); or a quantity, "<" or ">",
+        a limit and the study if it is another one's; or a number, a sign, a limit and what the number is.
+        """
+        self.grounds += grounds
+
+    def finding(self, caller: Callable[[], str]) -> str:
+        """A paragraph that needs all of its numbers, marked where this run decides against what it rests on."""
+        before = len(self.grounds)
+        try:
+            text = caller()
+            against = [one for ground in self.grounds[before:] for one in self._against(*ground)]
+        except NotMeasured:
+            return ""
+        first, *rest = text.strip("\n").split("\n\n", 1)
+        return "\n\n".join([first + CHAPTER.differs(against), *rest]) + "\n" if against else text
+
+    def _against(self, name: str | float, sign: str, *more: Any) -> list[Markup]:
+        """What this run says against a ground."""
+        if sign not in SIGNS:
+            rows = self.run.decided(name, sign, *more)
+            rows = rows[~rows["verdict"].isin((*UNDECIDED, sign))].to_dict("records")
+            return [
+                self.to(name, f"{html.escape(row['quantity'])}: {row['verdict']}, {spelling.interval(*ends)}")
+                for row in rows
+                for ends in [(row["measured"], row["ci_low"], row["ci_high"])]
+            ]
+        limit, called = more[0], name
+        if isinstance(name, str):
+            row = self._read("measures", "".join(more[1:])).row(name)
+            text = spelling.interval(row["measured"], row["ci_low"], row["ci_high"])
+            ends = [float(row[end]) for end in ("ci_low", "ci_high")]
+            best = (min if sign == "<" else max)(ends) if all(map(math.isfinite, ends)) else float(row["measured"])
+        else:
+            called, best, text = more[1], name, spelling.number(name)
+        undecided = math.isnan(best) or math.isnan(limit)
+        return [] if undecided or SIGNS[sign](best, limit) else [Markup(f"{html.escape(called)}: {text}")]
+
+    def lead(self, caller: Callable[[], str]) -> str:
+        """What a chapter opens with."""
+        text = self.finding(caller) or "This run is too small to say what it found."
+        return CHAPTER.lead(text.strip())
+
+    def folded(self, title: str, caller: Callable[[], str]) -> str:
+        """Detail that a reader opens; nothing where none of it was measured."""
+        try:
+            text = caller().strip()
+        except NotMeasured:
+            return ""
+        return CHAPTER.fold(title, text) + "\n\n" if text else ""
+
+    def _read(self, table: str, study: str) -> Measures | pd.DataFrame:
+        """A table of a study, of this one where none is named, read once for each text."""
+        study = study or self.study
+        if (table, study) not in self.tables:
+            self.tables[table, study] = getattr(self.run, table)(study)
+        return self.tables[table, study]
+
+    def _linked(self, quantity: str, study: str, text: str) -> Markup:
+        return PIECES.quoted(text, self.run.claim_of(study or self.study, quantity))
+
+
+def filled(source: Path, words: Words, more: dict[str, object]) -> str:
+    """Fill in all names of a text, and `more`; a name of nothing is an error that says the file."""
+    environment = jinja2.Environment(
+        undefined=jinja2.StrictUndefined, keep_trailing_newline=True, extensions=["jinja2.ext.do"]
+    )
+    environment.filters |= FILTERS
+    environment.globals |= {"interval": spelling.interval, "slider": PIECES.slider}
+    names = {name: getattr(words, name) for name in dir(words) if not name.startswith("_")}
+    where = source.relative_to(ROOT) if source.is_relative_to(ROOT) else source
+    try:
+        environment.parse(source.read_text())  # names the right line of an error
+        return environment.from_string(TAGS.sub(r"\1", source.read_text())).render(names | more)
+    except jinja2.TemplateSyntaxError as error:
+        raise ConfigError(f"{where}, line {error.lineno}: {error.message}") from None
+    except (jinja2.UndefinedError, ConfigError, ValueError, NotMeasured) as error:
+        raise ConfigError(f"{where}: {error}") from None
+
+
+def text(study: str, run: Run, words: Words | None = None) -> str:
+    """The chapter of a study as Markdown."""
+    return filled(chapter_file(study), words or Words(run, study), {})
+
+
+def page_text(name: str, run: Run, words: Words | None = None) -> str:
+    """A text on the whole run, from `texts`, as Markdown."""
+    return filled(TEXTS / f"{name}.md", words or Words(run), summary.facts(run))
+
+
+def chapter(study: str, run: Run) -> str:
+    """The chapter of a study as Markdown; its heading alone where it did not run.
+
+    What it opens with and its first figure stand open (`MORE`).
+    The rest is folded: the text, the verdicts of its claims, and the figures that the text does not place.
+    """
+    if not run.has(study):
+        heading = chapter_file(study).read_text().splitlines()[0]
+        return f"{heading}\n\nThis study is not part of this run."
+    words = Words(run, study)
+    parts = [text(study, run, words)]
+    claims = [claim for claim in run.claims_of(study) if claim not in words.placed]
+    if claims:
+        rows = run.claims[run.claims["id"].isin(claims)]
+        tested = rows.loc[rows["basis"] != "definition", "verdict"]
+        title = f"Verdicts: {PIECES.tally_line(counted(tested))}"
+        parts.append(CHAPTER.fold(title, run.section_claims(*claims)))
+    figures = [figure for figure in run.captions[study] if figure not in words.placed | {OPENING_FIGURE}]
+    if figures:
+        further = spelling.sentence(spelling.plural(len(figures), "further figure"))
+        parts.append(CHAPTER.fold(further, "\n\n".join(run.section_figure(study, figure) for figure in figures)))
+    written = "\n\n".join(parts)
+    if MORE not in written:
+        first = words.drawn[0] if words.drawn else ""
+        written = written.replace(first, "", 1).replace(LEAD_END, f"{LEAD_END}\n\n{first}\n\n{MORE}", 1)
+    shown, rest = written.split(MORE)
+    rows = run.claims[run.claims["id"].isin(run.claims_of(study)) & (run.claims["basis"] != "definition")]
+    title = f"The chapter {PIECES.tally_line(counted(rows['verdict']))}"
+    return shown + CHAPTER.fold(title, rest.strip(), "chapter")

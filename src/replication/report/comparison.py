@@ -1,0 +1,75 @@
+"""What the page says of other runs: how the shown run agrees with the run of record in docs/record, and the default run
+with its confirmation on another master seed in docs/confirmation.csv."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pandas as pd
+from markupsafe import Markup
+
+from replication.evidence.compare import (
+    Pair,
+    both_tested,
+    by_name,
+    changed,
+    confirmation_pairs,
+    coverage,
+    number_text,
+    paired,
+    summary,
+)
+from replication.report.claims_table import row_anchor
+from replication.report.layout import macros
+from replication.report.run_tables import Run
+from replication.run.config import ROOT, read_yaml
+from replication.run.csv_tables import read_rows
+
+DOCS = ROOT / "docs"
+RECORD = macros("record.html.jinja")
+
+
+def confirmation_of(docs: Path = DOCS) -> list[Pair]:
+    """The rows of the default run, each with that on another master seed."""
+    return confirmation_pairs(read_rows(docs / "confirmation.csv"))
+
+
+def reasons(docs: Path = DOCS) -> dict[tuple[str, str], str]:
+    """Claim and quantity -> why the default run has another verdict than the run of record."""
+    entries = read_yaml(docs / "record" / "differences.yaml")["differences"]
+    return {(one["id"], one["quantity"]): one["why"] for one in entries}
+
+
+def _shown(pairs: list[Pair], anchors: bool, why: dict[tuple[str, str], str]) -> list[dict]:
+    return [
+        {
+            "id": row["id"],
+            "quantity": row["quantity"],
+            "anchor": row_anchor(row) if anchors else "",
+            "both": [(one["verdict"], number_text(one)) for one in (row, other)],
+            "why": why.get((row["id"], row["quantity"]), ""),
+        }
+        for row, other in pairs
+    ]
+
+
+def with_record(run: Run, docs: Path = DOCS) -> Markup:
+    """The line at the top of a page: this is the run of record, every row agrees with it, or these do not.
+    A row with the verdict of the default run says why that differs."""
+    about = json.loads((docs / "record" / "provenance.json").read_text())
+    pairs = both_tested(paired(run.claims.to_dict("records"), read_rows(docs / "record" / "claims.csv")))
+    differ = changed(pairs)
+    default = paired((row for row, _ in differ), (row for row, _ in confirmation_of(docs)))
+    alike = by_name(row for row, known in default if row["verdict"] == known["verdict"])
+    why = {name: text for name, text in reasons(docs).items() if name in alike}
+    hours = about.get("cell_cpu_seconds", 0) / 3600
+    return RECORD.agreement(about == run.provenance, about, hours, len(pairs), _shown(differ, True, why))
+
+
+def confirmation(claims: pd.DataFrame, docs: Path = DOCS) -> Markup:
+    """The section on the confirmation, for the rows of claims.csv that the page shows."""
+    pairs = confirmation_of(docs)
+    now = claims["confirmed"].value_counts().to_dict()
+    text = f"{summary(pairs)} {coverage(pairs)}"
+    return RECORD.confirmation(pairs[0][0], len(claims), now, text, _shown(changed(both_tested(pairs)), False, {}))

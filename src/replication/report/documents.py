@@ -1,0 +1,175 @@
+"""The documents of the repository that show the run of record: the findings in the README, and docs/results.md.
+Written by `make docs`.
+
+They are made of the tables in docs/ alone, so that a test can make them again where nothing was run.
+"""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+from collections import Counter
+from collections.abc import Iterable
+from pathlib import Path
+
+import pandas as pd
+
+from privrep.declarations import ConfigError
+from replication.evidence.compare import (
+    Pair,
+    both_tested,
+    changed,
+    confirmation_pairs,
+    coverage,
+    number_text,
+    paired,
+    summary,
+    table,
+)
+from replication.evidence.verdicts import NEGATIVE, SEVERITIES, Verdict
+from replication.report.anchors import claim_anchor
+from replication.report.chapters import page_text
+from replication.report.comparison import DOCS, confirmation_of, reasons
+from replication.report.papers import by_severity
+from replication.report.run_tables import Measures, Run, listed, read_text
+from replication.report.stub_run import planned_sizes
+from replication.run.csv_tables import read_rows
+
+BLOCK = re.compile(r"(<!-- measured: [^\n]*-->\n).*?(<!-- end of measured -->)", flags=re.DOTALL)
+"""The part of the README that is written."""
+
+
+class Documented(Run):
+    """The run of record, with claims and measures and, in place of cells, their planned settings."""
+
+    def __init__(self, docs: Path = DOCS):
+        record = docs / "record"
+        claims, errata = (read_text(record / f"{name}.csv") for name in ("claims", "errata"))
+        super().__init__(claims, errata, json.loads((record / "provenance.json").read_text()), record, record)
+
+    def measures(self, study: str) -> Measures:
+        rows = read_text(self.results / "measures.csv")
+        return Measures(rows[rows["study"] == study].set_index("quantity"), listed(study))
+
+    def sizes(self, study: str) -> pd.DataFrame:
+        return planned_sizes(study, self.scale)
+
+
+def with_findings(readme: str, run: Run) -> str:
+    """Return the README with the findings of the report's opening, each number linked to its row of claims.csv."""
+    lines = {
+        claim_anchor(claim): f"docs/record/claims.csv#L{row + 2}"
+        for row, claim in reversed(list(enumerate(run.claims["id"])))
+    }
+    opening = re.sub(
+        r'<a class="q" href="#([^"]+)">(.*?)</a>',
+        lambda match: f"[{match[2]}]({lines[match[1]]})",
+        page_text("opening", run),
+    )
+    findings = re.findall(r"^### .*?(?=\n### |\Z)", as_markdown(opening), flags=re.MULTILINE | re.DOTALL)[0]
+    findings = findings.strip()
+    return BLOCK.sub(lambda match: f"{match[1]}\n{findings}\n\n{match[2]}", readme)
+
+
+def as_markdown(text: str) -> str:
+    """Return a text of the report without the page's own elements and links, its headings one level lower."""
+    text = re.sub(r"</?(?:div|span)\b[^>]*>", "", text)
+    text = re.sub(r"\[([^\]]+)\]\(#[^)]*\)", r"\1", text)
+    text = re.sub(r"\n{3,}", "\n\n", text)
+    return html.unescape(re.sub(r"^## ", "### ", text, flags=re.MULTILINE)).strip()
+
+
+def results_page(docs: Path = DOCS) -> str:
+    """Return docs/results.md: claims, contradictions, the default run and the run on another seed."""
+    record, confirmation = docs / "record", confirmation_of(docs)
+    claims = read_rows(record / "claims.csv")
+    about = json.loads((record / "provenance.json").read_text())
+    letters = "; ".join(f"{letter} {meaning}" for letter, meaning in SEVERITIES.items())
+    pairs = both_tested(paired((default for default, _ in confirmation), claims))
+    return (
+        "\n\n".join(
+            [
+                "# Results of the run of record",
+                "Written by `make docs` from the tables in [record](record) and beside it. "
+                "[claims.csv](record/claims.csv) has every row with its interval and reason.",
+                f"Scale {about['config']['scale']}, master seed `{about['config']['master_seed']}`, commit "
+                f"`{about['commit']}`, finished {about['finished'][:10]}: {about['cell_cpu_seconds'] / 3600:.1f} CPU "
+                f"hours on {about['cpu']}.",
+                "## What became of each claim",
+                "The papers' own statements. Not counted are corrections, laws and limits of this project, and what "
+                "holds by definition.",
+                _table(("claim", "place", "verdicts on its quantities"), verdicts_by_claim(claims)),
+                "## What does not hold as printed",
+                f"Severity: {letters}.",
+                _table(("claim", "severity", "printed", "measured", "what to do"), contradictions(claims)),
+                "## What the verdicts mean",
+                _table(("verdict", "meaning"), [[word, word.meaning] for word in Verdict]),
+                "## The default run beside it",
+                f"{summary(pairs)} Why they differ is written by hand in [differences.yaml](record/differences.yaml).",
+                _table(("claim", "quantity", "default", "record", "why"), explained(changed(pairs), docs)),
+                "## The default run once more",
+                "On a master seed never used; see [confirmation.md](confirmation.md).",
+                summary(confirmation),
+            ]
+        ).rstrip()
+        + "\n"
+    )
+
+
+def confirmation_page(rows: list[dict]) -> str:
+    """Return docs/confirmation.md, from the rows of docs/confirmation.csv."""
+    fact, pairs = rows[0], confirmation_pairs(rows)
+    differ = table(changed(both_tested(pairs)))
+    parts = [
+        "# Confirmation",
+        "Written by `make confirmation` from `docs/confirmation.csv`; not edited by hand.",
+        f"The configuration was frozen at commit `{fact['commit']}` and run once more, with master seed "
+        f"`{fact['confirmed_seed']}`, on which nothing had been run before. The first run has the default master seed "
+        f"`{fact['seed']}`, which was used throughout development. The two runs differ in their master seed alone. How "
+        "many verdicts another seed should change is not estimated.",
+        f"{summary(pairs)} {coverage(pairs)}",
+        "## Quantities whose verdict differs",
+        _table(("claim", "quantity", "first run", "second run"), differ) if differ else "None.",
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def explained(pairs: list[Pair], docs: Path = DOCS) -> list[list[str]]:
+    """Return the rows whose verdicts differ with why, or raise ConfigError if an explanation is missing or idle."""
+    known = reasons(docs)
+    found = {(row["id"], row["quantity"]) for row, _ in pairs}
+    wrong = [(name, "is not explained") for name in sorted(found - known.keys())]
+    wrong += [(name, "has the same verdict in both runs") for name in sorted(known.keys() - found)]
+    if wrong:
+        lines = "; ".join(f"{' '.join(name)} {what}" for name, what in wrong)
+        raise ConfigError(f"docs/record/differences.yaml: {lines}")
+    return [[*cells, known[cells[0], cells[1]]] for cells in table(pairs)]
+
+
+def verdicts_by_claim(claims: list[dict]) -> list[list[str]]:
+    """Return each claim with its place and how many of its quantities have each verdict."""
+    own = pd.DataFrame(claims).query("whose == 'paper' and basis != 'definition' and rule != 'all_hold'")
+    return [
+        [claim, place, ", ".join(f"{count} {word}" for word, count in Counter(rows["verdict"]).items())]
+        for (claim, place), rows in own.groupby(["id", "place"], sort=False)
+    ]
+
+
+def contradictions(claims: list[dict]) -> list[list[str]]:
+    """Return what does not hold as printed, the most severe first."""
+    return [
+        [
+            row["id"],
+            row["severity"],
+            row["printed"],
+            f"{row['quantity']}: {number_text(row)}, claimed {row['claimed']}; {row['verdict']}",
+            row["advice"],
+        ]
+        for row in by_severity(row for row in claims if row["verdict"] in list(NEGATIVE))
+    ]
+
+
+def _table(header: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
+    lines = [list(header), ["---"] * len(list(header)), *rows]
+    return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)

@@ -1,0 +1,42 @@
+"""All HTML of the report stands in `templates`, one file for each kind of piece, and is escaped there:
+Python hands over plain data.
+
+What is markup already, by another template or as Markdown, comes as `markupsafe.Markup`.
+"""
+
+from __future__ import annotations
+
+from types import ModuleType
+
+import jinja2
+from markupsafe import Markup
+
+from replication.evidence.verdicts import SEVERITIES, Verdict
+from replication.report import anchors, bars, spelling
+
+ENVIRONMENT = jinja2.Environment(
+    loader=jinja2.PackageLoader("replication.report"),
+    autoescape=lambda name: name.endswith(".html.jinja"),
+    undefined=jinja2.StrictUndefined,
+    trim_blocks=True,
+    lstrip_blocks=True,
+)
+ENVIRONMENT.policies["json.dumps_kwargs"] = {"separators": (",", ":"), "ensure_ascii": False}
+ANCHORS = (anchors.claim_anchor, anchors.figure_anchor)
+WORDS = (spelling.count, spelling.number, spelling.plural, spelling.sentence, spelling.share, spelling.typeset)
+ENVIRONMENT.filters |= {one.__name__: one for one in (*ANCHORS, *WORDS)} | {"verdict": Verdict}
+ENVIRONMENT.globals |= {"interval": spelling.interval, "severities": SEVERITIES, "bar_width": bars.WIDTH}
+
+
+def macros(name: str) -> ModuleType:
+    """The macros of a template, to be called with data: they return Markup."""
+    return ENVIRONMENT.get_template(name).module
+
+
+def laid_out(name: str, **data: object) -> Markup:
+    """A whole template."""
+    return Markup(ENVIRONMENT.get_template(name).render(data))
+
+
+PIECES = macros("pieces.html.jinja")
+"""Pieces that many parts of the page share."""

@@ -1,0 +1,129 @@
+"""The page of a run: its texts and tables laid out, with formulas, names of headings and contents, in a frame.
+
+The page needs no network: formulas become MathML, pictures and tables are inside.
+What its scripts add is search, and numbers at a pointer.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from pathlib import Path
+
+import latex2mathml.converter
+from markupsafe import Markup
+from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
+
+from privrep.declarations import ConfigError
+from replication.evidence.verdicts import GROUPS
+from replication.report import comparison, deviations, papers, run_record, summary
+from replication.report.anchors import unused
+from replication.report.chapters import chapter, page_text
+from replication.report.claims_table import all_rows
+from replication.report.layout import PIECES, laid_out
+from replication.report.run_tables import Run
+from replication.run.config import read_papers
+
+TITLE = "Learning a shared representation under user-level differential privacy"
+SKIPPED = ("code", "pre", "svg", "style", "script", "math", "button")
+"""Elements in which a dollar sign is a dollar sign."""
+
+
+def from_markdown(source: str) -> Markup:
+    """Markdown as HTML, with its formulas left as they are; its tables scroll, with headers of columns."""
+    found = MarkdownWithMath(renderer=IPythonRenderer(escape=False, exclude_anchor_links=True)).render(source)
+    found = re.sub(r"<th(?=>| style)", '<th scope="col"', found)
+    parts = re.split(r"(<table>.*?</table>)", found, flags=re.DOTALL)
+    parts[1::2] = [PIECES.scrolling(caller=lambda table=table: Markup(table)) for table in parts[1::2]]
+    return Markup("".join(parts))
+
+
+def formula(latex: str, display: str) -> str:
+    """LaTeX as MathML.
+
+    Raises
+    ------
+    ConfigError : it holds HTML, such as a number with a link, whose tags would be read as symbols.
+    """
+    source = html.unescape(latex).strip()
+    if "</" in source:
+        raise ConfigError(f"HTML in the formula ${source}$; a number within a formula is {{{{ value(...) | number }}}}")
+    mathml = latex2mathml.converter.convert(source, display=display)
+    mathml = mathml.replace(' xmlns="http://www.w3.org/1998/Math/MathML"', "")
+    return mathml.replace("<mo>&#x02016;</mo>", '<mo stretchy="false">&#x02016;</mo>')
+
+
+def with_formulas(content: str) -> str:
+    """Replace $...$ and $$...$$ by MathML, in text alone: not in tags, code or pictures."""
+    pieces, depth = [], 0
+    for piece in re.split(r"(<!--.*?-->|<[^>]+>)", content, flags=re.DOTALL):
+        tag = re.match(r"<(/?)([a-zA-Z0-9]+)", piece)
+        if tag:
+            if tag[2].lower() in SKIPPED and not piece.endswith("/>"):
+                depth += -1 if tag[1] else 1
+        elif not depth:
+            piece = re.sub(r"\$\$(.+?)\$\$", lambda match: formula(match[1], "block"), piece, flags=re.DOTALL)
+            piece = re.sub(r"\$([^$\n]+?)\$", lambda match: formula(match[1], "inline"), piece)
+        pieces.append(piece)
+    return "".join(pieces)
+
+
+def with_anchors(content: str) -> str:
+    """Name the headings, so that the table of contents can link to them."""
+    taken = set(re.findall(r'\bid="([^"]+)"', content))
+
+    def named(match: re.Match) -> str:
+        words = re.sub(r"<[^>]+>", "", html.unescape(match[2])).lower()
+        name = unused(re.sub(r"\W+", "-", words).strip("-"), taken)
+        return match[0].replace(">", f' id="{name}">', 1)
+
+    return re.sub(r"<h([23])>(.*?)</h\1>", named, content, flags=re.DOTALL)
+
+
+def contents(content: str) -> list[tuple[tuple[str, Markup], list[tuple[str, Markup]]]]:
+    """Name and words of the headings of second level, each with those of third level below it."""
+    items = []
+    for level, name, text in re.findall(r'<h([23]) id="([^"]+)"[^>]*>(.*?)</h\1>', content, flags=re.DOTALL):
+        heading = name, Markup(re.sub(r"<[^>]+>", "", text).strip())
+        if level == "2" or not items:
+            items.append((heading, []))
+        else:
+            items[-1][1].append(heading)
+    return items
+
+
+def body(run: Run) -> Markup:
+    """What the page says of a run."""
+    about = read_papers()
+    return laid_out(
+        "content.html.jinja",
+        title=TITLE,
+        record=run.provenance,
+        of_record=comparison.with_record(run),
+        alone=run.alone,
+        small=run.scale not in summary.FULL_SCALES,
+        about=about,
+        text=lambda name: from_markdown(page_text(name, run)),
+        tally=summary.tally(run.claims),
+        contradictions=summary.contradictions(run.claims),
+        verdicts=GROUPS,
+        chapters=[from_markdown(chapter(study, run)) for paper in about.values() for study in paper.chapters],
+        rows=all_rows(run.claims, run.shown(), papers.claims_touched(run.errata), run.grid_of),
+        confirmation=comparison.confirmation(run.claims),
+        deviations=deviations.deviations_table(run.deviations),
+        errata=papers.errata_list(run.errata),
+        candidates=papers.candidates_table(run.errata),
+        provenance=run_record.provenance_table(run.provenance),
+    )
+
+
+def page(run: Run, assets: Path) -> str:
+    """The page of a run. assets : folder with all styles and scripts."""
+    content = with_formulas(with_anchors(body(run)))
+    style, script = (
+        Markup("\n".join(path.read_text(encoding="utf-8") for path in sorted(assets.glob(f"*.{kind}"))))
+        for kind in ("css", "js")
+    )
+    return laid_out(
+        "page.html.jinja", title=TITLE, contents=contents(content), content=Markup(content), style=style, script=script
+    )

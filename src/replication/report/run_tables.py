@@ -1,0 +1,225 @@
+"""The tables of one run: where they are, and how to read them."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+from markupsafe import Markup
+
+from privrep.declarations import ConfigError, misnamed
+from replication.evidence.catalogue import read_deviations
+from replication.evidence.claim_rules import Quantity
+from replication.evidence.claims import Claim
+from replication.evidence.facts import NotMeasured
+from replication.evidence.quantities import checked_claims, measured
+from replication.evidence.verdicts import Verdict
+from replication.report.captions import with_sizes
+from replication.report.claims_table import brief_table
+from replication.report.grids import grid_line
+from replication.report.pictures import FIGURE, FOLDER, figure_html
+from replication.run.config import read_config, read_study, read_yaml
+from replication.run.settings import Study
+
+
+def read_text(path: Path) -> pd.DataFrame:
+    """A CSV as text, so that a printed 0.90 stays 0.90."""
+    return pd.read_csv(path, dtype=str, keep_default_na=False)
+
+
+@dataclass(frozen=True)
+class Measures:
+    """The rows of a study's measures.csv by quantity.
+
+    Attributes
+    ----------
+    listed : names of all quantities that the study measures at the default scale. A name that is neither there nor in
+        the rows, which another scale may have, is an error, not a gap.
+    """
+
+    rows: pd.DataFrame
+    listed: tuple[str, ...]
+
+    def __contains__(self, quantity: str) -> bool:
+        """Say whether a quantity was measured and is a number; a name that the study does not list is an error."""
+        if quantity not in self.listed and quantity not in self.rows.index:
+            raise ConfigError(misnamed(quantity, "not measured by this study", self.listed))
+        return quantity in self.rows.index and math.isfinite(float(self.rows.loc[quantity, "measured"]))
+
+    def row(self, quantity: str) -> pd.Series:
+        """Return all columns of a quantity, as text; NotMeasured where this run has no number of it."""
+        if quantity not in self:
+            raise NotMeasured(quantity)
+        return self.rows.loc[quantity]
+
+    def named(self, prefix: str) -> list[str]:
+        """Return the quantities with a number whose names begin with a prefix that the study lists."""
+        found = [name for name in self.listed if name.startswith(prefix)]
+        if not found:
+            raise ConfigError(misnamed(prefix, "the beginning of no quantity", self.listed))
+        return [name for name in found if name in self]
+
+    def value(self, quantity: str) -> float:
+        return float(self.row(quantity)["measured"])
+
+    def numbered(self, prefix: str) -> dict[float, float]:
+        """Values of the quantities whose name is the prefix and a number, by that number, ascending; at least one."""
+        names = {name.removeprefix(prefix): name for name in self.named(prefix)}
+        found = {float(end): self.value(name) for end, name in names.items() if re.fullmatch(r" ?[\d.]+", end)}
+        if not found:
+            raise NotMeasured(prefix)
+        return dict(sorted(found.items()))
+
+
+@cache
+def _read_sizes(path: Path) -> pd.DataFrame | None:
+    """A table of sizes, read once for all that ask."""
+    return pd.read_csv(path) if path.exists() else None
+
+
+@cache
+def study_of(name: str, scale: str = "default") -> Study:
+    """A study at a scale."""
+    return read_study(read_config().model_copy(update={"scale": scale}), name)
+
+
+@cache
+def listed(study: str) -> tuple[str, ...]:
+    """Names of all that a study measures at the default scale."""
+    return tuple(measured(study_of(study)))
+
+
+@cache
+def judged() -> list[tuple[Claim, Quantity]]:
+    """All quantities of all claims, each with its claim."""
+    return [(claim, one) for claims in checked_claims().values() for claim in claims for one in claim.quantities]
+
+
+def told(name: str, study: str, facts: Mapping[str, object]) -> object:
+    """Return one of the facts of a study; NotMeasured where this run does not have it."""
+    if name not in facts:
+        raise ConfigError(misnamed(name, f"no fact of replication.studies.{study}.analysis", list(facts)))
+    if facts[name] is None:
+        raise NotMeasured(name)
+    return facts[name]
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """Where the tables of one run are, and how to read them. Its sections are HTML.
+    A run equals itself alone, so that what is made of it can be kept.
+
+    Attributes
+    ----------
+    captions : study -> figure -> its label and caption, in the order of the page.
+    deviations : entries of config/deviations.yaml.
+    alone : whether its page stands without the files of the run beside it.
+    """
+
+    claims: pd.DataFrame
+    errata: pd.DataFrame
+    provenance: dict
+    results: Path
+    figures: Path
+    captions: dict[str, dict[str, dict[str, str]]] = field(default_factory=dict)
+    deviations: list[dict] = field(default_factory=list)
+    alone: bool = False
+
+    @classmethod
+    def read(
+        cls, claims: Path, errata: Path, provenance: Path, studies: Iterable[Path], deviations: Path, **places: Any
+    ) -> Run:
+        """The run whose tables, configuration and folders are these; `places` are results, figures and alone."""
+        return cls(
+            read_text(claims),
+            read_text(errata),
+            json.loads(provenance.read_text()),
+            captions={path.stem: read_yaml(path)["figures"] for path in studies},
+            deviations=read_deviations(deviations),
+            **places,
+        )
+
+    @property
+    def scale(self) -> str:
+        return self.provenance["config"]["scale"]
+
+    def has(self, study: str) -> bool:
+        """Whether a study is part of this run."""
+        return study in self.provenance["config"]["studies"]
+
+    def _check_has(self, study: str) -> None:
+        if not self.has(study):
+            raise NotMeasured(study)
+
+    def decided(self, claim: str, verdict: str, *quantities: str) -> pd.DataFrame:
+        """Return the rows of these quantities of a claim, or of all of its exponents when none is named."""
+        rows = self.claims[self.claims["id"] == claim]
+        for name, what, known in (
+            (claim, "no claim", self.claims["id"].unique()),
+            (verdict, "no verdict", map(str, Verdict)),
+            *((quantity, f"no quantity of claim {claim}", rows["quantity"]) for quantity in quantities),
+        ):
+            if name not in (known := list(known)):
+                raise ConfigError(misnamed(name, what, known))
+        return rows[rows["quantity"].isin(quantities) if quantities else rows["rule"] == "rate"]
+
+    def measures(self, study: str) -> Measures:
+        """Return the measured quantities of a study; NotMeasured where it is not part of this run."""
+        self._check_has(study)
+        return Measures(read_text(self.results / study / "measures.csv").set_index("quantity"), listed(study))
+
+    def sizes(self, study: str) -> pd.DataFrame | None:
+        """Return what the cells of a study have by series, column and value; None for a study of arithmetic."""
+        self._check_has(study)
+        return _read_sizes(self.results / study / "sizes.csv")
+
+    def fact(self, study: str, name: str) -> object:
+        """Return a fact of a study (`replication.evidence.facts`); NotMeasured where this run does not have it."""
+        self._check_has(study)
+        return told(name, study, json.loads((self.results / study / "facts.json").read_text()))
+
+    def shown(self) -> list[str]:
+        """Figures that this run has, in the order of their captions."""
+        every = [figure for figures in self.captions.values() for figure in figures]
+        return [figure for figure in every if (self.figures / f"{figure}.svg").exists()]
+
+    def section_figure(self, study: str, figure: str, remark: str = "") -> Markup:
+        """Return a figure of a study with its caption, or a sentence that says that the run has no such figure."""
+        svg = self.figures / f"{figure}.svg"
+        if not svg.exists():
+            return FIGURE.missing(figure)
+        numbers = (self.figures / f"{figure}.csv").read_bytes()
+        about = self.captions[study][figure]
+        caption = with_sizes(figure, about["caption"], study, self.sizes(study))
+        folder = "" if self.alone else FOLDER
+        return figure_html(figure, svg.read_text(), numbers, caption, about["label"], remark, folder)
+
+    def grid_of(self, row: dict) -> Markup:
+        """What was run for a row of the claims: the cells of the series that its exponent is fitted to,
+        or all of its study."""
+        study = row["study"]
+        if not study or not self.has(study):
+            return Markup()
+        fits, name = study_of(study).fits, (row["id"], row["quantity"])
+        measured_for = [one.measured for claim, one in judged() if (claim.id, one.quantity) == name]
+        series = [fits[fit].series for fit in fits if f"exponent {fit}" in measured_for]
+        return grid_line(self.sizes(study), *series)
+
+    def claim_of(self, study: str, quantity: str) -> str:
+        """Id of the first claim that a measured quantity decides; empty where it decides none."""
+        return next((claim.id for claim, one in judged() if (claim.study, one.measured) == (study, quantity)), "")
+
+    def claims_of(self, study: str) -> list[str]:
+        """Ids of the claims that rest on a study, in their order."""
+        return list(dict.fromkeys(self.claims.loc[self.claims["study"] == study, "id"]))
+
+    def section_claims(self, *claims: str) -> Markup:
+        """The verdicts of some claims, in short."""
+        return brief_table(self.claims[self.claims["id"].isin(claims)])

@@ -1,0 +1,140 @@
+"""The chapters of the report on stub tables, for lint and tests: in a run, a text that names a quantity,
+a claim or a series which does not exist fails when the page is written, after all jobs.
+
+Each chapter is written with numbers and without any.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import math
+from functools import cache
+from pathlib import Path
+
+import pandas as pd
+
+from privrep.declarations import ConfigError, misnamed
+from replication.evidence.cells import sizes_of
+from replication.evidence.claims import CLAIM_COLUMNS, judge
+from replication.evidence.facts import Fact, Quantities, spelled
+from replication.evidence.measured import MEASURE_COLUMNS, Measured
+from replication.evidence.quantities import checked_claims, measured
+from replication.report.chapters import TEXTS, page_text, text
+from replication.report.run_tables import Measures, Run, listed, study_of, told
+from replication.run.columns import settings_columns, study_columns
+from replication.run.config import ROOT, read_yaml, study_names
+from replication.run.grids import expand
+
+
+class StubRun(Run):
+    """A run on stub tables, with one number throughout or none. Series have the sizes of the scale."""
+
+    def __init__(self, number: float, scale: str = "default"):
+        claims = pd.DataFrame(judged_claims(number), columns=list(CLAIM_COLUMNS)).fillna("").astype(str)
+        captions = {
+            study: read_yaml(ROOT / "config" / "studies" / f"{study}.yaml")["figures"] for study in study_names()
+        }
+        provenance = {"config": {"scale": scale, "studies": study_names()}}
+        errata = pd.DataFrame({"confirmed": ["yes"], "changes": ["nothing"], "same_as": [""]})
+        super().__init__(claims, errata, provenance, Path(), Path(), captions)
+        object.__setattr__(self, "number", number)
+
+    def measures(self, study: str) -> Measures:
+        rows = pd.DataFrame(stub_rows(study, self.number, self.scale))
+        return Measures(rows.set_index("quantity"), listed(study))
+
+    def cells(self, study: str) -> pd.DataFrame:
+        """The cells that facts are made of."""
+        return stub_cells(study, self.number, self.scale)
+
+    def sizes(self, study: str) -> pd.DataFrame | None:
+        return planned_sizes(study, self.scale)
+
+    def fact(self, study: str, name: str) -> object:
+        facts = facts_of(study)
+        if name in facts:
+            facts = facts | {
+                name: json.loads(spelled(facts[name], self.cells(study), quantities(self.measures(study))))
+            }
+        return told(name, study, facts)
+
+    def section_figure(self, study: str, figure: str, remark: str = "") -> str:
+        if figure not in self.captions[study]:
+            raise ConfigError(misnamed(figure, f"no figure of study {study}", list(self.captions[study])))
+        return figure
+
+
+def stub_rows(study: str, number: float, scale: str = "default") -> list[dict[str, str]]:
+    """measures.csv of a study with one number everywhere, as text."""
+    text = dict.fromkeys(MEASURE_COLUMNS, str(number)) | {"seeds": "8", "note": "", "standard_error": "0.1"}
+    return [text | {"quantity": name} for name in measured(study_of(study, scale))]
+
+
+@cache
+def judged_claims(number: float) -> list[dict]:
+    """claims.csv on these measures."""
+    measures = {name: {row["quantity"]: row for row in stub_rows(name, number)} for name in study_names()}
+    return [
+        row
+        for paper, claims in checked_claims().items()
+        for row in judge(claims, paper, measures, "default", "figures")
+    ]
+
+
+@cache
+def planned_cells(study: str, scale: str = "default") -> pd.DataFrame:
+    """What is known of a study's cells before they are run."""
+    return pd.DataFrame([cell.row for cell in expand(study_of(study, scale))])
+
+
+@cache
+def planned_sizes(study: str, scale: str = "default") -> pd.DataFrame | None:
+    """Sizes of a study as planned; None for a study of arithmetic."""
+    settings = study_of(study, scale)
+    return sizes_of(planned_cells(study, scale), settings_columns(settings)) if settings.series else None
+
+
+def facts_of(study: str) -> dict[str, Fact]:
+    """The facts of a study by name."""
+    return getattr(importlib.import_module(f"replication.studies.{study}.analysis"), "FACTS", {})
+
+
+def quantities(measures: Measures) -> Quantities:
+    """Measures as an analysis has them."""
+    rows = measures.rows[["measured", "ci_low", "ci_high"]].astype(float)
+    return Quantities(Measured(*row) for row in rows.itertuples())
+
+
+@cache
+def stub_cells(study: str, number: float, scale: str = "default") -> pd.DataFrame:
+    """cells.csv of a study with its planned cells, and one number for whatever is known after the run."""
+    planned = planned_cells(study, scale)
+    known_after = [name for name in study_columns(study_of(study, scale)) if name not in planned]
+    return planned.assign(**dict.fromkeys(known_after, number) | {"status": "ok", "reason": None}).copy()
+
+
+@cache
+def stub_runs() -> list[StubRun]:
+    """A run with one number everywhere and one without any, in which what stands must be what needs none."""
+    return [StubRun(1.5), StubRun(math.nan)]
+
+
+def check_chapter(study: str) -> None:
+    """Write the chapter of a study with and without numbers.
+
+    Raises
+    ------
+    ConfigError
+        If it names something that does not exist, or needs a number that a smaller run may lack;
+        the message names the file.
+    """
+    for run in stub_runs():
+        text(study, run)
+
+
+def check_page() -> None:
+    """The same for the texts that belong to no study."""
+    for run in stub_runs():
+        for path in sorted(TEXTS.glob("*.md")):
+            page_text(path.stem, run)

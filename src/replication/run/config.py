@@ -1,0 +1,200 @@
+"""Reading, merging and checking of the configuration, with one sentence for what is wrong.
+
+A study is config/studies/<name>.yaml with what differs at the chosen scale merged in. Everything is checked before any
+job starts: types and names by the models of `replication.run.settings`, ranges and feasibility by building every cell.
+A job reads the settings that the run resolved for it, never these files.
+"""
+
+from __future__ import annotations
+
+import pickle
+import re
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
+
+import yaml
+
+from privrep.declarations import ConfigError, checked, misnamed
+from replication.run.rivals import read_choices
+from replication.run.settings import Overridable, Paper, RunConfig, Study
+from replication.run.source_lines import Layer, place
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
+    """Loader of YAML that refuses a key that stands twice, and a number that is not what it looks like."""
+
+    def construct_mapping(self, node, deep=False):
+        keys = [self.construct_object(key) for key, _ in node.value]
+        for key, (mark, _) in zip(keys, node.value, strict=True):
+            if keys.count(key) > 1 and key != "<<":
+                raise ConfigError(f"the key {key!r} stands twice, last in line {mark.start_mark.line + 1}")
+        return super().construct_mapping(node, deep)
+
+    def construct_number(self, node):
+        """Return a number, unless YAML 1.1 reads it in base 8 or 60: 010 as 8, and 1:30 as 90."""
+        convert = self.construct_yaml_int if node.tag.endswith(":int") else self.construct_yaml_float
+        if ":" in node.value or re.match(r"[-+]?0[0-9_]+$", node.value):
+            raise ConfigError(
+                f"line {node.start_mark.line + 1}: YAML reads {node.value} as {convert(node)}; write {convert(node)}, "
+                f"or '{node.value}' for a text"
+            )
+        return convert(node)
+
+
+for _kind in ("int", "float"):
+    _Loader.add_constructor(f"tag:yaml.org,2002:{_kind}", _Loader.construct_number)
+
+
+def read_yaml(path: Path) -> dict:
+    """Return a file's YAML mapping; ConfigError if it is missing, is not YAML, has a key twice, or is no mapping."""
+    path = Path(path)
+    if not path.exists():
+        raise ConfigError(f"{path}: there is no such file")
+    return pickle.loads(_parsed(path, path.read_bytes()))
+
+
+@cache
+def _parsed(path: Path, text: bytes) -> bytes:
+    """Parse a file, once for each content, since every study's file is read for its settings and for its claims. The
+    mapping is pickled, so that each caller has its own."""
+    try:
+        content = yaml.load(text.decode(), _Loader)
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{path}: byte {error.start} is no UTF-8 text; is this a configuration?") from None
+    except yaml.YAMLError as error:
+        raise ConfigError(f"{path}: this is not valid YAML: {' '.join(str(error).split())}") from None
+    except ConfigError as error:
+        raise ConfigError(f"{path}: {error}") from None
+    if not isinstance(content, dict):
+        raise ConfigError(f"{path}: this must be a mapping of keys to values")
+    return pickle.dumps(content)
+
+
+def merge(base: Mapping, overrides: Mapping) -> dict:
+    """Merge two mappings key by key; any other value of `overrides` replaces that of `base`."""
+    merged = dict(base)
+    for key, value in overrides.items():
+        both = isinstance(value, Mapping) and isinstance(merged.get(key), Mapping)
+        merged[key] = merge(merged[key], value) if both else value
+    return merged
+
+
+def _files(folder: Path) -> list[Path]:
+    """Return the files of a folder in order, without an editor's hidden ones; ConfigError where one has the name of a
+    copy or a backup."""
+    paths = sorted(path for path in folder.glob("*.y*ml") if not path.name.startswith("."))
+    for path in paths:
+        if not re.fullmatch(r"[a-z0-9_]+\.yaml", path.name):
+            raise ConfigError(
+                f"config/{folder.name}/{path.name}: this is no name of a file that is read here, small letters, digits "
+                "and _ before .yaml; rename it, or move it elsewhere"
+            )
+    return paths
+
+
+def study_names(root: Path = ROOT) -> list[str]:
+    """Return the names of all studies that have a file."""
+    return [path.stem for path in _files(root / "config" / "studies")]
+
+
+def read_papers(root: Path = ROOT) -> dict[str, Paper]:
+    """Return the papers by name, in alphabetical order."""
+    paths = _files(root / "config" / "papers")
+    return {path.stem: _paper(path, path.read_bytes()) for path in paths}
+
+
+@cache
+def _paper(path: Path, content: bytes) -> Paper:
+    """Parse a paper's file, once for each content, since every study asks for its paper."""
+    return checked(Paper, read_yaml(path), f"config/papers/{path.name}")
+
+
+def chapters(root: Path = ROOT) -> list[str]:
+    """Return all studies in the order of the report."""
+    return [study for paper in read_papers(root).values() for study in paper.chapters]
+
+
+def read_config(overlays: list[Path] = (), master_seed: int | None = None, root: Path = ROOT) -> RunConfig:
+    """Return config/config.yaml with overlay files merged in, and another master seed where one is given, checked."""
+    config = read_yaml(root / "config" / "config.yaml")
+    for overlay in overlays:
+        config = merge(config, read_yaml(overlay))
+    if master_seed is not None:
+        config["master_seed"] = master_seed
+    return check_config(config, root)
+
+
+def check_config(config: dict, root: Path = ROOT) -> RunConfig:
+    """Return a merged configuration; ConfigError if it lacks a key, has an unknown one, or names a study that has no
+    file, and if a file that is no chapter has another study's name."""
+    source = f"config/config.yaml (scale {config.get('scale', '?')})"
+    config = {"studies": chapters(root)} | config
+    checked_config, known = checked(RunConfig, config, source), study_names(root)
+    for key in ("studies", "overrides"):
+        for name in getattr(checked_config, key):
+            if name not in known:
+                raise ConfigError(f"{source}: {key}: {misnamed(name, 'no file of config/studies', known)}")
+    for name in set(known) - set(chapters(root)):
+        _read_own(name, root)
+    return checked_config
+
+
+def layers(config: RunConfig, name: str, overlays: Sequence[Path] = (), root: Path = ROOT) -> list[Layer]:
+    """Return the files in which settings of a study stand, each before those that override it."""
+    own = root / "config" / "studies" / f"{name}.yaml"
+    over = [root / "config" / "config.yaml", *(Path(path).absolute() for path in overlays)]
+    return [Layer(own), Layer(own, ("scales", config.scale)), *(Layer(path, ("overrides", name)) for path in over)]
+
+
+def _read_own(name: str, root: Path) -> dict:
+    """Return the content of a study's file; ConfigError if it names another study, or has a single value in place of a
+    mapping that a scale can change."""
+    source = f"config/studies/{name}.yaml"
+    content = read_yaml(root / source)
+    if content.get("study", name) != name:
+        raise ConfigError(f"{source}: study: {content['study']!r} must be {name!r}, the name of its file")
+    for scale, part in checked(Overridable, content, source).scales.items():
+        checked(Overridable, part, f"{source}: scales.{scale}")
+    return content
+
+
+def read_study(config: RunConfig, name: str, root: Path = ROOT, overlays: Sequence[Path] = ()) -> Study:
+    """Return the settings of one study, with what differs at the scale and in `config.overrides` merged in.
+
+    ConfigError names the file, one of the `overlays` where a wrong value stands there.
+    """
+    source = f"config/studies/{name}.yaml"
+    content = _read_own(name, root)
+    overrides = {f"{source}: scales.{scale}": part for scale, part in content.get("scales", {}).items()}
+    overrides[f"scale {config.scale}: overrides.{name}"] = config.overrides.get(name, {})
+    for where, part in overrides.items():
+        _check_parts(part, content, where, source)
+    papers = [paper for paper, about in read_papers(root).items() if name in about.chapters]
+    if not papers:
+        raise ConfigError(f"{source}: no file of config/papers has {name!r} among its chapters")
+    for part in (content.get("scales", {}).get(config.scale, {}), config.overrides.get(name, {})):
+        content = merge(content, part)
+    files = layers(config, name, overlays, root)
+    content |= {"paper": papers[0]}
+    if any(isinstance(series, Mapping) and series.get("tuned") for series in (content.get("series") or {}).values()):
+        content["choices"] = read_choices(name, root)
+    return checked(Study, content, source, lambda keys: place(files, keys, root=root) if keys else "")
+
+
+def _check_parts(overrides: Mapping, content: Mapping, where: str, source: str) -> None:
+    """Raise ConfigError if a grid, series or fit is overridden that the study does not have."""
+    for part in ("grids", "series", "fits"):
+        for key in overrides.get(part) or ():
+            if key not in content.get(part, {}):
+                what = misnamed(key, f"not in {part} of {source}", list(content.get(part, {})))
+                raise ConfigError(f"{where}.{part}: {what}")
+
+
+def run_name(config: RunConfig) -> str:
+    """Return the folder of a run under results/: the scale, and the master seed when it is not the default one."""
+    default = read_yaml(ROOT / "config" / "config.yaml")["master_seed"]
+    suffix = "" if config.master_seed == default else f"-seed{config.master_seed}"
+    return f"{config.scale}{suffix}"

@@ -1,0 +1,133 @@
+"""Cells of a study, from its settings, and their division into shards.
+
+A cell is one fit: problem, algorithm with options, budget, repetition. Its key is a hash of these values by name, so a
+cell keeps its key and its random streams when the grid around it changes.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+
+from privrep.declarations import ConfigError
+from privrep.methods.running.method import MethodOptions
+from privrep.methods.running.runner import prepared
+from privrep.privacy.accounting import Budget, FixedNoise
+from privrep.simulate import PROBLEM_AXES, Cell, check_budget
+from privrep.users.problem import Problem
+from replication.run.config import ROOT
+from replication.run.registry import load_options
+from replication.run.rivals import chosen_options
+from replication.run.settings import Simulation
+from replication.run.source_lines import Layer, place
+
+
+@dataclass(frozen=True)
+class StudyCell(Cell):
+    """A cell of a study. `series` is the label that the study gives to it; neither is part of its identity."""
+
+    study: str
+    series: str
+
+    @property
+    def row(self) -> dict:
+        """The part of a row that is known before the run."""
+        return {"study": self.study, "series": self.series} | super().row
+
+
+# Most cells of a study differ in problem and budget alone.
+@cache
+def _chosen(algorithm: str, options: tuple[tuple[str, object], ...]) -> MethodOptions:
+    return load_options(algorithm, dict(options))
+
+
+def _axis_values(name: str, value: object) -> list:
+    """Return the values of an axis; a number of seeds or redraws stands for 0, 1, ..., a single value for itself."""
+    if name in ("seed", "redraw") and isinstance(value, int):
+        return list(range(value))
+    return value if isinstance(value, list) else [value]
+
+
+def points(grid: dict) -> Iterator[dict]:
+    """Yield the points of a grid: the product of its axes and of the points under `together`, which vary as one."""
+    together = grid.get("together", [{}])
+    axes = {axis: _axis_values(axis, value) for axis, value in grid.items() if axis != "together"}
+    for joint in together:
+        for values in itertools.product(*axes.values()):
+            yield joint | dict(zip(axes, values, strict=True))
+
+
+def _budget(point: dict, delta: float, calibration: str) -> Budget | FixedNoise | None:
+    """Take the budget's axes out of a point: a target epsilon or a noise multiplier, and the redraw."""
+    epsilon, multiplier = point.pop("epsilon", None), point.pop("noise_multiplier", None)
+    redraw = point.pop("redraw", 0)
+    if epsilon is not None and multiplier is not None:
+        raise ValueError("the grid has both epsilon and noise_multiplier; a cell takes one of them")
+    if redraw and multiplier is None and epsilon is None:
+        raise ValueError("the grid has redraw without noise_multiplier or epsilon; there is no noise to draw again")
+    if multiplier is not None:
+        return FixedNoise(float(multiplier), delta, redraw)
+    return None if epsilon is None else Budget(float(epsilon), delta, calibration, redraw)
+
+
+def _series_cells(study: Simulation, name: str) -> Iterator[Cell]:
+    spec = study.series[name]
+    grid_name = spec.grid
+    for point in points(study.grids[grid_name]):
+        if point.get("redraw") and point.get("noise_multiplier") == 0:
+            continue  # there is no noise to draw again
+        problem = study.problem | spec.problem
+        problem.update({axis: point.pop(axis) for axis in PROBLEM_AXES if axis in point})
+        budget = _budget(point, spec.delta or study.delta, spec.calibration)
+        options = spec.options | point
+        if spec.tuned:
+            setting = vars(Problem(**problem)) | {"epsilon": budget.epsilon}
+            options |= chosen_options(study.choices, name, setting)
+        chosen = _chosen(spec.algorithm, tuple(options.items()))
+        cell = StudyCell(spec.algorithm, chosen, Problem(**problem), budget, study.study, name)
+        grid = f"grid {grid_name!r} has"
+        method = prepared(cell.options, cell.problem)
+        without, with_one = f"{grid} no epsilon or noise_multiplier", f"{grid} an epsilon or noise_multiplier"
+        check_budget(spec.algorithm, method, budget, without, with_one)
+        yield cell
+
+
+def _where(study: Simulation, name: str, error: str, files: Sequence[Layer]) -> str:
+    """Return file and line of the option, axis or size with which an error's sentence begins, or else of the series."""
+    word, grid = error.split(" ", 1)[0], study.series[name].grid
+    inside = (("series", name, "options"), ("grids", grid), ("series", name, "problem"), ("problem",))
+    choices = [*((*keys, word) for keys in inside), ("series", name)]
+    return place(files, *choices, root=ROOT) or f"config/studies/{study.study}.yaml"
+
+
+def expand(study: Simulation, files: Sequence[Layer] = ()) -> list[Cell]:
+    """Return all cells of a study in the order of its file, none for a study of arithmetic.
+
+    ConfigError names the line, in one of `files`, of a value that is out of range or infeasible, or of a series in
+    which two cells coincide.
+    """
+    cells: list[Cell] = []
+    for name in study.series:
+        try:
+            series = list(_series_cells(study, name))
+            if len({cell.key for cell in series}) < len(series):
+                raise ValueError("its grid holds the same cell twice")
+        except ValueError as error:
+            raise ConfigError(f"{_where(study, name, str(error), files)}: series.{name}: {error}") from None
+        cells += series
+    return cells
+
+
+def groups(cells: list[Cell], size: int) -> list[list[Cell]]:
+    """Return the cells in groups that share a data draw, at most `size` in each, in order of first appearance."""
+    by_draw: dict[Problem, list[Cell]] = {}
+    for cell in cells:
+        by_draw.setdefault(cell.problem, []).append(cell)
+    return [draw[i : i + size] for draw in by_draw.values() for i in range(0, len(draw), size)]
+
+
+def shard(study: Simulation, index: int) -> list[list[Cell]]:
+    """Return the groups of shard `index`: every `shards`-th one, so that large and small draws mix."""
+    return groups(expand(study), study.cells_per_draw)[index :: study.shards]

@@ -1,0 +1,69 @@
+"""Who runs in a folder. Snakemake locks it; a file beside its lock says which process that is, for a message to whoever
+comes second, and so that the lock of a run that was killed on this host is removed without asking."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import psutil
+
+from privrep.users.whole_files import write_whole
+
+FILE, LOCKS = Path(".snakemake/owner.json"), Path(".snakemake/locks")
+VARIABLE = "PRIVREP_RUN"
+"""Environment variable of all processes that a run starts: the content of its file."""
+
+
+class RunAlive(RuntimeError):
+    """Another run works in this folder, or may do so where it cannot be seen from here."""
+
+
+def record(cluster: bool) -> None:
+    """Write that this process runs in the present folder, and whether its jobs go to a cluster."""
+    owner = {"host": socket.gethostname(), "process": os.getpid(), "since": time.strftime("%Y-%m-%d %H:%M:%S %z")}
+    owner |= {"created": psutil.Process().create_time(), "cluster": cluster}
+    os.environ[VARIABLE] = json.dumps(owner)
+    write_whole(FILE, os.environ[VARIABLE])
+
+
+def _alive(owner: dict) -> bool:
+    """Return whether the process of a run on this host is there, and not a later one that was given its number."""
+    try:
+        process = psutil.Process(owner["process"])
+        same = abs(process.create_time() - owner["created"]) < 10
+        return same and process.status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
+
+
+def check() -> None:
+    """Raise RunAlive where a run holds Snakemake's lock of the present folder, unless it was killed on this host."""
+    if not any(LOCKS.glob("*.lock")):
+        return
+    owner = json.loads(FILE.read_text()) if FILE.exists() else {}
+    who = "host {host}, process {process}, since {since}".format(**owner) if owner else "which one is not known"
+    if not owner or owner["host"] != socket.gethostname():
+        raise RunAlive(f"a run may be alive in {Path.cwd()} ({who}); if it is over, type: snakemake --unlock")
+    if _alive(owner):
+        raise RunAlive(f"a run is alive in {Path.cwd()} ({who}); wait for it, or end it and try again")
+    if owner["cluster"]:
+        raise RunAlive(
+            f"a run in {Path.cwd()} was killed ({who}) and its jobs may go on; end them (squeue --me, scancel), then "
+            "type: snakemake --unlock"
+        )
+
+
+def recover(unlock: Callable[[], object]) -> None:
+    """Check that no run is alive in the present folder; where one was killed, end what is left of it, and unlock."""
+    check()
+    if any(LOCKS.glob("*.lock")):
+        left = FILE.read_text()
+        for process in psutil.process_iter(["environ"]):
+            if (process.info["environ"] or {}).get(VARIABLE) == left:
+                process.kill()
+        unlock()

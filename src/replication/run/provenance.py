@@ -1,0 +1,60 @@
+"""Record of what a run was made with: commit, configuration, versions, machine."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import platform
+import re
+import subprocess
+from importlib.metadata import version
+from pathlib import Path
+
+import numpy as np
+from threadpoolctl import threadpool_info
+
+from privrep.declarations import ConfigError
+
+PACKAGES = ("numpy", "scipy", "pandas", "matplotlib", "snakemake", "jupytext", "nbconvert", "dp-accounting")
+
+
+def _git(*words: str) -> str:
+    try:
+        return subprocess.run(["git", *words], capture_output=True, text=True, check=True).stdout.strip()
+    except (OSError, subprocess.CalledProcessError):
+        return ""
+
+
+def cpu_model() -> str:
+    """Return the name of the processor, as far as the system tells."""
+    info = Path("/proc/cpuinfo")
+    found = re.search(r"^model name\s*:(.*)", info.read_text() if info.exists() else "", re.MULTILINE)
+    return found[1].strip() if found else platform.processor()
+
+
+def clean_record(reports: Path) -> dict:
+    """The provenance of the finished run with this folder of reports; ConfigError unless it was made from a commit."""
+    path = reports / "provenance.json"
+    if not path.exists():
+        raise ConfigError(f"{path} is missing; run it first")
+    record = json.loads(path.read_text())
+    if record["dirty"] or not record["commit"]:
+        raise ConfigError(f"the run of {path} was made with uncommitted changes; commit, and run again")
+    return record
+
+
+def provenance(config: dict) -> dict:
+    """Return commit, dirty flag, configuration and its hash, versions, processor and BLAS of this process."""
+    blas = [pool for pool in threadpool_info() if pool["user_api"] == "blas"]
+    return {
+        "commit": _git("rev-parse", "HEAD"),
+        "dirty": bool(_git("status", "--porcelain")),
+        "config": config,
+        "config_sha256": hashlib.sha256(json.dumps(config, sort_keys=True).encode()).hexdigest(),
+        "python": platform.python_version(),
+        "packages": {name: version(name) for name in PACKAGES},
+        "platform": platform.platform(),
+        "cpu": cpu_model(),
+        "simd": [name for name, found in np._core._multiarray_umath.__cpu_features__.items() if found],
+        "blas": {key: blas[0].get(key) for key in ("internal_api", "version", "architecture")} if blas else {},
+    }

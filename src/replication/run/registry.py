@@ -1,0 +1,14 @@
+"""What a study's settings can name: the methods of the library, the image experiments, and the experiments here."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from privrep.methods.running import registry
+
+PACKAGES = (*registry.METHODS, "images", "replication.experiments")
+"""Packages whose files can be named in a study's settings."""
+
+load_options = partial(registry.load_options, packages=PACKAGES)
+options_class = partial(registry.options_class, packages=PACKAGES)
+method_files = partial(registry.method_files, packages=PACKAGES)

@@ -1,0 +1,84 @@
+"""Settings that a run resolves for the jobs of a study, one file for each purpose: a job reads its own and nothing of
+config/.
+
+What decides cells stands apart from what decides fits, and that from what a figure alone shows, so that a change reruns
+what depends on it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+from privrep.declarations import Model
+from privrep.users.whole_files import in_one_move
+from replication.run.config import read_study
+from replication.run.grids import expand
+from replication.run.settings import Analysis, RunConfig, RunSettings, Simulation, Study
+from replication.run.source_lines import Layer
+
+
+def write_resolved(
+    folder: Path, study: Study, config: RunConfig, quantities: list[str], files: Sequence[Layer] = ()
+) -> None:
+    """Bring results/<run>/<study>/<purpose>.json up to date, after building all cells where those settings changed.
+
+    ConfigError names the line, in one of `files`, of a cell that is out of range or infeasible.
+    """
+    for purpose, settings in resolved(study, config, quantities).items():
+        path, text = folder / f"{purpose}.json", as_json(settings)
+        if purpose == "shards" and (not path.exists() or path.read_text() != text):
+            expand(study, files)
+        write_if_changed(path, text)
+
+
+def as_json(settings: object) -> str:
+    """Return settings as JSON."""
+    return json.dumps(settings, indent=1) + "\n"
+
+
+def write_if_changed(path: Path, text: str) -> None:
+    """Write a file in one move, unless it has that text already: then no job runs again for it."""
+    if path.exists() and path.read_text() == text:
+        return
+    with in_one_move(path) as temporary:
+        temporary.write_text(text)
+
+
+def resolved(study: Study, config: RunConfig, quantities: list[str]) -> dict[str, dict]:
+    """Return purpose -> settings, for `ShardSettings`, `MeasureSettings` and `PlotSettings`, of a study that measures
+    the given quantities."""
+    other = read_study(config, study.against).series if study.against else {}
+    sweeps = {name: figure.sweeps.model_dump() for name, figure in study.figures.items() if figure.sweeps}
+    analysis = _part(study, Analysis) | {
+        "options": {name: series.options for name, series in other.items()},
+        "figures": list(study.figures),
+        "sweeps": sweeps,
+    }
+    as_it_is = config.scale not in study.scales and study.study not in config.overrides
+    return {
+        "shards": {
+            "study": _part(study, Simulation),
+            **{key: getattr(config, key) for key in RunSettings.model_fields},
+        },
+        "measure": analysis | {"quantities": quantities, "complete": as_it_is},
+        "plot": analysis | {"claimed": claimed_exponents(study)},
+    }
+
+
+def _part(study: Study, model: type[Model]) -> dict:
+    return study.model_dump(include=set(model.model_fields), exclude_unset=True)
+
+
+def claimed_exponents(study: Study) -> dict[str, float]:
+    """Return name of a fit -> the exponent that the paper claims; ValueError if two claims differ in it."""
+    claimed: dict[str, float] = {}
+    for quantity in (one for claim in study.claims for one in claim["quantities"]):
+        if quantity["rule"] == "rate":
+            name = quantity["measured"].removeprefix("exponent ")
+            if claimed.setdefault(name, quantity["value"]) != quantity["value"]:
+                raise ValueError(
+                    f"two claims give {name!r} different exponents, {claimed[name]} and {quantity['value']}"
+                )
+    return claimed

@@ -1,0 +1,300 @@
+"""Models of the configuration, a frozen one for each kind of entry.
+
+What decides cells (problems, grids, options) is checked and kept as it was written, so that a check can move no cell.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, PlainSerializer, WrapValidator, model_validator
+
+from privrep.declarations import EMPTY, Count, M, Model, checked, misnamed
+from privrep.users.problem_fields import PartOfProblem, WholeProblem
+
+MOST_SHARDS = 1000
+"""Limit on the shards of a study, all of which are planned before the first starts."""
+
+
+def _as_written(value: object, check) -> object:
+    check(value)
+    return value
+
+
+def _scalar(value: object) -> object:
+    if not isinstance(value, bool | int | float | str):
+        raise ValueError(f"{value!r} must be a number or a text")
+    return value
+
+
+AS_WRITTEN = (WrapValidator(_as_written), PlainSerializer(lambda value: value))
+Scalar = Annotated[Any, AfterValidator(_scalar)]
+SomeNames = Annotated[tuple[str, ...], Field(strict=False, min_length=1)]
+
+
+def _repetitions(value: object, check) -> object:
+    """Check a number of repetitions, or a list of their numbers."""
+    if type(value) is not int:
+        return check(value)
+    if value < 1:
+        raise ValueError(f"{value} must be at least 1")
+    return value
+
+
+Repetitions = Annotated[list[Annotated[int, Field(ge=0)]], Field(min_length=1), WrapValidator(_repetitions)]
+
+
+class Axes(Model):
+    """A grid: lists of values by axis, numbers of repetitions, and points under `together` whose axes vary as one."""
+
+    model_config = ConfigDict(extra="allow")
+    __pydantic_extra__: dict[str, Annotated[list[Scalar], Field(min_length=1)]]
+
+    epsilon: Annotated[list[Annotated[float, Field(gt=0)]], Field(min_length=1)] = []
+    noise_multiplier: Annotated[list[Annotated[float, Field(ge=0)]], Field(min_length=1)] = []
+    seed: Repetitions = []
+    redraw: Repetitions = []
+    together: Annotated[list[Annotated[dict[str, Scalar], Field(min_length=1)]], Field(min_length=1)] = []
+
+    @model_validator(mode="before")
+    @classmethod
+    def _has_axes(cls, content: object) -> object:
+        if content == {}:
+            raise ValueError(EMPTY)
+        return content
+
+
+class Series(Model):
+    """One reading or method: an algorithm with options on a grid.
+    delta : in place of the study's. tuned : whether the study's choices add options by setting."""
+
+    algorithm: str
+    grid: str
+    calibration: Literal["paper", "exact"] = "paper"
+    delta: Annotated[float, Field(gt=0, lt=1)] | None = None
+    problem: Annotated[PartOfProblem, *AS_WRITTEN] = {}
+    options: dict[str, Scalar] = {}
+    tuned: bool = False
+
+
+class Simulation(Model):
+    """Settings that decide the cells of a study and their division into jobs; no series in a study of arithmetic.
+
+    choices : from which tuned series take options, see `replication.run.rivals`; not written in the study's file.
+    engine, scheduler : where passes over users run, see `privrep.users.engines.running_on`.
+    """
+
+    study: str
+    delta: Annotated[float, Field(gt=0, lt=1)] | None = None
+    shards: Annotated[Count, Field(le=MOST_SHARDS)] | None = None
+    cells_per_draw: Count | None = None
+    problem: Annotated[WholeProblem, *AS_WRITTEN] = {}
+    grids: Annotated[dict[str, Annotated[Axes, *AS_WRITTEN]], Field(min_length=1)] = {}
+    series: Annotated[dict[str, Series], Field(min_length=1)] = {}
+    choices: Annotated[tuple[dict[str, Any], ...], Field(strict=False)] = ()
+    engine: Literal["process", "threads", "dask"] = "process"
+    scheduler: str | None = None
+
+    @model_validator(mode="after")
+    def _series_are_complete(self) -> Simulation:
+        if self.series:
+            for key in Simulation.model_fields.keys() - {"choices", "engine", "scheduler"}:
+                if key not in self.model_fields_set or getattr(self, key) is None:
+                    raise ValueError(f"the key {key!r} is missing")
+        for name, series in self.series.items():
+            if series.grid not in self.grids:
+                raise ValueError(f"series.{name}.grid: {misnamed(series.grid, 'no grid', list(self.grids))}")
+        return self
+
+
+class Window(Model):
+    """Rule for which points of a sweep are fitted.
+
+    saturation : distF at most this times sqrt(rank). noise_ratio : x of Algorithm 2 at most this. over_floor : error
+    without its floor at least this times the floor. points, span : fewest points, and least ratio of the largest
+    parameter to the smallest.
+    """
+
+    saturation: Annotated[float, Field(gt=0)] = 0.4
+    noise_ratio: Annotated[float, Field(gt=0)] = 0.3
+    over_floor: Annotated[float, Field(ge=0)] = 2.0
+    points: Annotated[int, Field(ge=2)] = 4
+    span: Annotated[float, Field(ge=1)] = 8.0
+
+
+class Spec(Model):
+    """One fit of a study.
+
+    series, axis : rows of the results table, and the column that varies. response : column of the error.
+    prediction : column that the study computes from `privrep.theory`.
+    paired : remove the floor of the same users without noise.
+    power : 2 for distances, whose squares add; 1 for risks, which add themselves.
+    window : what differs from the study's.
+    """
+
+    name: str
+    series: str
+    axis: str
+    response: str
+    prediction: str = ""
+    paired: bool = False
+    power: Literal[1, 2] = 2
+    window: Window = Window()
+
+
+def _with_names(fits: object) -> object:
+    """Give each fit its key as its name."""
+    if not isinstance(fits, Mapping):
+        return fits
+    return {name: {**fit, "name": name} if isinstance(fit, Mapping) else fit for name, fit in fits.items()}
+
+
+class Analysis(Model):
+    """Fits of a study and their windows, and by name the thresholds that decide whether a run counts."""
+
+    study: str
+    thresholds: dict[str, float] = {}
+    window: Window = Window()
+    fits: Annotated[dict[str, Spec], BeforeValidator(_with_names)] = {}
+
+    def window_of(self, fit: str) -> Window:
+        """Return the window of a fit: its own entries, then the study's, then the defaults."""
+        return self.window.model_copy(update=self.fits[fit].window.model_dump(exclude_unset=True))
+
+
+class Sweeps(Model):
+    """A figure of fitted exponents. panels : name of a fit -> title. ylabel : of what is fitted."""
+
+    panels: Annotated[dict[str, str], Field(min_length=1)]
+    ylabel: Annotated[str, Field(min_length=1)]
+
+
+class AnalysisSettings(Analysis):
+    """Settings of both the measuring and the plotting job of a study.
+
+    options : series -> options, of the study that this one is held against. figures : ids of all.
+    sweeps : of those that show fits and nothing else.
+    """
+
+    options: dict[str, dict[str, Scalar]] = {}
+    figures: SomeNames
+    sweeps: dict[str, Sweeps] = {}
+
+
+class MeasureSettings(AnalysisSettings):
+    """Settings of the measuring job.
+
+    quantities : names of all that it measures.
+    complete : whether the scale leaves the study as it is, so that none may be missing.
+    """
+
+    quantities: SomeNames
+    complete: bool
+
+
+class PlotSettings(AnalysisSettings):
+    """Settings of the plotting job. claimed : name of a fit -> the exponent that the paper claims."""
+
+    claimed: dict[str, float]
+
+
+class Figure(Model):
+    """A figure of a study: what stands before its caption, and the caption, with placeholders for sizes
+    (`replication.report.captions`).
+
+    sweeps : what it shows, if that is fits and nothing else; any other figure is drawn by the study's `figures.py`.
+    """
+
+    label: Annotated[str, Field(min_length=1)]
+    caption: Annotated[str, Field(min_length=1)]
+    sweeps: Sweeps | None = None
+
+
+class Study(Simulation, Analysis):
+    """config/studies/<study>.yaml with the overrides of a scale merged in.
+
+    paper : whose chapter it is in, from config/papers. figures : by id, in the order of the page.
+    shard_seconds : CPU time of a shard of the default scale, and of the measuring job where that is long; roughly.
+    columns : what the study adds to the columns of the results. quantities : patterns of the names of what it measures
+    beside its fits, see `replication.evidence.quantities`. against : study to whose options this one is held.
+    scales : scale -> what differs there.
+    claims : what the study decides, models in `replication.evidence.claims`.
+    """
+
+    paper: str
+    shard_seconds: Annotated[float, Field(gt=0)] = 30
+    figures: Annotated[dict[str, Figure], Field(min_length=1)]
+    columns: SomeNames = ()
+    quantities: SomeNames = ()
+    against: str = ""
+    scales: dict[Literal["tiny", "quick", "record"], dict[str, Any]] = {}
+    claims: Annotated[tuple[dict[str, Any], ...], Field(strict=False)] = ()
+
+    @model_validator(mode="after")
+    def _fits_have_series(self) -> Study:
+        for name, fit in self.fits.items():
+            if fit.series not in self.series:
+                raise ValueError(f"fits.{name}.series: {misnamed(fit.series, 'no series', list(self.series))}")
+        for name, figure in self.figures.items():
+            for fit in figure.sweeps.panels if figure.sweeps else ():
+                if fit not in self.fits:
+                    raise ValueError(f"figures.{name}.sweeps.panels: {misnamed(fit, 'no fit', list(self.fits))}")
+        return self
+
+
+class Overridable(Model):
+    """The mappings in a study's file that a scale or an overlay changes entry by entry."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    grids: dict[str, Any] = {}
+    series: dict[str, Any] = {}
+    fits: dict[str, Any] = {}
+    scales: dict[str, dict[str, Any]] = {}
+
+
+class Paper(Model):
+    """config/papers/<paper>.yaml.
+
+    chapters : studies in the order of the report. claims : ids in the order of the table of all verdicts.
+    not_tested : claims that no study decides.
+    """
+
+    authors: str
+    title: str
+    venue: str
+    chapters: SomeNames
+    claims: SomeNames
+    not_tested: Annotated[tuple[dict[str, Any], ...], Field(strict=False)] = ()
+
+
+class RunSettings(Model):
+    """Settings of a run that decide its numbers."""
+
+    master_seed: Annotated[int, Field(ge=0)]
+    memory_budget_mb: Annotated[int, Field(ge=0)]
+
+
+class ShardSettings(RunSettings):
+    """Settings of the simulating jobs of a study."""
+
+    study: Simulation
+
+
+class RunConfig(RunSettings):
+    """config/config.yaml with the overlays merged in.
+
+    studies : those that run, by default all chapters of all papers. overrides : study -> what differs from its file.
+    """
+
+    scale: Literal["default", "tiny", "quick", "record"]
+    studies: SomeNames
+    overrides: dict[str, dict[str, Any]]
+
+
+def read_settings(model: type[M], path: Path) -> M:
+    """Return the settings of a job, as `replication.run.resolved` wrote them."""
+    return checked(model, json.loads(path.read_text()), str(path))

@@ -1,0 +1,195 @@
+"""shen2023, CENTAUR from a planted start (claims B-T5.1 and B-T5.1 noise, erratum E42).
+
+The steady error is what privacy noise leaves: labels are noiseless, so sampling only multiplies an error and adds none.
+It is averaged over the second half of the rounds.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from privrep.theory import shen2023
+from privrep.users.problem import HEAVY_EVERY
+from replication.evidence.facts import Quantities
+from replication.evidence.findings import Findings
+from replication.evidence.intervals import with_interval
+from replication.evidence.measured import Measured, bare, exact, share
+from replication.evidence.scaling import fit_all
+from replication.printed.of_cells import centaur_floors
+from replication.run.settings import AnalysisSettings
+from replication.studies.measures import mean_over, share_beyond
+
+BALL = 0.2
+"""eps_0 of shen2023: the proof needs every iterate within this distance."""
+EARLY, LATE = 5, 20
+"""Rounds between which the contraction is measured: past the first transient, above the rounding of float32."""
+
+
+def with_predictions(cells: pd.DataFrame) -> pd.DataFrame:
+    """Return the results table with mu, floor_F and floor_2 (law F9), and with combined columns.
+
+    sine, floor_sine : distF and its law over sqrt(k), for exponents of k, since dist2 has an edge that grows with k.
+    over_log, floor_over_log : dist2 and its law over sqrt(ln n), for exponents of n under the printed clip.
+    """
+    long, root, log = cells["head_factor"], np.sqrt(cells["rank"]), np.sqrt(np.log(cells["users"]))
+    frobenius, spectral = centaur_floors(cells)
+    return cells.assign(
+        mu=cells["head_condition"] * long / np.sqrt(1 + (long**2 - 1) / HEAVY_EVERY),
+        floor_F=frobenius,
+        floor_2=spectral,
+        sine=cells["steady_distF"] / root,
+        floor_sine=frobenius / root,
+        over_log=cells["steady_dist2"] / log,
+        floor_over_log=spectral / log,
+    )
+
+
+def rate_points(cells: pd.DataFrame) -> pd.DataFrame:
+    """Return dist2 over that of the start, by kappa, rounds and repetition, with law F8 and the bound (19)."""
+    rows = cells[cells["series"] == "rate"].rename(columns={"head_condition": "kappa"})
+    return rows.assign(
+        rounds=rows["rounds"].astype(int),
+        ratio=rows["dist2"] / rows["start_sine"],
+        law=shen2023.centaur_contraction(rows["kappa"]),
+        bound=shen2023.centaur_bound(rows["kappa"]),
+    )
+
+
+def rate_curves(points: pd.DataFrame) -> pd.DataFrame:
+    """Return the mean, lowest and highest of `rate_points` over repetitions, by kappa and rounds."""
+    found = points.groupby(["kappa", "rounds", "law", "bound"])["ratio"].agg(ratio="mean", lowest="min", highest="max")
+    return found.reset_index()[["kappa", "rounds", "ratio", "lowest", "highest", "law", "bound"]]
+
+
+def contractions(points: pd.DataFrame) -> pd.DataFrame:
+    """Return the factor per round between `EARLY` and `LATE`, by kappa (rows) and repetition (columns)."""
+    table = points.pivot_table(index=["kappa", "seed"], columns="rounds", values="ratio")
+    return ((table[LATE] / table[EARLY]) ** (1 / (LATE - EARLY))).unstack()
+
+
+def cap_points(cells: pd.DataFrame) -> pd.DataFrame:
+    """Return mean, least and largest steady dist2 at a tenth of the noise cap, by its form, kappa and rank."""
+    rows = cells[cells["series"].str.startswith("cap-")].rename(columns={"head_condition": "kappa"})
+    grouped = rows.groupby([rows["series"].str.removeprefix("cap-").rename("form"), "kappa", "rank"])
+    return grouped["steady_dist2"].agg(dist2="mean", lowest="min", highest="max").reset_index()
+
+
+def start_points(cells: pd.DataFrame) -> pd.DataFrame:
+    """Return, per run, steady and largest dist2 over the start at a quarter of the caps of E42."""
+    rows = cells[cells["series"].str.startswith("start-")]
+    return rows.assign(
+        form=rows["series"].str.removeprefix("start-"),
+        steady=rows["steady_dist2"] / rows["start_sine"],
+        largest=rows["largest_dist2"] / rows["start_sine"],
+        law=rows["floor_2"] / rows["start_sine"],
+    )
+
+
+def start_ranges(points: pd.DataFrame) -> pd.DataFrame:
+    """Return the mean steady distance of `start_points` and the range of the largest, by form and rank."""
+    return points.groupby(["form", "rank"], as_index=False).agg(
+        steady=("steady", "mean"), lowest=("largest", "min"), highest=("largest", "max"), law=("law", "first")
+    )
+
+
+def start_measures(points: pd.DataFrame) -> list[Measured]:
+    """Measure eq. (20), that no iterate is farther than the start, by form of the cap and rank."""
+    found = []
+    for form, part in points.groupby("form"):
+        table = part.pivot(index="rank", columns="seed", values="steady")
+        ranks, steady = table.index, table.to_numpy()
+        for rank, values in zip(ranks, steady, strict=True):
+            largest = part.loc[part["rank"] == rank, "largest"]
+            found += [
+                mean_over(f"E42: steady dist2 over the start, {form} cap, k = {rank:g}", values),
+                share_beyond(f"E42: {form} cap, k = {rank:g}, share of runs beyond", largest, 1),
+            ]
+
+        def growth(indices, steady=steady):
+            return float(steady[-1, indices].mean() / steady[0, indices].mean())
+
+        name, note = f"E42: growth of the steady dist2, {form} cap", f"k = {ranks[-1]:g} over k = {ranks[0]:g}"
+        found.append(with_interval(name, growth, steady.shape[1], note))
+    return found
+
+
+def share_points(cells: pd.DataFrame) -> pd.DataFrame:
+    """Return steady distF and epsilon against the probability to take part, for both divisors."""
+    rows = cells[cells["series"].str.startswith("share-")]
+    return rows.groupby(["divide_by", "participation"], as_index=False).agg(
+        distF=("steady_distF", lambda values: float(np.sqrt((values**2).mean()))),
+        spread=("steady_distF", "sem"),
+        predicted=("floor_F", "first"),
+        epsilon=("epsilon_exact", "first"),
+    )
+
+
+def paired_ratio(cells: pd.DataFrame, series: str, other: str, name: str) -> Measured:
+    """Measure the steady distF of one series over that of another on the same users."""
+    squares = (cells["steady_distF"] ** 2).groupby([cells["series"], cells["seed"]]).mean()
+    above, below = (squares[label].to_numpy() for label in (series, other))
+    return with_interval(
+        name, lambda indices: float(np.sqrt(above[indices].mean() / below[indices].mean())), len(above)
+    )
+
+
+def progress(name: str, factor: Measured, expected: float) -> Measured:
+    """Measure the share of the way to 1 that a contraction makes over the expected share."""
+    ends = (factor.measured, factor.ci_high, factor.ci_low)
+    return Measured(name, *((1 - end) / (1 - expected) for end in ends), factor.seeds)
+
+
+def participation(cells: pd.DataFrame, quantities: Quantities) -> dict[str, float]:
+    """Return the least share of users in a round, its epsilon, and that of all users over it."""
+    whole = quantities["epsilon, expected, p = 1"].measured
+    share, least = next(iter(quantities.numbered("epsilon, expected, p =").items()))
+    return {"share": share, "epsilon": least.measured, "factor": whole / least.measured}
+
+
+FACTS = {"participation": participation}
+
+
+def analyse(cells: pd.DataFrame, study: AnalysisSettings) -> Findings:
+    """Measure exponents, constants, contractions, caps on the noise, participation and the use of samples."""
+    cells = with_predictions(cells)
+    rates, caps, starts = rate_points(cells), cap_points(cells), start_points(cells)
+    found = []
+    for kappa, factors in contractions(rates).iterrows():
+        mean = mean_over(f"contraction at kappa = {kappa:g}", factors.to_numpy(), name=f"rate {kappa}")
+        found += [
+            mean,
+            progress(f"rate over law at kappa = {kappa:g}", mean, shen2023.centaur_contraction(kappa)),
+            progress(f"rate over bound at kappa = {kappa:g}", mean, shen2023.centaur_bound(kappa)),
+        ]
+    for form, part in caps.groupby("form"):
+        worst = part.loc[part["dist2"].idxmax()]
+        note = f"kappa = {worst['kappa']:g}, k = {worst['rank']:g}; the largest mean over settings"
+        runs = cells.loc[cells["series"] == f"cap-{form}", "steady_dist2"]
+        found += [
+            bare(f"largest steady dist2, {form} cap", worst["dist2"], len(runs), note),
+            share(f"steady dist2, {form} cap, share of runs beyond", int((runs > BALL).sum()), len(runs), f"{BALL:g}"),
+        ]
+    found += start_measures(starts)
+    for (divisor, rate), part in cells[cells["series"].str.startswith("share-")].groupby(
+        ["divide_by", "participation"]
+    ):
+        squares, law = (part["steady_distF"] ** 2).groupby(part["seed"]).mean().to_numpy(), part["floor_F"].iloc[0]
+        setting = f"{divisor}, p = {rate:g}"
+
+        def over_law(indices, squares=squares, law=law):
+            return float(np.sqrt(squares[indices].mean()) / law)
+
+        found += [
+            with_interval(f"distF over law, {setting}", over_law, len(squares)),
+            exact(f"epsilon, {setting}", part["epsilon_exact"].iloc[0]),
+        ]
+    failed = cells.loc[cells["series"] == "small", "status"] == "failed"
+    found.append(share("failed runs, realised divisor, p n = 1", failed.sum(), len(failed)))
+    found.append(paired_ratio(cells, "fresh", "reuse", "distF of fresh over reused samples"))
+    tables = {
+        "shen2023/centaur_rate": rate_curves(rates),
+        "shen2023/noise_cap": pd.concat([caps, start_ranges(starts)], ignore_index=True),
+        "shen2023/participation": share_points(cells),
+    }
+    return Findings(found, tables, fit_all(study, cells))

@@ -1,0 +1,311 @@
+"""shen2023, Lemmas C.1 to C.5 and D.1 to D.7: one round of CENTAUR taken apart (claims B-A5.1, B-LC.1 to B-LC.5, B-LD.1
+to B-LD.7).
+
+Every inequality becomes the ratio of its left to its right side in each run. The lemmas of Appendix C hold but for a
+small probability, so that what is judged is the share of runs beyond 1, not the largest ratio. The lemmas of Appendix D
+take delta_1 and delta_2 as given: they are measured in the same run, and runs with delta_1 >= 1 are left out, since the
+right sides divide by 1 - delta_1.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pandas as pd
+from scipy.special import erfc, gammainc, gammaincc, gammaincinv
+
+from privrep.theory import shared, shen2023
+from privrep.users.problem import HEAVY_EVERY
+from privrep.users.rng import stream
+from privrep.users.subspace import planted_subspace, random_subspace
+from replication.evidence.facts import Quantities
+from replication.evidence.findings import Findings
+from replication.evidence.intervals import with_interval
+from replication.evidence.measured import Measured, exact
+from replication.evidence.scaling import fit_all
+from replication.run.settings import AnalysisSettings
+from replication.studies.centaur_rates.analysis import progress
+from replication.studies.measures import extreme_run, mean_over, share_beyond
+
+STUDY = "client_lemmas"
+BALL = 0.2
+"""eps_0 of shen2023: the largest distance of a start. E0 = 1 - eps_0^2, as in Lemma D.7 (E12)."""
+PRINTED_USERS = (1000, 2000)
+"""n at which Lemmas C.2 and C.3 are judged as printed."""
+CHANCE_USERS, CHANCE_SAMPLES = (300, 1000, 4000, 16_000, 64_000), (64, 400)
+"""n and mbar at which the law of Lemmas C.2 and C.3 is computed for k = 1."""
+NORMAL_NORM2 = 8 / 3
+"""Squared subgaussian norm of a standard normal variable."""
+
+
+def with_predictions(cells: pd.DataFrame) -> pd.DataFrame:
+    """Return the results table with incoherence (mu), and gradient, deviation, noise and steady as expected.
+
+    Long heads raise the deviation by sqrt(E ||v||^4) / E ||v||^2. deviation_per_edge, per_edge : deviation and its law
+    over sqrt(d) + sqrt(k ln n), the sum in delta_3, which leaves the factor k of Lemma C.4.
+    """
+    n, d, k, q, sine = (cells[name] for name in ("users", "dim", "rank", "batch_samples", "start_sine"))
+    factor, share = cells["head_factor"], 1 / HEAVY_EVERY
+    square = 1 + share * (factor**2 - 1)
+    spread = np.sqrt(1 + share * (factor**4 - 1)) / square
+    noise = shen2023.centaur_noise(
+        n, cells["noise_multiplier"], cells["zeta"], cells["step"], cells["head_condition"] ** 2
+    )
+    deviation, edge = shen2023.gradient_deviation(n, d, k, q, sine) * spread, np.sqrt(d) + np.sqrt(k * np.log(n))
+    return cells.assign(
+        incoherence=factor / np.sqrt(square),
+        gradient=shen2023.gradient_norm(sine, d, k, q),
+        deviation=deviation,
+        deviation_per_edge=cells["deviation_2"] / edge,
+        per_edge=deviation / edge,
+        per_entry=noise,
+        noise=noise * shared.edge(d, k),
+        steady=shen2023.centaur_spectral(noise, d, k, cells["step"]),
+    )
+
+
+def lemma_runs(cells: pd.DataFrame) -> pd.DataFrame:
+    """Return the runs that start away from the truth."""
+    return cells[(cells["algorithm"] == STUDY) & (cells["start_sine"] > 0)]
+
+
+def printed_clip(cells: pd.DataFrame) -> pd.Series:
+    """Return mu^2 k s_k^2 sqrt(d k ln n) of Lemma C.1, with mu^2 k s_k^2 = max ||w_i*||^2."""
+    return cells["true_head_max"] ** 2 * np.sqrt(cells["dim"] * cells["rank"] * np.log(cells["users"]))
+
+
+def ratios(cells: pd.DataFrame) -> pd.DataFrame:
+    """Return left over right side of the lemmas, by run and inequality; NaN where the right side is not defined.
+
+    The corrected C.2 and C.3 have constants for Gaussian samples and all users at once: with probability 1 - O(1/n)
+    a q x k matrix of every user has singular values within sqrt(q) (1 +- a), a = (sqrt(k) + 2 sqrt(ln n)) / sqrt(q).
+    """
+    runs = lemma_runs(cells)
+    n, d, k, q, dist = (runs[name] for name in ("users", "dim", "rank", "batch_samples", "start_sine"))
+    log, root = np.log(n), np.sqrt(k)
+    first, second = runs["isometry_2"], runs["cross_2"] / dist
+    delta = np.sqrt(k * log / q)
+    edge = (root + 2 * np.sqrt(log)) / np.sqrt(q)
+    width = 4 * (np.sqrt(d) + np.sqrt(k * log)) / np.sqrt(q * n)
+    high, low = runs["signal_max"], runs["signal_min"]
+    third = width * low / high * high**2 * k * dist
+    left = (1 - first).where(first < 1)
+    error = second * high * root * dist / left
+    ball, step = 1 - BALL**2, runs["step"] / runs["head_condition"] ** 2
+    slack = np.maximum(second * root / left, (second * root / left) ** 2)
+    slack = np.maximum(slack, runs["deviation_2"] / (high**2 * dist))
+    return pd.DataFrame(
+        {
+            "C.1": runs["gradient_max"] / printed_clip(runs),
+            "C.2": first / delta,
+            "C.2 corrected": first / (2 * edge + edge**2),
+            "C.3": second / delta,
+            "C.3 corrected": second / ((1 + edge) * (edge + root / np.sqrt(q))),
+            "C.4": runs["gradient_2"] / third,
+            "D.2 printed": left / (runs["gram_least"] / n),
+            "D.4 F": runs["head_errors_F"] / error,
+            "D.4 V": runs["heads_F"] / (root * high + error),
+            "D.5": runs["descent_2"] / (1 - step * (ball * low**2 - 2 * high * error)),
+            "D.6": runs["deviation_2"] / third,
+            "D.6 corrected": runs["deviation_2"] / (width * runs["true_head_max"] ** 2 * dist),
+            "D.7": runs["inverse_2"] * np.sqrt(1 - step * low**2 * ball / 2),
+            "Remark C.1": slack / (low**2 * ball / (36 * high**2)),
+        }
+    )
+
+
+def step_points(cells: pd.DataFrame) -> pd.DataFrame:
+    """Return, per run, dist2 after one round and what eq. (19) allows with C_N = 1, both over the start."""
+    runs = cells[cells["series"] == "kappa"]
+    dist, kappa = runs["start_sine"], runs["head_condition"]
+    allowed = dist * shen2023.centaur_bound(kappa, BALL) + 3 * runs["per_entry"] * np.sqrt(runs["dim"])
+    points = runs.assign(kappa=kappa, factor=runs["dist2"] / dist, bound=allowed / dist)
+    return points[["kappa", "start_sine", "noise_multiplier", "seed", "factor", "bound"]]
+
+
+def path_points(cells: pd.DataFrame) -> pd.DataFrame:
+    """Return, per run, the largest dist2 over 30 rounds and the steady state of law F9, both over the start.
+
+    `law` is the largest root mean square over the rounds: that of the first round, or the steady state if larger.
+    """
+    runs = cells[cells["series"] == "path"]
+    start = runs["start_sine"]
+    steady, kept = runs["steady"] / start, shen2023.centaur_contraction(1, runs["step"]) ** 2
+    law = np.maximum(np.sqrt(kept + (1 - kept) * steady**2), steady)
+    points = runs.assign(steady=steady, largest=runs["largest_dist2"] / start, law=law)
+    return points[["seed", "steady", "largest", "law"]]
+
+
+def step_ranges(points: pd.DataFrame) -> pd.DataFrame:
+    """Return mean and range of the noiseless `step_points` by start and kappa, and both laws against kappa."""
+    silent, kappa = points[points["noise_multiplier"] == 0], points["kappa"]
+    factors = silent.groupby(["start_sine", "kappa"])["factor"].agg(["mean", "min", "max"]).reset_index()
+    grid = np.linspace(kappa.min(), kappa.max(), 60)
+    law, bound = shen2023.centaur_contraction(grid), shen2023.centaur_bound(grid, BALL)
+    return pd.concat([factors, pd.DataFrame({"kappa": grid, "law_F8": law, "bound_19": bound})])
+
+
+def kronecker(n: int = 6, q: int = 4, d: int = 5, k: int = 2) -> dict[str, float]:
+    """Return the gaps in Lemmas D.1 to D.3, whose n k x n k matrices (34) and (35) are written out in float64.
+
+    I_n stands in place of the printed I_d, without which (32) and (33) do not multiply (E45).
+    """
+    rng = stream(0, STUDY, {"users": n, "samples": q, "dim": d, "rank": k})
+    truth = random_subspace(d, k, rng)
+    basis = planted_subspace(truth, BALL, rng) @ random_subspace(k, k, rng)  # turned, so that B^T B* is not symmetric
+    features, target = rng.standard_normal((n, q, d)), rng.standard_normal((n, k)) / math.sqrt(n)
+
+    def vec(matrix):
+        return matrix.reshape(-1, order="F")
+
+    inner, outer, fitted, crosses = np.zeros((n * k, n * k)), np.zeros((n * k, n * k)), np.zeros((n, k)), []
+    for i, rows in enumerate(features):
+        for row in rows:
+            picked = np.outer(np.eye(n)[i], row)  # A_ij^T
+            inner += np.outer(vec(picked @ basis), vec(picked @ basis)) / (n * q)
+            outer += np.outer(vec(picked @ basis), vec(picked @ truth)) / (n * q)
+        fitted[i] = np.linalg.lstsq(rows @ basis, rows @ truth @ target[i], rcond=None)[0]
+        crosses.append(basis.T @ rows.T @ rows @ (basis @ basis.T @ truth - truth) / q)
+    turn = np.kron(basis.T @ truth, np.eye(n))
+    gap = inner @ turn - outer
+    shift = np.linalg.solve(inner, gap @ vec(target))
+    return {
+        "D.1 gap": float(np.abs(vec(fitted) - (turn @ vec(target) - shift)).max() / np.abs(fitted).max()),
+        "D.3 with n": float(n * np.linalg.norm(gap, 2) / np.linalg.norm(crosses, 2, axis=(1, 2)).max()),
+    }
+
+
+def subgaussian_norms() -> list[Measured]:
+    """Return inf {s: E exp(x^2 / s^2) <= 2} at variance 1, the least, which is a random sign's, and a normal one's."""
+    return [
+        exact("least subgaussian norm at variance 1", 1 / math.sqrt(math.log(2)), "E exp(x^2 / s^2) >= exp(1 / s^2)"),
+        exact("subgaussian norm of a normal variable", math.sqrt(NORMAL_NORM2)),
+    ]
+
+
+def chance_inside(lemma: str, users: int, samples: int, factor: float, draws: int = 2000) -> float:
+    """Return the chance that no user's deviation exceeds `factor` sqrt(ln n / mbar), normal samples, k = 1.
+
+    Lemma C.2 has chi^2_mbar / mbar - 1; Lemma C.3 a mean product of two normals, normal given the squares of one.
+    """
+    limit = factor * math.sqrt(math.log(users) / samples)
+    if lemma == "C.2":
+        below = gammainc(samples / 2, samples / 2 * (1 - limit)) if limit < 1 else 0.0
+        out = gammaincc(samples / 2, samples / 2 * (1 + limit)) + below
+    else:
+        squares = 2 * gammaincinv(samples / 2, (np.arange(draws) + 0.5) / draws)
+        out = erfc(limit * samples / np.sqrt(2 * squares)).mean()
+    return math.exp(users * math.log1p(-out))
+
+
+def chances() -> list[Measured]:
+    """Measure chances of Lemmas C.2 and C.3 with normal samples, as printed and with their norm squared as factor."""
+    found = []
+    for lemma in ("C.2", "C.3"):
+        inside, wide = (
+            [chance_inside(lemma, n, q, factor) for n in CHANCE_USERS for q in CHANCE_SAMPLES]
+            for factor in (1, NORMAL_NORM2)
+        )
+        note = f"n = {min(CHANCE_USERS)} to {max(CHANCE_USERS)}, mbar = {CHANCE_SAMPLES[0]} and {CHANCE_SAMPLES[1]}"
+        found += [
+            exact(f"{lemma} at k = 1, largest chance inside the printed value", max(inside), note),
+            exact(f"{lemma} at k = 1, least chance inside 8/3 of it", min(wide), note),
+        ]
+    return found
+
+
+def beyond(name: str, values: pd.Series, limit: float = 1.0) -> list[Measured]:
+    """Measure in which share of the runs a value exceeds the limit, nothing where no run has a value."""
+    values = values.dropna()
+    if not len(values):
+        return []
+    return [share_beyond(f"{name}, share of runs beyond", values, limit, f"{len(values)} runs")]
+
+
+def largest_and_beyond(name: str, ratios: pd.Series) -> list[Measured]:
+    """Measure the largest ratio of an inequality over the runs, and the share of runs beyond 1."""
+    return [extreme_run(f"{name}, largest ratio", ratios), *beyond(name, ratios)]
+
+
+def printed_deltas(runs: pd.DataFrame, sides: pd.DataFrame) -> list[Measured]:
+    """Measure shares of runs beyond Lemmas C.2 and C.3 as printed, by n, and the median ratio at the largest n."""
+    found, most = [], (runs["series"] == "n") & (runs["users"] == runs.loc[runs["series"] == "n", "users"].max())
+    for lemma in ("C.2", "C.3"):
+        for n in PRINTED_USERS:
+            found += beyond(f"{lemma} at n = {n}", sides.loc[runs["users"] == n, lemma])
+        values, name = sides.loc[most, lemma].to_numpy(), f"{lemma} median ratio"
+        first = runs[most].iloc[0]
+        note = f"n = {first['users']:g}, mbar = {first['batch_samples']:g}, k = {first['rank']:g}"
+        found.append(with_interval(name, lambda indices, values=values: np.median(values[indices]), len(values), note))
+    return found
+
+
+def side_measures(runs: pd.DataFrame, sides: pd.DataFrame) -> list[Measured]:
+    """Measure the largest ratio of each inequality and the share of runs beyond 1.
+
+    What holds with a probability that depends on n leaves out the series `theory`, with its 20 users.
+    """
+    everywhere = pd.Series(True, runs.index)
+    many, even, silent = runs["series"] != "theory", runs["head_law"] != "heavy", runs["noise_multiplier"] == 0
+    met = sides["Remark C.1"] <= 1
+    found = []
+    for rows, where, names in (
+        (many, "", ("C.1", "C.2", "C.2 corrected", "C.3", "C.3 corrected")),
+        (many & even, "", ("C.4",)),
+        (everywhere, "", ("D.2 printed", "D.4 F", "D.4 V", "D.5")),
+        (met, " conditions met", ("D.5",)),
+        (many & even, "", ("D.6",)),
+        (many & ~even, " long heads", ("D.6",)),
+        (many, "", ("D.6 corrected",)),
+        (everywhere, "", ("D.7",)),
+        (silent, " without noise", ("D.7",)),
+        (met & silent, " conditions met", ("D.7",)),
+    ):
+        for name in names:
+            found += largest_and_beyond(f"{name}{where}", sides.loc[rows, name])
+    return [
+        *found,
+        extreme_run("C.1 share clipped", runs.loc[many, "clipped_share"]),
+        *beyond("C.1 clipped", runs.loc[many, "clipped_share"], 0.0),
+        extreme_run("C.2 least ratio", sides.loc[many, "C.2"], "least"),
+        extreme_run("D.2 printed, least ratio", sides["D.2 printed"], "least"),
+        extreme_run("Remark C.1 least ratio, other runs", sides.loc[many, "Remark C.1"], "least"),
+    ]
+
+
+def law_over_print(cells: pd.DataFrame, quantities: Quantities) -> float:
+    """Return 1/(4 kappa^2) of law F8 over what eq. (19) has for large kappa."""
+    return 4 / (1 - BALL**2)
+
+
+FACTS = {"F8 over eq. (19)": law_over_print}
+
+
+def analyse(cells: pd.DataFrame, study: AnalysisSettings) -> Findings:
+    """Measure exponents, the ratios of each inequality, the contraction of a round, and lemmas of algebra."""
+    cells = with_predictions(cells)
+    runs, sides = lemma_runs(cells), ratios(cells)
+    found = side_measures(runs, sides) + printed_deltas(runs, sides)
+    points, path = step_points(cells), path_points(cells)
+    found += largest_and_beyond("C.5", points["factor"] / points["bound"])
+    for kappa, part in points[points["noise_multiplier"] == 0].groupby("kappa"):
+        factors = part.groupby("seed")["factor"].mean().to_numpy()
+        mean = mean_over(f"C.5 factor at kappa = {kappa:g}", factors, name=f"step {kappa}")
+        law = shen2023.centaur_contraction(kappa)
+        found += [mean, progress(f"C.5 progress over law at kappa = {kappa:g}", mean, law)]
+    below = path.loc[path["steady"] <= study.thresholds["below"], "largest"]
+    left = path.loc[path["largest"] > 1, "steady"]
+    found += [
+        *largest_and_beyond("path, steady state below", below),
+        extreme_run("path, least steady state with a run beyond the start", left, "least"),
+        *(exact(name, value) for name, value in kronecker().items()),
+        *subgaussian_norms(),
+        *chances(),
+    ]
+    norms = runs[["series", "head_law", "seed", "gradient_max", "gradient_median"]]
+    tables = {
+        "shen2023/gradient_norms": norms.assign(printed=printed_clip(runs), law=runs["gradient"]),
+        "shen2023/one_step": pd.concat([points, step_ranges(points), path], ignore_index=True),
+    }
+    return Findings(found, tables, fit_all(study, cells))

@@ -1,0 +1,175 @@
+"""snedeker2025, private FedRep (claims C-RATE, C-FACTOR, C-OWN and C-CODE): risks beside those of other methods on the
+problem of its public code, how they grow near the truth, and what that code's noise spends.
+
+A method's risk at one epsilon is a median over repetitions, since a run that finds nothing would decide a mean;
+means stand beside it.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pandas as pd
+
+from privrep.privacy.accounting import gdp_epsilon, gdp_mu
+from privrep.theory import jain2021, shen2023
+from replication.evidence.findings import Findings
+from replication.evidence.intervals import bootstrap_measures
+from replication.evidence.measured import Measured, bare, exact, share
+from replication.evidence.scaling import Sweep, fit_all, fit_table
+from replication.run.settings import AnalysisSettings
+from replication.studies.measures import ratio_exponent
+
+METHODS = ("fedrep-code", "fedrep", "fedrep-wide", "altmin", "altmin-user", "centaur", "unit-steps")
+"""Series of the comparison at the same exact budgets."""
+BEST = "unit-steps"
+RATIOS = (
+    *((name, BEST) for name in METHODS if name != BEST),
+    *((name, other) for name in ("fedrep", "fedrep-code") for other in ("altmin", "altmin-user")),
+    ("fedrep-wide", "fedrep"),
+    ("fedrep", "centaur"),
+)
+"""Pairs of series whose risks are divided."""
+NOTHING = 0.1
+"""A run has found nothing where its risk is beyond this share of that of predicting zero."""
+FACTORS = {"d": ("altmin d", "fedrep d"), "k": ("altmin k", "fedrep k")}
+"""Parameter -> the fits whose risks are divided."""
+CODE_ROUNDS, CODE_SAMPLES, CODE_DELTA = 5, 5, 1e-6
+"""T, m and delta of the public code."""
+CODE_EPSILONS = (1.0, 4.0, 8.0)
+
+
+def fedrep_law(cells: pd.DataFrame) -> pd.Series:
+    """Return the risk of private FedRep's steady state by privacy noise, F9 and F6.
+
+    Heads and gradients share k of m degrees of freedom: a mean gradient is (m - k) / m of that on samples of its own.
+    """
+    n, m, d, k = (cells[name] for name in ("users", "samples", "dim", "rank"))
+    noise = shen2023.centaur_noise(n, cells["noise_multiplier"], cells["zeta"], cells["step"])
+    sine = noise * shen2023.centaur_gain(1.0, cells["step"] * (m - k) / m)
+    return jain2021.personal_risk(sine**2 * (d - k) * k, k, m, 0)
+
+
+def altmin_law(cells: pd.DataFrame) -> pd.Series:
+    """Return the first-order risk after a step of alternating minimisation by privacy noise, F3 and F6."""
+    n, m, d, k = (cells[name] for name in ("users", "samples", "dim", "rank"))
+    distance = jain2021.step_privacy(n, d, k, cells["noise_multiplier"], cells["eta"], cells["zeta"])
+    return jain2021.personal_risk(distance**2, k, m, 0)
+
+
+def with_predictions(cells: pd.DataFrame) -> pd.DataFrame:
+    """Return the results table with the laws of the rates, and x of alternating minimisation; NaN and 0 elsewhere."""
+    plain = cells["label_noise_sd"] == 0
+    fedrep, altmin = (plain & (cells["algorithm"] == name) for name in ("private_fedrep", "altmin"))
+    ratio = jain2021.noise_ratio(*(cells[name] for name in ("users", "dim", "rank", "noise_multiplier", "eta")))
+    law = fedrep_law(cells).where(fedrep, altmin_law(cells).where(altmin))
+    return cells.assign(law=law, noise_ratio=ratio.where(altmin, 0.0))
+
+
+def risks(cells: pd.DataFrame, series: str) -> pd.DataFrame:
+    """Return risks over that of predicting zero by repetition (rows) and epsilon (columns); the floor stands at 0."""
+    rows = cells[cells["series"] == series].fillna({"epsilon": 0.0})
+    return rows.assign(risk=rows["excess_risk"] / rows["rank"]).pivot(index="seed", columns="epsilon", values="risk")
+
+
+def own_risks(cells: pd.DataFrame, series: str) -> list[Measured]:
+    """Measure medians and means of the risks of a series by epsilon."""
+    table = risks(cells, series)
+    names = [f"risk of {series} at epsilon = {epsilon:g}" if epsilon else f"risk of {series}" for epsilon in table]
+    values = table.to_numpy()
+
+    def statistic(indices: np.ndarray) -> dict[str, float]:
+        return {
+            f"{word} {name}": float(value)
+            for word, average in (("median", np.median), ("mean", np.mean))
+            for name, value in zip(names, average(values[indices], axis=0), strict=True)
+        }
+
+    return bootstrap_measures(statistic, len(table), f"risks of {series}", note="")
+
+
+def own_ratios(cells: pd.DataFrame, series: str, other: str) -> list[Measured]:
+    """Measure the median risk of a series over that of another on their common repetitions, by epsilon."""
+    above, below = risks(cells, series), risks(cells, other)
+    seeds = above.index.intersection(below.index)
+    first, second = (table.loc[seeds].to_numpy() for table in (above, below))
+
+    def statistic(indices: np.ndarray) -> dict[str, float]:
+        over = np.median(first[indices], axis=0) / np.median(second[indices], axis=0)
+        return {
+            f"{series} over {other} at epsilon = {epsilon:g}": float(value)
+            for epsilon, value in zip(above, over, strict=True)
+        }
+
+    return bootstrap_measures(statistic, len(seeds), f"{series} over {other}", note="")
+
+
+def own_table(own: dict[str, list[Measured]], floor: float) -> pd.DataFrame:
+    """Return median risks by series and epsilon with intervals, the floor, and x with series side by side."""
+    rows = [
+        (series, float(one.quantity.rsplit("= ", 1)[1]), one.measured, one.ci_low, one.ci_high, 1.018**place)
+        for place, series in enumerate(METHODS, -(len(METHODS) // 2))
+        for one in own[series]
+        if one.quantity.startswith("median")
+    ]
+    table = pd.DataFrame(rows, columns=["series", "epsilon", "risk", "ci_low", "ci_high", "x"])
+    return table.assign(x=table["epsilon"] * table["x"], floor=floor)
+
+
+def factor_points(above: Sweep, below: Sweep, name: str) -> list[Measured]:
+    """Measure the ratio of the mean risks of two fits on the same users, at each value of a parameter."""
+
+    def ratios(indices: np.ndarray) -> dict[str, float]:
+        over = above.errors[:, indices].mean(axis=1) / below.errors[:, indices].mean(axis=1)
+        return {f"factor at {name} = {value:g}": float(one) for value, one in zip(above.values, over, strict=True)}
+
+    return bootstrap_measures(ratios, above.repetitions, f"factor {name}", note="")
+
+
+def code_measures() -> list[Measured]:
+    """Measure the epsilon that the public code's noise spends, sqrt(12 T ln(1.25 / delta)) / eps, and its excess."""
+    found = []
+    for epsilon in CODE_EPSILONS:
+        multiplier = math.sqrt(12 * CODE_ROUNDS * math.log(1.25 / CODE_DELTA)) / epsilon
+        needed = math.sqrt(CODE_ROUNDS) / gdp_mu(epsilon, CODE_DELTA)
+        spent = gdp_epsilon(math.sqrt(CODE_ROUNDS) / multiplier, CODE_DELTA)
+        found += [
+            exact(f"epsilon spent by the code at epsilon = {epsilon:g}", spent),
+            exact(f"noise over exact by the code at epsilon = {epsilon:g}", multiplier / needed),
+        ]
+    return found
+
+
+def analyse(cells: pd.DataFrame, study: AnalysisSettings) -> Findings:
+    """Measure risks and ratios on the code's problem, exponents, the factor between methods, and the code's noise."""
+    cells = with_predictions(cells)
+    fits, found, tables = fit_all(study, cells), [], []
+    own, floor = {series: own_risks(cells, series) for series in METHODS}, own_risks(cells, "floor")
+    for series, risk in own.items():
+        runs = risks(cells, series).to_numpy()
+        nothing, note = int((runs > NOTHING).sum()), "over all values of epsilon"
+        found += [*risk, share(f"runs that found nothing, {series}", nothing, runs.size, note)]
+    found += floor
+    for series, other in RATIOS:
+        found += own_ratios(cells, series, other)
+    for name, pair in FACTORS.items():
+        above, below = (fits[fit].sweep for fit in pair)
+        points, quantity = factor_points(above, below, name), f"exponent of {name} in the factor"
+        left_out = above.too_few or below.too_few
+        slope = bare(quantity, math.nan, above.repetitions, left_out)
+        if not left_out:
+            slope = ratio_exponent(quantity, above, below)
+        found += [*points, slope]
+        rows = [(one.measured, one.ci_low, one.ci_high) for one in points]
+        table = pd.DataFrame(rows, columns=["error", "ci_low", "ci_high"]).assign(
+            fit=f"factor, {name}",
+            value=above.values,
+            predicted=above.predicted / below.predicted,
+            exponent=slope.measured,
+            exponent_low=slope.ci_low,
+            exponent_high=slope.ci_high,
+        )
+        tables += [fit_table(fits, pair), table]
+    shown = {"snedeker2025/own_problem": own_table(own, floor[0].measured), "snedeker2025/factor": pd.concat(tables)}
+    return Findings(found + code_measures(), shown, fits)

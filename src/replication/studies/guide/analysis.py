@@ -1,0 +1,334 @@
+"""Which method for given users (claim O-GUIDE): advice on a public grid, compared with runs at a fixed design.
+
+Predicted risks and the method to use are those of `privrep.theory.choice`, at one label noise and one delta.
+"""
+
+from __future__ import annotations
+
+import itertools
+from functools import cache
+
+import numpy as np
+import pandas as pd
+
+from privrep.privacy.accounting import gdp_mu
+from privrep.theory import choice as methods
+from privrep.theory.choice import NAMES, method_to_use
+from privrep.theory.rival_options import ROUNDS as ROUNDS  # named in the chapter
+from privrep.theory.whole_methods import Regime
+from replication.evidence.facts import Quantities
+from replication.evidence.findings import Findings
+from replication.evidence.intervals import BOOTSTRAP, bootstrap_intervals, bootstrap_measures
+from replication.evidence.measured import Measured, bare, exact, share
+from replication.run.settings import AnalysisSettings
+
+PRIVATE = ("unit", "centaur", "fedrep", "altmin")
+PUBLISHED = [name for name in PRIVATE if name != "unit"]
+RUN = (*PRIVATE, "own")
+METHODS = {name: NAMES[name] for name in (*RUN, "zero")}
+"""Series and what they are called; predicting zero is not run."""
+AXES = {
+    "users": (1500, 3000, 5000, 10_000, 20_000, 50_000, 100_000),
+    "samples": (6, 10, 20, 40),
+    "dim": (10, 20, 30, 50, 100),
+    "rank": (1, 2, 3, 5),
+    "epsilon": (0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0),
+}
+"""Axes of the grid of the guide."""
+KEYS = list(AXES)
+SIZES = KEYS[:4]
+EXAMPLE = {"users": 20_000, "samples": 10, "dim": 30, "rank": 3, "epsilon": 1.0}
+"""A measured setting that the chapter shows by itself."""
+LABEL_NOISE, DELTA = 0.01, 1e-6
+"""Of the whole grid; label noise is over the scale of a coordinate of a head."""
+LABELS = {
+    "users": ("users", "n"),
+    "samples": ("samples of a user", "m"),
+    "dim": ("dimension", "d"),
+    "rank": ("rank of what they share", "k"),
+    "epsilon": ("privacy", "ε"),
+}
+"""Axis -> what it is called, and its symbol."""
+FINE = 1000
+"""Predicted risks stand in the page as their decimal logarithms times this, rounded: to two parts in a thousand."""
+
+
+BEST_RANK, BEST_SAMPLES, BEST_DIMS = 3, (10, 40), (10, 30, 100)
+"""Settings of the figure of the method to use."""
+CHOICES = {"all": list(METHODS), "all but unit steps": [name for name in METHODS if name != "unit"]}
+"""Sets of methods of which one is named. The second is harder: its best method changes from setting to setting."""
+NOTHING = 0.1
+"""A run finds nothing if its risk is beyond this share of that of predicting zero."""
+CLOSE = 1.1
+"""Methods whose risks differ by at most this factor count as equally good."""
+
+
+def predictions(settings: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return predicted risks, and whether the assumptions of the law hold, by setting (rows) and method (columns)."""
+    risks = pd.DataFrame(np.inf, settings.index, list(METHODS))
+    known = pd.DataFrame(False, settings.index, list(METHODS))
+    mu = settings["epsilon"].map({epsilon: gdp_mu(epsilon, DELTA) for epsilon in settings["epsilon"].unique()})
+    for (samples, dim, rank), rows in settings.groupby(["samples", "dim", "rank"]):
+        sizes = Regime(rows["users"].to_numpy(float), samples, dim, rank, LABEL_NOISE)
+        for name in METHODS:
+            found = methods.expected(name, sizes, mu[rows.index].to_numpy())
+            risks.loc[rows.index, name], known.loc[rows.index, name] = found.risk, found.known
+    return risks, known
+
+
+def grid() -> pd.DataFrame:
+    """Return all settings of the guide, the last axis running fastest."""
+    return pd.DataFrame(list(itertools.product(*AXES.values())), columns=KEYS)
+
+
+@cache
+def guide() -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return the predictions on the grid."""
+    return predictions(grid())
+
+
+def places(settings: pd.DataFrame) -> np.ndarray:
+    """Return the place of each setting on the axes."""
+    return np.column_stack([settings[name].map(AXES[name].index) for name in KEYS])
+
+
+def near(settings: pd.DataFrame, measured: pd.DataFrame) -> np.ndarray:
+    """Return whether a measured setting is at most one step away on each axis."""
+    apart = np.abs(places(settings)[:, None] - places(measured)[None]).max(axis=2)
+    return (apart <= 1).any(axis=1)
+
+
+def settings_of(cells: pd.DataFrame) -> pd.DataFrame:
+    """Return the measured settings, sorted."""
+    return cells.loc[cells["series"] == "unit", KEYS].drop_duplicates().sort_values(KEYS, ignore_index=True)
+
+
+def repetitions(cells: pd.DataFrame) -> np.ndarray:
+    """Return measured risks by repetition, setting (as in `settings_of`) and method, infinite if the run failed."""
+    rows = cells[cells["series"].isin(RUN)]
+    rows = rows.assign(share=(rows["excess_risk"] / rows["rank"]).fillna(np.inf))
+    where = settings_of(cells)
+    found = np.ones((cells["seed"].nunique(), len(where), len(METHODS)))
+    for place, name in enumerate(RUN):
+        keys = KEYS if name in PRIVATE else SIZES  # own data know no epsilon
+        table = rows[rows["series"] == name].pivot_table("share", keys, "seed", aggfunc="first")
+        found[:, :, place] = where[keys].join(table, on=keys)[sorted(table)].to_numpy().T
+    return found
+
+
+def medians(values: np.ndarray) -> pd.DataFrame:
+    """Return median risks over the repetitions, by measured setting (rows) and method (columns)."""
+    return pd.DataFrame(np.median(values, axis=0), columns=list(METHODS))
+
+
+def risks(cells: pd.DataFrame) -> pd.DataFrame:
+    """Return median risks by measured setting (rows, as in `settings_of`) and method (columns)."""
+    return medians(repetitions(cells))
+
+
+def intervals(cells: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return both ends of the 95 % intervals of `risks`."""
+    values = repetitions(cells)
+
+    def statistic(indices: np.ndarray) -> dict[tuple[int, ...], float]:
+        return dict(np.ndenumerate(np.median(values[indices], axis=0)))
+
+    ends = bootstrap_intervals(statistic, len(values), "risks of the guide", BOOTSTRAP)
+    both = np.array([*ends.values()]).reshape(*values.shape[1:], 2)
+    return tuple(pd.DataFrame(both[:, :, end], columns=list(METHODS)) for end in (0, 1))
+
+
+def law_points(cells: pd.DataFrame, expected: pd.DataFrame, known: pd.DataFrame) -> pd.DataFrame:
+    """Return a row for each method and measured setting: predicted and measured risk, and whether the law is known."""
+    where, (low, high) = settings_of(cells), intervals(cells)
+    columns = {"predicted": expected, "measured": risks(cells), "ci_low": low, "ci_high": high, "known": known}
+    parts = [
+        where.assign(method=name, **{column: table[name] for column, table in columns.items()}) for name in METHODS
+    ]
+    return pd.concat(parts, ignore_index=True)
+
+
+def chosen(values: pd.DataFrame, names: pd.Series) -> np.ndarray:
+    """Return the value of the named method in each row."""
+    return values.to_numpy()[np.arange(len(values)), values.columns.get_indexer(names)]
+
+
+def over_others(found: pd.DataFrame, expected: pd.DataFrame) -> dict[str, float]:
+    """Return the largest ratio over the settings of the risk of the named method to the least of the other methods."""
+    ratios = {}
+    for words, names in CHOICES.items():
+        named = method_to_use(expected[names])
+        is_named = np.asarray(names)[None, :] == named.to_numpy()[:, None]
+        ratio = chosen(found[names], named) / found[names].mask(is_named).min(axis=1).to_numpy()
+        ratios[f"largest risk of the method named over the least of the others, of {words}"] = float(ratio.max())
+    return ratios
+
+
+def choices(found: pd.DataFrame, expected: pd.DataFrame, known: pd.DataFrame) -> list[Measured]:
+    """Count settings in which the named method is within `CLOSE` of the best, and wrong choices by known laws."""
+    measured = []
+    for words, names in CHOICES.items():
+        named = method_to_use(expected[names])
+        hits = (chosen(found[names], named) <= CLOSE * found[names].min(axis=1)).to_numpy()
+        quantity = f"share of settings in which the method named is as good as the best of {words}"
+        wrong = f"wrong choices of {words}"
+        sure = chosen(known[names], named).astype(bool)
+        measured += [
+            share(quantity, hits.sum(), len(hits), "over settings"),
+            bare(wrong, int((~hits).sum()), len(hits)),
+            bare(f"{wrong} where the law of the method named is known", int((~hits & sure).sum()), len(hits)),
+        ]
+    return measured
+
+
+def factors(found: pd.DataFrame, expected: pd.DataFrame, known: pd.DataFrame) -> dict[str, float]:
+    """Return median and largest factor between predicted and measured risk, either way, where the law is known."""
+    apart = np.exp(np.abs(np.log(found[list(RUN)] / expected[list(RUN)]))).where(known[list(RUN)])
+    typical = {f"typical factor between law and risk, {name}": float(apart[name].median()) for name in RUN}
+    typical["typical factor between law and risk, all methods"] = float(apart.stack().median())
+    return typical | {f"largest factor between law and risk, {name}": float(apart[name].max()) for name in RUN}
+
+
+def failures(values: np.ndarray) -> list[Measured]:
+    """Return how often a private method finds nothing in settings in which most of its runs find something."""
+    found = []
+    for place, name in enumerate(PRIVATE):
+        nothing = values[:, :, place] > NOTHING
+        most = nothing[:, np.median(nothing, axis=0) == 0]
+        if most.size:
+            quantity = f"runs of {name} that find nothing where most find something"
+            found.append(share(quantity, most.sum(), most.size, "over runs"))
+    return found
+
+
+def best_points(where: pd.DataFrame) -> pd.DataFrame:
+    """Return the method to use on the drawn part of the grid, and whether its law is known and a measurement near."""
+    settings, (expected, known) = grid(), guide()
+    best = method_to_use(expected)
+    table = settings.assign(
+        method=best, predicted=expected.min(axis=1), known=chosen(known, best) & near(settings, where)
+    )
+    shown = table["samples"].isin(BEST_SAMPLES) & table["dim"].isin(BEST_DIMS) & (table["rank"] == BEST_RANK)
+    return table[shown].reset_index(drop=True)
+
+
+def is_example(rows: pd.DataFrame) -> pd.Series:
+    """Mark the rows whose setting is `EXAMPLE`."""
+    return (rows[KEYS] == pd.Series(EXAMPLE)).all(axis=1)
+
+
+def shown(cells: pd.DataFrame, quantities: Quantities) -> list[dict[str, object]]:
+    """Return sizes, the method to use, and predicted and measured risks of all methods, setting by setting."""
+    expected, known = predictions(settings_of(cells))
+    points = law_points(cells, expected, known)
+    close = points["measured"] <= CLOSE * points.groupby(KEYS)["measured"].transform("min")
+    triples = pd.Series(points[["measured", "ci_low", "ci_high"]].to_numpy().tolist())
+    measured = triples.where(points["method"].isin(RUN), None)
+    points = points.assign(name=points["method"].map(METHODS), close=close, measured=measured)
+    return [
+        {
+            "sizes": sizes,
+            "best": METHODS[best],
+            "example": is_example(part).all(),
+            "methods": part[["name", "predicted", "known", "measured", "close"]].to_dict("records"),
+        }
+        for (sizes, part), best in zip(points.groupby(KEYS), method_to_use(expected), strict=True)
+    ]
+
+
+def tool(cells: pd.DataFrame, quantities: Quantities) -> dict[str, object]:
+    """Return what the sliders of the page read: `on_the_grid`, and `measured`, for each setting its place on the axes
+    and method -> risk with the ends of its interval."""
+    found = (risks(cells), *intervals(cells))
+    measured = [
+        {"at": at.tolist(), "risk": {name: [_short(part.loc[row, name]) for part in found] for name in RUN}}
+        for row, at in enumerate(places(settings_of(cells)))
+    ]
+    return on_the_grid() | {"measured": measured}
+
+
+@cache
+def on_the_grid() -> dict[str, object]:
+    """Return what the sliders show of the laws.
+
+    predicted : method -> `FINE` times the decimal logarithm of its risk at all points of the grid, null where it cannot
+        be run; of own data without the last axis.
+    known : method -> a digit for each point, 1 where the assumptions of the law hold.
+    """
+    expected, known = guide()
+    steps = {name: 1 if name in PRIVATE else len(AXES["epsilon"]) for name in RUN}
+    return {
+        "axes": [{"name": key, "symbol": LABELS[key][1], "values": AXES[key]} for key in KEYS],
+        "methods": [{"key": name, "name": called} for name, called in METHODS.items()],
+        "noise": LABEL_NOISE,
+        "delta": DELTA,
+        "fine": FINE,
+        "close": CLOSE,
+        "predicted": {name: _logarithms(expected[name].to_numpy()[::step]) for name, step in steps.items()},
+        "known": {name: "".join(known[name][::step].astype(int).astype(str)) for name, step in steps.items()},
+    }
+
+
+def _logarithms(values: np.ndarray) -> list[int | None]:
+    return [round(FINE * float(np.log10(value))) if np.isfinite(value) else None for value in values]
+
+
+def _short(value: float) -> float | None:
+    return float(f"{value:.3g}") if np.isfinite(value) else None
+
+
+def sliders(cells: pd.DataFrame, quantities: Quantities) -> list[dict[str, object]]:
+    """Return name and label of each axis, the place of its last value, and that of the example."""
+    return [
+        {
+            "name": key,
+            "label": ", ".join(LABELS[key]),
+            "last": len(AXES[key]) - 1,
+            "start": AXES[key].index(EXAMPLE[key]),
+        }
+        for key in KEYS
+    ]
+
+
+FACTS = {"settings": shown, "tool": tool, "sliders": sliders}
+
+
+def analyse(cells: pd.DataFrame, study: AnalysisSettings) -> Findings:
+    """Measure how good the named methods are and how near the laws, and what is said on the grid."""
+    where, values = settings_of(cells), repetitions(cells)
+    expected, known = predictions(where)
+    found, points = medians(values), law_points(cells, expected, known)
+    in_example = [*points[is_example(points)].itertuples()]
+    best, everywhere = found.idxmin(axis=1), guide()[0]
+    named, level = method_to_use(everywhere), everywhere[PUBLISHED].min(axis=1) <= CLOSE * everywhere["unit"]
+
+    def over_settings(indices: np.ndarray) -> dict[str, float]:
+        drawn = medians(values[indices])
+        return over_others(drawn, expected) | factors(drawn, expected, known)
+
+    ratios = bootstrap_measures(over_settings, len(values), "over settings of the guide", BOOTSTRAP)
+    measured = [
+        *choices(found, expected, known),
+        *failures(values),
+        # An extreme over settings has no interval.
+        *(
+            bare(one.quantity, one.measured, one.seeds, one.note) if one.quantity.startswith("largest") else one
+            for one in ratios
+        ),
+        *(bare(f"settings in which the law of {name} is known", int(known[name].sum()), len(where)) for name in RUN),
+        *(bare(f"settings in which {name} is best", int((best == name).sum()), len(where)) for name in METHODS),
+        *(exact(f"share of the grid on which {name} is named", (named == name).mean()) for name in METHODS),
+        exact("share of the grid on which a published method is as good as unit steps", level.mean()),
+        exact("share of the grid near a measured setting", near(grid(), where).mean()),
+        *(exact(f"predicted risk of {one.method} in the example", one.predicted) for one in in_example),
+        *(
+            Measured(f"risk of {one.method} in the example", one.measured, one.ci_low, one.ci_high, len(values))
+            for one in in_example
+            if one.method in RUN
+        ),
+    ]
+    tables = {
+        "beyond/guide_laws": points[points["method"].isin(RUN)],
+        "beyond/guide_best": best_points(where),
+    }
+    return Findings(measured, tables)

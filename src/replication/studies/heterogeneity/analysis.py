@@ -1,0 +1,251 @@
+"""shen2023, Remark 3.1 and the methods of Section 6 in the linear model (claims B-R3.1 and B-S6).
+
+First the norms of the users' updates, at the optimum and around it, when the representation alone is shared and when a
+model is. Then the methods at the same exact privacy. Clipping bounds follow one rule that looks at no score,
+which tests/test_heterogeneity.py restates.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+
+import numpy as np
+import pandas as pd
+
+from privrep.theory import shen2023
+from replication.evidence.findings import Findings
+from replication.evidence.intervals import bootstrap_intervals, bootstrap_measures
+from replication.evidence.measured import Measured, share
+from replication.evidence.scaling import fit_all
+from replication.run.settings import AnalysisSettings
+from replication.studies.measures import extreme_ratio
+
+CENTAUR = "general_centaur"
+BASELINES = ("dp_fedavg", "ppsgd", "pmtl")
+"""The methods with which the paper compares it, but for own data."""
+METHODS = (CENTAUR, "centaur", *BASELINES, "altmin", "altmin-eigclip")
+"""Series that ran at all epsilons, at the bounds of the rule."""
+TUNED = (CENTAUR, "centaur", "dp_fedavg", "ppsgd")
+"""Methods that ran at other clipping bounds, too."""
+NEAR = 0.2
+"""Distance from the optimum at which updates are compared: that of the start which Theorem 5.1 asks for."""
+DRAWS = 500
+"""Bootstrap draws."""
+LITTLE = 0.5
+"""A run with more than this share of the risk of each user alone learned little."""
+VANISHED = 0.01
+"""An update of at most this share of the full model's median has vanished."""
+NO_INTERVAL = (
+    "largest representation update at the optimum",
+    *(f"{method} over own data, worst run" for method in METHODS),
+    *(f"{CENTAUR} over {method}" for method in METHODS[1:]),
+    f"{CENTAUR} over ppsgd, median",
+)
+"""Extremes over runs or epsilons."""
+
+
+def with_predictions(cells: pd.DataFrame) -> pd.DataFrame:
+    """Return the results table with the root mean square norms that the laws expect."""
+    d, k, sine, q, sigma = (cells[name] for name in ("dim", "rank", "start_sine", "batch_samples", "label_noise_sd"))
+    return cells.assign(
+        representation=shen2023.representation_update(sine, d, k, q, sigma),
+        full=shen2023.model_update(k * (cells["heterogeneity"] + sine**2), d, q, sigma),
+    )
+
+
+def two_models_drift(bias, dim, samples):
+    """Return the drift of a full model at its optimum, rank 1, when every update is clipped.
+
+    Heads are 1 with probability (1 + b) / 2 and -1 otherwise. All users count alike, which leaves b, shortened by the
+    cosine between a gradient on q samples and its mean, about (1 + (d + 1) / q)^-0.5.
+    """
+    return bias / np.sqrt(1 + (dim + 1) / samples)
+
+
+def reader(cells: pd.DataFrame) -> Callable[..., np.ndarray]:
+    """Return a cached reader for the bootstrap: (series, column, name=value, ...) -> that column of the rows with these
+    values, by repetition, in which the risk of a failed fit is infinite."""
+
+    @cache
+    def read(series: str, column: str, **where: float) -> np.ndarray:
+        rows = cells[cells["series"] == series]
+        for name, value in where.items():
+            rows = rows[np.isclose(rows[name], value)]
+        return np.nan_to_num(rows.sort_values("seed")[column].to_numpy(), nan=np.inf)
+
+    return read
+
+
+def norm_statistics(cells: pd.DataFrame) -> Callable[[np.ndarray], dict[str, float]]:
+    """Return a function of resampled repetitions to norms of updates and drifts of clipped ones."""
+    read = reader(cells)
+    root = float(np.sqrt(cells.loc[cells["series"] == "distance", "rank"].iloc[0]))
+    largest_rank = float(cells.loc[cells["series"] == "rank-far", "rank"].max())
+    noisiest = float(cells.loc[cells["series"] == "noise", "label_noise_sd"].max())
+    apart, biased = {"rank": 1, "head_bias": 0}, {"rank": 1, "head_bias": 0.5}
+
+    def statistics(indices: np.ndarray) -> dict[str, float]:
+        def mean(series: str, column: str, **where: float) -> float:
+            return float(read(series, column, **where)[indices].mean())
+
+        def ratio(mark: str, series: str, **where: float) -> float:
+            return mean(series, f"representation_{mark}", **where) / mean(series, f"full_{mark}", **where)
+
+        at_optimum = mean("distance", "full_median", start_sine=0)
+        return {
+            "full model at its optimum": at_optimum / root,
+            "shared head at its optimum": mean("distance", "shared_median", start_sine=0) / root,
+            "largest representation update at the optimum": mean("distance", "representation_max", start_sine=0)
+            / at_optimum,
+            "representation over full, near": ratio("median", "distance", start_sine=NEAR),
+            "representation over full, near, 99 %": ratio("q99", "distance", start_sine=NEAR),
+            "representation over full, far, largest rank": ratio("median", "rank-far", rank=largest_rank),
+            "representation over full, label noise": ratio("median", "noise", label_noise_sd=noisiest),
+            "drift of a full model, symmetric heads": mean("bias", "full_drift", **apart),
+            "drift of a full model": mean("bias", "full_drift", **biased),
+            "drift of a representation": mean("bias", "representation_drift", **biased),
+        }
+
+    return statistics
+
+
+def bounds_tried(cells: pd.DataFrame, method: str) -> list[tuple[str, float]]:
+    """Return series and clipping bound of all that ran for a method, the smallest bound first."""
+    rows = cells[cells["series"].isin((method, f"{method}-clips"))]
+    tried = rows[["series", "clip"]].drop_duplicates().sort_values("clip", kind="stable")
+    return list(tried.itertuples(index=False, name=None))
+
+
+def method_statistics(cells: pd.DataFrame) -> Callable[[np.ndarray], dict[str, float]]:
+    """Return a function of resampled repetitions to ratios of mean risks, at the epsilon where they are largest.
+
+    A best bound is chosen on the score, for all methods alike.
+    """
+    read = reader(cells)
+    epsilons = cells.loc[cells["series"] == CENTAUR, "epsilon"].unique()
+    tried = cells.loc[cells["series"] == f"{CENTAUR}-clips", "epsilon"].unique()
+    long = float(cells.loc[cells["series"] == "dp_fedavg-long", "epsilon"].iloc[0])
+    bounds = {method: bounds_tried(cells, method) for method in TUNED}
+
+    def statistics(indices: np.ndarray) -> dict[str, float]:
+        def risk(series: str, of: Callable = np.mean, **where: float) -> float:
+            return float(of(read(series, "excess_risk", **where)[indices]))
+
+        def risks(series: str, of: Callable = np.mean) -> np.ndarray:
+            return np.array([risk(series, of, epsilon=epsilon) for epsilon in epsilons])
+
+        def over_bounds(method: str, epsilon: float) -> list[float]:
+            return [risk(series, clip=clip, epsilon=epsilon) for series, clip in bounds[method]]
+
+        alone, ours = risk("own_data"), risks(CENTAUR)
+        small = {method: over_bounds(method, tried.max()) for method in TUNED}
+        best = {method: np.array([min(over_bounds(method, epsilon)) for epsilon in tried]) for method in TUNED}
+        apart, together = (
+            risk("dp_fedavg-common", head_bias=bias) / risk(f"{CENTAUR}-common", head_bias=bias) for bias in (0, 1)
+        )
+        found = {
+            **{f"{method} over own data, worst run": risks(method, np.max).max() / alone for method in METHODS},
+            **{f"{CENTAUR} over {method}": (ours / risks(method)).max() for method in METHODS[1:]},
+            f"{CENTAUR} over ppsgd, median": (risks(CENTAUR, np.median) / risks("ppsgd", np.median)).max(),
+            **{
+                f"{version} over {method}, best bounds": (best[version] / best[method]).max()
+                for version in (CENTAUR, "centaur")
+                for method in TUNED
+                if method in BASELINES
+            },
+            **{f"{method}, small bound over rule": small[method][0] / small[method][1] for method in TUNED},
+            "dp_fedavg over own data, more rounds": risk("dp_fedavg-long") / alone,
+            "general_centaur over dp_fedavg, more rounds": risk(CENTAUR, epsilon=long) / risk("dp_fedavg-long"),
+            "dp_fedavg over general_centaur, nothing in common": apart,
+            "dp_fedavg over general_centaur, one model for all": together,
+            "loss of dp_fedavg by heterogeneity": apart / together,
+        }
+        return {name: float(value) for name, value in found.items()}
+
+    return statistics
+
+
+def over_own_data(cells: pd.DataFrame, method: str) -> Measured:
+    """Measure the mean risk over that of each user alone, at the epsilon where it is largest."""
+    read, name = reader(cells), f"{method} over own data"
+    epsilons = cells.loc[cells["series"] == method, "epsilon"].unique()
+    alone = read("own_data", "excess_risk")
+
+    def ratios(indices: np.ndarray) -> dict[str, float]:
+        over = {f"{eps:g}": read(method, "excess_risk", epsilon=eps)[indices].mean() for eps in epsilons}
+        return {eps: float(risk / alone[indices].mean()) for eps, risk in over.items()}
+
+    return extreme_ratio("largest", name, bootstrap_measures(ratios, len(alone), name, DRAWS))
+
+
+def run_shares(cells: pd.DataFrame) -> list[Measured]:
+    """Measure in which runs an update does not vanish at the optimum, and which runs learned little."""
+    read = reader(cells)
+    longest = read("distance", "representation_max", start_sine=0)
+    norms = read("distance", "full_median", start_sine=0)
+    name = "largest representation update at the optimum, share of runs beyond"
+    found = [share(name, int((longest > VANISHED * norms).sum()), len(longest), f"{VANISHED:g} of the full model's")]
+    little = LITTLE * read("own_data", "excess_risk").mean()
+    for method in (CENTAUR, "ppsgd"):
+        risks = read(method, "excess_risk")
+        found.append(share(f"{method} runs that learned little", int((risks > little).sum()), len(risks)))
+    return found
+
+
+def norm_table(cells: pd.DataFrame) -> pd.DataFrame:
+    """Return mean norms and laws by setting; drift_law is for heads of rank 1 at the optimum."""
+    rows = cells[cells["representation_rms"].notna()]
+    keys = ["series", "dim", "rank", "head_bias", "label_noise_sd", "start_sine", "batch_samples"]
+    kinds, marks = ("representation", "shared", "full"), ("median", "q99", "max", "drift")
+    means = ["heterogeneity", *(f"{kind}_{mark}" for kind in kinds for mark in marks), "representation", "full"]
+    table = rows.groupby(keys, sort=False)[means].mean().reset_index()
+    law = two_models_drift(table["head_bias"], table["dim"], table["batch_samples"])
+    return table.assign(drift_law=law.where((table["series"] == "bias") & (table["rank"] == 1)))
+
+
+def risk_rows(part: pd.DataFrame, panel: str, method: str, value: float) -> dict:
+    """Return a point with mean and range of the risk over repetitions."""
+    risk = part["excess_risk"]
+    ends = {"low": risk.min(), "high": risk.max()}
+    return {"panel": panel, "method": method, "value": value, "risk": risk.mean()} | ends
+
+
+def risk_table(cells: pd.DataFrame) -> pd.DataFrame:
+    """Return the points of the figure of methods, with the mean risk of users alone, delta and a panel's epsilon."""
+    points = []
+    for method in METHODS:
+        rows = cells[cells["series"] == method]
+        points += [risk_rows(part, "epsilon", method, epsilon) for epsilon, part in rows.groupby("epsilon")]
+    shown = cells.loc[cells["series"] == f"{CENTAUR}-clips", "epsilon"].max()
+    for method in TUNED:
+        tried = bounds_tried(cells, method)
+        rule = next(clip for series, clip in tried if series == method)
+        for series, clip in tried:
+            part = cells[(cells["series"] == series) & (cells["clip"] == clip) & (cells["epsilon"] == shown)]
+            points.append(risk_rows(part, "bound", method, clip / rule))
+    for method in (CENTAUR, "dp_fedavg"):
+        rows = cells[cells["series"] == f"{method}-common"]
+        points += [risk_rows(part, "common", method, bias) for bias, part in rows.groupby("head_bias")]
+    table = pd.DataFrame(points)
+    common = cells.loc[cells["series"] == f"{CENTAUR}-common", "epsilon"].max()
+    return table.assign(
+        alone=cells.loc[cells["series"] == "own_data", "excess_risk"].mean(),
+        delta=cells["delta"].dropna().iloc[0],
+        epsilon=table["panel"].map({"bound": shown, "common": common}),
+    )
+
+
+def analyse(cells: pd.DataFrame, study: AnalysisSettings) -> Findings:
+    """Measure exponents of the norms, what clipping does at the optimum, and the methods against each other."""
+    cells = with_predictions(cells)
+    found = run_shares(cells)
+    for name, series, statistics in (("norms", "distance", norm_statistics), ("methods", CENTAUR, method_statistics)):
+        seeds = int(cells.loc[cells["series"] == series, "seed"].nunique())
+        statistic = statistics(cells)
+        ends = bootstrap_intervals(statistic, seeds, f"heterogeneity {name}", DRAWS)
+        ends |= {key: (np.nan, np.nan) for key in NO_INTERVAL}
+        found += [Measured(key, value, *ends[key], seeds) for key, value in statistic(np.arange(seeds)).items()]
+    found += [over_own_data(cells, method) for method in METHODS]
+    tables = {"shen2023/update_norms": norm_table(cells), "shen2023/baselines": risk_table(cells)}
+    return Findings(found, tables, fit_all(study, cells))

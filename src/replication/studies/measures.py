@@ -1,0 +1,55 @@
+"""Measures that several studies make of their runs: means, extremes, and shares beyond a limit."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+
+from replication.evidence.intervals import LEVEL, exponent, log_slope, student, with_interval
+from replication.evidence.measured import Measured, bare, share
+from replication.evidence.scaling import Sweep
+
+
+def mean_over(quantity: str, values: np.ndarray, note: str = "", name: str = "") -> Measured:
+    """Return the mean over repetitions with its interval, whose random stream has a name, by default the quantity."""
+    return with_interval(quantity, lambda indices: float(values[indices].mean()), len(values), note, name)
+
+
+def ratio_exponent(name: str, above: Sweep, below: Sweep) -> Measured:
+    """Measure the exponent in the ratio of two fits' mean errors, beside the slope that their laws have there."""
+
+    def slope(indices: np.ndarray) -> float:
+        return log_slope(above.values, above.errors[:, indices].mean(axis=1) / below.errors[:, indices].mean(axis=1))
+
+    return exponent(name, slope, above.repetitions, log_slope(above.values, above.predicted / below.predicted))
+
+
+def extreme_ratio(word: str, name: str, found: Sequence[Measured], note: str = "") -> Measured:
+    """Return the least or largest of positive numbers with an interval that is simultaneous over them (Bonferroni).
+
+    Where all numbers lie in their widened intervals, the extreme lies between the extreme ends.
+    """
+    choose = np.min if word == "least" else np.max
+    level = 1 - (1 - LEVEL) / len(found)
+    halves = [
+        math.log(one.ci_high / one.measured) * student(one.seeds, level) / student(one.seeds, LEVEL) for one in found
+    ]
+    values = np.array([one.measured for one in found])
+    low, high = (choose(values * np.exp(sign * np.array(halves))) for sign in (-1, 1))
+    return Measured(name, float(choose(values)), float(low), float(high), min(one.seeds for one in found), note)
+
+
+def extreme_run(name: str, values: pd.Series, word: str = "largest") -> Measured:
+    """Return the least or largest number over the runs that have one, without an interval."""
+    values = values.dropna()
+    value = values.min() if word == "least" else values.max()
+    return bare(name, value, len(values), f"{word} of {len(values)} runs")
+
+
+def share_beyond(name: str, values: pd.Series, limit: float, note: str = "") -> Measured:
+    """Return in which share of the runs that have a number it exceeds a limit, with its interval."""
+    values = values.dropna()
+    return share(name, int((values > limit).sum()), len(values), note)

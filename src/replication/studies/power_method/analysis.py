@@ -1,0 +1,171 @@
+"""shen2023, Algorithm 5, the private power method: its error by noise and by sampling, the clip, random starts,
+and how the noise of a run of fixed accuracy grows (claims B-LF.1 and B-LG.1).
+
+The runs of a cell share the data and have noise of their own; repetitions are data draws.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from privrep.theory import shared, shen2023
+from privrep.theory.shen2023 import CANDIDATE, TARGET
+from replication.evidence.cells import resampled
+from replication.evidence.counts import proportion, with_ends
+from replication.evidence.facts import Quantities
+from replication.evidence.findings import Findings
+from replication.evidence.intervals import OUTSIDE, series_measures
+from replication.evidence.measured import Measured, bare, exact
+from replication.evidence.scaling import fit_all, fit_table
+from replication.run.settings import AnalysisSettings
+from replication.studies.measures import extreme_run, share_beyond
+
+
+def with_predictions(cells: pd.DataFrame) -> pd.DataFrame:
+    """Return the results table with what the law F11 under the clip expects, and with combined columns.
+
+    privacy_2, privacy_F : dist2 and distF by noise. sampling_2 : dist2 by fresh samples.
+    times_rank, privacy_times_rank : distF / sqrt(k), the root mean square sine, and its law, times k.
+    over_logs, privacy_over_logs : dist2 and its law over ln n (sqrt(ln n) + sqrt(k)), the logarithms of the clip.
+    run_mu, run_mu_law : sqrt(L k / (k + 1)) k distF / sqrt(k), in proportion to the mu of a run of fixed accuracy where
+    the noise goes as 1/k; the lemma's L is of order k + 1, which O~ takes for k.
+    norm_ratio : largest ||Y_i|| over the bound of Lemma G.1 without its k^1.5.
+    """
+    n, d, k, zeta = (cells[name].to_numpy() for name in ("users", "dim", "rank", "zeta"))
+    sizes = cells[["dim", "rank", "init_samples", "zeta"]].to_numpy()
+    products = [shen2023.clipped_product(int(d), int(k), int(q), zeta) for d, k, q, zeta in sizes]
+    along, across, spread = np.array([(one.along, one.across, one.spread) for one in products]).T
+    private = shen2023.power_noise(n, cells["noise_multiplier"].to_numpy(), zeta, along, across)
+    sampled = shen2023.power_sampling_noise(n, along, across, spread, fresh=True)
+    privacy, frobenius = shen2023.power_spectral(private, d, k), shen2023.power_frobenius(private, d, k)
+    log = np.log(n)
+    logs = log * (np.sqrt(log) + np.sqrt(k))
+    length = np.sqrt(cells["iterations"] / (k + 1)) * k
+    laws = {
+        "privacy_2": privacy,
+        "privacy_F": frobenius,
+        "sampling_2": shen2023.power_spectral(sampled, d, k),
+        "times_rank": cells["runs_distF"] * np.sqrt(k),
+        "privacy_times_rank": frobenius * np.sqrt(k),
+        "over_logs": cells["runs_dist2"] / logs,
+        "privacy_over_logs": privacy / logs,
+        "run_mu": length * cells["runs_distF"],
+        "run_mu_law": length * frobenius,
+        "norm_ratio": cells["product_norm_max"] / (log * (np.sqrt(log) + np.sqrt(d)) * (np.sqrt(log) + np.sqrt(k))),
+    }
+    return pd.concat([cells, pd.DataFrame(laws, index=cells.index)], axis=1).copy()
+
+
+def clip_points(cells: pd.DataFrame, indices: np.ndarray | None = None) -> pd.DataFrame:
+    """Return by zeta_0 the noise at which dist2 by noise is `TARGET`, its law, clipped shares and sampling errors."""
+    rows = cells[cells["series"] == "clip"]
+    noisy, silent = rows[rows["noise_multiplier"] > 0], rows[rows["noise_multiplier"] == 0]
+    both = resampled(noisy.merge(silent, on=["init_clip", "seed"], suffixes=("", "_silent")), indices)
+    both = both.assign(square=both["runs_dist2"] ** 2, under=both["runs_dist2_silent"] ** 2)
+    keys = ["noise_multiplier", "zeta", "privacy_2", "square", "under", "clipped_share"]
+    means = both.groupby("init_clip")[keys].mean().reset_index()
+    return means.assign(
+        permitted=means["noise_multiplier"] * TARGET / np.sqrt(means["square"] - means["under"]),
+        predicted=means["noise_multiplier"] * TARGET / means["privacy_2"],
+        floor=np.sqrt(means["under"]),
+    )
+
+
+def clip_ratios(cells: pd.DataFrame, indices: np.ndarray) -> dict[str, float]:
+    """Return the share of products that the practical clip shortens, and the noise that the least clip permits."""
+    points = clip_points(cells, indices)
+    practical = points[points["init_clip"] == 1].iloc[0]
+    return {
+        "clipped at the practical bound": practical["clipped_share"],
+        "noise permitted at the least over the practical bound": points["permitted"].iloc[0] / practical["permitted"],
+    }
+
+
+def shares(cells: pd.DataFrame, series: str, axis: str, indices: np.ndarray | None = None) -> pd.DataFrame:
+    """Return shares of runs within the accuracy; `level` is noise over the law's, `draws` the number of data sets."""
+    points, rows = [], cells[cells["series"] == series]
+    for value, part in resampled(rows, indices).groupby(axis):
+        runs, good = int(part["starts"].sum()), round(float((part["runs_within"] * part["starts"]).sum()))
+        level = part["privacy_2"].iloc[0] / part["accuracy"].iloc[0]
+        points.append({axis: value, "level": level, "share": good / runs, "good": good, "runs": runs})
+    return pd.DataFrame(points).assign(draws=rows["seed"].nunique())
+
+
+def success_points(cells: pd.DataFrame, series: str, axis: str) -> pd.DataFrame:
+    """Return `shares` with Clopper-Pearson intervals, as if runs on the same data were independent too."""
+    return with_ends(shares(cells, series, axis), "good", "runs")
+
+
+def iterations_needed(cells: pd.DataFrame, indices: np.ndarray) -> dict[str, float]:
+    """Return the fewest iterations after which 99 % of the runs have succeeded; NaN where none suffice."""
+    points = shares(cells, "steps", "iterations", indices)
+    return {"iterations for 0.99": float(points.loc[points["share"] >= 0.99, "iterations"].min())}
+
+
+def noise_of_half(cells: pd.DataFrame, indices: np.ndarray) -> dict[str, float]:
+    """Return the noise over the law's at which half of the runs succeed, interpolated, NaN outside the levels run."""
+    points = shares(cells, "noise", "noise_multiplier", indices)
+    level = np.interp(-0.5, -points["share"], points["level"], left=np.nan, right=np.nan)
+    return {"noise at which half succeed": float(level)}
+
+
+def bound_measures(cells: pd.DataFrame) -> list[Measured]:
+    """Measure the prescribed clip, the printed bound on norms, and the users that the printed accuracy takes.
+
+    These leave half of that accuracy to sampling, with all samples in each iteration, no clip and no noise.
+    """
+    dim, rank, samples = 20, 2, 32
+    product = shen2023.clipped_product(dim, rank, samples, np.inf)
+    at_one = shen2023.power_sampling_noise(1, product.along, product.across, product.spread, fresh=False)
+    users = float((2 * shared.edge(dim, rank) * at_one / CANDIDATE) ** 2)
+    prescribed = cells[cells["series"] == "prescribed"]
+    practical = np.sqrt(prescribed["dim"]) * prescribed["rank"] ** 1.5
+    norms = cells["norm_ratio"] / cells["rank"] ** 1.5
+    return [
+        extreme_run("largest norm over printed bound", norms),
+        share_beyond("norm over printed bound, share of runs beyond", norms, 1.0),
+        exact("prescribed over practical bound", (prescribed["zeta"] / practical).max()),
+        exact("users for 0.01", users, f"d = {dim}, k = {rank}, m = {samples}, by law"),
+    ]
+
+
+def least_clip(cells: pd.DataFrame, quantities: Quantities) -> float:
+    """Return the least clip of the sweep, over the practical one."""
+    return float(cells.loc[cells["series"] == "clip", "init_clip"].min())
+
+
+FACTS = {"least clip": least_clip}
+
+
+def analyse(cells: pd.DataFrame, study: AnalysisSettings) -> Findings:
+    """Measure exponents and constants, the clip, and success of random starts."""
+    cells, found = with_predictions(cells), []
+    for series, statistic, missing in (
+        ("clip", clip_ratios, ""),
+        ("steps", iterations_needed, OUTSIDE),
+        ("noise", noise_of_half, OUTSIDE),
+    ):
+        found += series_measures(cells, series, statistic, missing)
+    clips, fits = clip_points(cells), fit_all(study, cells)
+    over = clips["permitted"] / clips["predicted"]
+    clip_seeds = int(cells.loc[cells["series"] == "clip", "seed"].nunique())
+    printed, noise = (success_points(cells, series, "noise_multiplier") for series in ("printed", "noise"))
+    steps = success_points(cells, "steps", "iterations")
+    found += [
+        bare("noise permitted over law, largest", over.max(), clip_seeds),
+        bare("noise permitted over law, smallest", over.min(), clip_seeds),
+    ]
+    note = "{runs:g} runs on {draws:g} data sets, noise {level:.2g} of the law's"
+    # At the printed target, and at dist2 <= 0.2 for the least noise and the longest run.
+    for name, row in (("at 0.01", printed.iloc[0]), ("at 0.2", noise.iloc[0]), ("by iterations", steps.iloc[-1])):
+        found.append(proportion(f"success {name}", row, "share", note.format(**row)))
+    found += bound_measures(cells)
+    accuracy = fit_table(fits, [name for name in fits if name.startswith(("privacy", "prescribed"))])
+    series = accuracy["fit"].map(lambda name: fits[name].sweep.spec.series)
+    tables = {
+        "shen2023/power_accuracy": accuracy.assign(init_clip=series.map(cells.groupby("series")["init_clip"].first())),
+        "shen2023/power_clip": clips.assign(prescribed=cells.loc[cells["series"] == "prescribed", "zeta"].mean()),
+        "shen2023/power_success": pd.concat([steps.assign(panel="iterations"), noise.assign(panel="noise")]),
+    }
+    return Findings(found, tables, fits)

@@ -1,0 +1,467 @@
+"""shen2023 against jain2021 (claims B-C5.1 and B-CMP): both complete methods on the same users, at the same exact
+(epsilon, delta).
+
+A is Algorithms 3, 1 and 2 of jain2021 with one pass, B Algorithms 3, 5, 1 and 4 of shen2023;
+both charge their initialisation. Clips and budgets were chosen by the study clip_choice on seeds of its own.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+import pandas as pd
+from scipy.optimize import brentq
+
+from privrep.methods.steps.clip_units import user_units
+from privrep.privacy.accounting import gdp_epsilon
+from privrep.theory import jain2021
+from privrep.theory.clipped_step import CutStep, sample_step, user_step
+from privrep.users.problem import Problem
+from privrep.users.splits import count, split_samples
+from replication.evidence.facts import NotMeasured, Quantities
+from replication.evidence.findings import Findings
+from replication.evidence.intervals import bootstrap_measures, exponent, log_slope, with_interval
+from replication.evidence.measured import Measured, bare, exact, share
+from replication.evidence.scaling import Fit, fit_all, fit_table
+from replication.printed import accounting_shen2023
+from replication.printed.of_cells import centaur_floors
+from replication.run.settings import AnalysisSettings
+from replication.studies.accounting import analysis as accounting
+from replication.studies.measures import extreme_ratio, ratio_exponent
+
+METHODS = {"A": "jain2021", "B": "shen2023"}
+LOST = 0.2
+"""A run whose dist2 ends beyond this has not learned the subspace: it is the distance that shen2023 asks of a start."""
+TELLS = 0.25
+"""An exponent whose interval reaches farther than this to either side cannot tell 1.5 from 1."""
+PRINTED_DIM = 20
+"""Dimension at which clips as printed are told of, at all scales."""
+COUNTED_DIM = 80
+"""Dimension at which numbers sent and multiplications are counted."""
+WORKS = 0.05
+"""A method works where its mean risk is at most this share of that of the zero model, k."""
+WORKING = ("neither", "A", "B", "both")
+"""Which of the methods work in a setting."""
+FIRST_ALGORITHMS = ("altmin", "smallest_users")
+"""Those of jain2021."""
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One way to run the comparison: the series of both methods, one of them empty where only the other ran.
+
+    paired : both run on the same users, so that their errors can be divided.
+    """
+
+    label: str
+    first: str = ""
+    second: str = ""
+    paired: bool = True
+
+
+CLIPS = (
+    Setting("chosen clips", "A", "B"),
+    Setting("clips that cut nothing", "A-uncut", "B-uncut"),
+    Setting("clip 1e-4", "A-own"),
+    Setting("whole users clipped", "A-user"),
+    Setting("random start", "", "B-random"),
+    Setting("one clip for all d", "", "B-fixed", paired=False),
+)
+CONDITIONS = (
+    Setting("label noise 0.5", "A-half", "B-half"),
+    Setting("label noise 1", "A-noisy", "B-noisy"),
+    Setting("k = 4", "A-rank", "B-rank"),
+    Setting("kappa = 3", "A-condition", "B-condition", paired=False),
+    Setting("epsilon = 1", "A-tight", "B-tight"),
+)
+"""The chosen clips under other conditions."""
+BY_CLIPS = {
+    "cut nothing": "A over B, uncut",
+    "chosen for both": "A over B",
+    "1e-4 for jain2021, as in its experiments": "A over B, clip 1e-4",
+    "user-level clipping for jain2021, in neither paper": "A over B, whole users clipped",
+    "least of all pairs": "least factor over clips",
+    "largest of all pairs": "largest factor over clips",
+}
+BY_CONDITION = {
+    "label noise 0.5": "A over B, label noise 0.5",
+    "label noise 0.5, its own floor removed": "A over B, label noise 0.5, floor removed",
+    "label noise 1": "A over B, label noise 1",
+    "label noise 1, its own floor removed": "A over B, label noise 1, floor removed",
+    "epsilon = 1": "A over B, epsilon = 1",
+}
+"""Row of a table of the chapter -> how the names of its quantities begin."""
+FIRST = tuple(one.first for one in CLIPS if one.first and one.paired)
+SECOND = tuple(one.second for one in CLIPS if one.second and one.paired)
+"""Series of either method whose clips differ, on the same users: the factor between the methods is a band over their
+pairs."""
+
+
+def first_step(row: pd.Series) -> tuple[CutStep, float]:
+    """Return the step of Algorithm 2 of a row of jain2021, and x.
+
+    Of heads of several lengths the step takes the mean square, x the shortest.
+    """
+    n, d, k, delta = (row[name] for name in ("users", "dim", "rank", "noise_multiplier"))
+    mean = float((np.geomspace(row["head_condition"], 1, int(k)) ** 2).mean())
+    if row["clip_unit"] == "user":
+        sizes = (int(row[name]) for name in ("users", "samples", "dim", "rank"))
+        problem = Problem(*sizes, head_condition=row["head_condition"], label_noise_sd=row["label_noise_sd"])
+        q = count(split_samples(row["split"], int(row["samples"])).subspace)
+        units = user_units(row["clip_scale"], problem.known, q)
+        step = user_step(n, q, delta, (row["clip_feature"], row["clip_label"]), units)
+        return step, step.ratio(d, k)
+    step = sample_step(n, int(d), int(k), delta, row["eta"] / math.sqrt(mean), row["zeta"] / math.sqrt(mean))
+    return step, mean * step.ratio(d, k)
+
+
+def first_laws(row: pd.Series) -> dict[str, float]:
+    """Return x, F3 under the clip, and the users at which the risk reaches the target, by laws without label noise."""
+    if not row["noise_multiplier"] > 0:
+        return {"noise_ratio": 0.0}
+    step, ratio = first_step(row)
+    if row["head_condition"] > 1 or row["label_noise_sd"] > 0:
+        return {"noise_ratio": ratio}
+    d, k = row["dim"], row["rank"]
+    final = count(split_samples(row["split"], int(row["samples"])).final)
+
+    def excess(log_users: float) -> float:
+        scale = row["users"] / math.exp(log_users)
+        moved = CutStep(step.second * scale, step.first * scale)
+        return jain2021.personal_risk(moved.frobenius(d, k) ** 2, k, final, 0) - row["target"]
+
+    return {
+        "noise_ratio": 0.0 if row["algorithm"] == "smallest_users" else ratio,
+        "law_F": step.frobenius(d, k),
+        "law_2": step.spectral(d, k),
+        "users_law": math.exp(brentq(excess, 0, 30)) if row["target"] > 0 else math.nan,
+    }
+
+
+def with_predictions(cells: pd.DataFrame) -> pd.DataFrame:
+    """Return the results table with noise_ratio (x of A), law_F, law_2 (F3, F9) and users_law for the target."""
+    frobenius, spectral = centaur_floors(cells)
+    risk = jain2021.personal_risk(frobenius**2, cells["rank"], cells["samples"], 0)
+    plain = (cells["head_condition"] == 1) & (cells["label_noise_sd"] == 0)
+    table = cells.assign(
+        noise_ratio=0.0,
+        law_F=np.where(plain, frobenius, np.nan),
+        law_2=np.where(plain, spectral, np.nan),
+        users_law=cells["users"] * np.sqrt(risk / cells["target"]),
+    )
+    names = ["noise_ratio", "law_F", "law_2", "users_law"]
+    first = cells["algorithm"].isin(FIRST_ALGORITHMS)
+    found = [first_laws(row) for _, row in cells[first].iterrows()]
+    table.loc[first, names] = pd.DataFrame(found, columns=names).to_numpy(dtype=float)
+    return table
+
+
+def squares(cells: pd.DataFrame, series: str, floor: bool = False) -> pd.DataFrame:
+    """Return mean squares of dist2 by dimension (rows) and repetition (columns), less the floor if asked."""
+    rows = cells[cells["series"] == series]
+    rows = rows.assign(square=rows["dist2"] ** 2)
+
+    def table(part: pd.DataFrame) -> pd.DataFrame:
+        # A fit that failed leaves no number for its repetition, not the mean of the others.
+        return part.groupby(["dim", "seed"])["square"].agg(lambda one: one.mean(skipna=False)).unstack()
+
+    noisy = table(rows[rows["noise_multiplier"] != 0])
+    return noisy - table(rows[rows["noise_multiplier"] == 0]) if floor else noisy
+
+
+def typical_ratio(above: pd.DataFrame, below: pd.DataFrame, indices: np.ndarray) -> np.ndarray:
+    """Return by dimension the median over repetitions of one error over another on the same users.
+
+    A run that does not learn would decide a ratio of means; such runs are counted by `lost_measures`.
+    NaN where the median repetition is below its floor.
+    """
+    square = np.median((above.to_numpy() / below.to_numpy())[:, indices], axis=1)
+    return np.sqrt(np.where(square > 0, square, np.nan))
+
+
+def paired(cells: pd.DataFrame, series: str, other: str, floor: bool = False) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return two series on the dimensions and repetitions that both have."""
+    above, below = squares(cells, series, floor), squares(cells, other, floor)
+    dims, seeds = above.index.intersection(below.index), above.columns.intersection(below.columns)
+    return above.loc[dims, seeds], below.loc[dims, seeds]
+
+
+def factors(cells: pd.DataFrame, series: str, other: str, name: str, floor: bool = False) -> list[Measured]:
+    """Measure how many times the error of one series is that of another at each dimension."""
+    above, below = paired(cells, series, other, floor)
+    names = [f"{name} at d = {dim}" for dim in above.index]
+
+    def statistic(indices: np.ndarray) -> dict[str, float]:
+        return dict(zip(names, typical_ratio(above, below, indices).tolist(), strict=True))
+
+    return bootstrap_measures(statistic, above.shape[1], name, note="")
+
+
+def factor_exponent(cells: pd.DataFrame, series: str, other: str, name: str, floor: bool = False) -> Measured:
+    """Measure the exponent of d in the factor between two series."""
+    above, below = paired(cells, series, other, floor)
+    dims, noisy = above.index, cells[cells["noise_multiplier"] != 0]
+    laws = noisy.groupby(["dim", "series"])["law_2"].mean().unstack().reindex(dims)
+    law = log_slope(dims, (laws[series] / laws[other]).to_numpy())
+    return exponent(name, lambda indices: log_slope(dims, typical_ratio(above, below, indices)), above.shape[1], law)
+
+
+def pairs(cells: pd.DataFrame, limit: float) -> pd.DataFrame:
+    """Return the factor for all pairs of clips of the two methods, with paired intervals, at each dimension where x is
+    at most the limit of Algorithm 2's linear regime."""
+    largest = cells.groupby(["series", "dim"])["noise_ratio"].transform("max")
+    linear, rows = cells[largest <= limit], []
+    for series, other in itertools.product(FIRST, SECOND):
+        for found in factors(linear, series, other, f"{series} over {other}"):
+            dim = int(found.quantity.rsplit("= ", 1)[1])
+            rows.append((series, other, dim, found.measured, found.ci_low, found.ci_high, found.seeds))
+    return pd.DataFrame(rows, columns=["jain2021", "shen2023", "dim", "factor", "ci_low", "ci_high", "seeds"])
+
+
+def band_measures(table: pd.DataFrame) -> list[Measured]:
+    """Measure the ends of the band, with intervals that are simultaneous over the pairs."""
+    found = []
+    for dim, here in table.groupby("dim"):
+        numbers = here[["factor", "ci_low", "ci_high", "seeds"]]
+        pairs_here = [Measured("", *row) for row in numbers.itertuples(index=False)]
+        for word, index in (("least", here["factor"].idxmin()), ("largest", here["factor"].idxmax())):
+            note = f"{here.loc[index, 'jain2021']} over {here.loc[index, 'shen2023']}; of {len(here)} pairs"
+            found.append(extreme_ratio(word, f"{word} factor over clips at d = {dim}", pairs_here, note))
+    return found
+
+
+def regions(cells: pd.DataFrame) -> pd.DataFrame:
+    """Return mean risks over k of both methods by d, n and epsilon, and which of them works."""
+    rows = cells[cells["series"].isin(["map-A", "map-B"])]
+    rows = rows.assign(share=rows["excess_risk"] / rows["rank"], series=rows["series"].str.removeprefix("map-"))
+    shares = rows.groupby(["dim", "users", "epsilon", "series"])["share"].agg(lambda one: one.mean(skipna=False))
+    table = shares.unstack().reset_index()
+    names = np.array(WORKING)
+    return table.assign(works=names[(table["A"] <= WORKS).astype(int) + 2 * (table["B"] <= WORKS).astype(int)])
+
+
+def work_of_moments(run: pd.Series, d: float | np.ndarray) -> dict:
+    """Return what a user of A sends and multiplies, with the split `text`: pairs of the second half for M, quarters for
+    heads and step.
+
+    Sent are the upper triangles of M and of the Gram, and b. The leading count of multiplications is m/4 outer products
+    for M, m/4 of w with itself, half by symmetry, and projections for both head fits.
+    """
+    m, k = run["samples"], run["rank"]
+    return {
+        "numbers sent": d * (d + 1) / 2 + d * k * (d * k + 1) / 2 + d * k,
+        "multiplications": m / 4 * d**2 + m / 4 * (d * k) ** 2 / 2 + (m / 4 + m / 2) * d * k,
+    }
+
+
+def work_of_rounds(run: pd.Series, d: float | np.ndarray) -> dict:
+    """Return what a user of B sends and multiplies: T_0 runs of L iterations, none for a random start, then T rounds.
+
+    A (d, k) matrix is sent per run and iteration, and per round. The leading count of multiplications is 2 q_0 d k in
+    each run and iteration, 2 q d k + q d in each round, and m d k for the final heads.
+    """
+    starts = 0 if run["init"] == "random" else run["starts"] * run["iterations"]
+    rounds, q, k = run["rounds"], run["batch_samples"], run["rank"]
+    return {
+        "numbers sent": (starts + rounds) * d * k,
+        "multiplications": starts * 2 * run["init_samples"] * d * k
+        + rounds * (2 * q * d * k + q * d)
+        + run["samples"] * d * k,
+    }
+
+
+def work(cells: pd.DataFrame, d: float | np.ndarray) -> dict[str, dict]:
+    """Return what a user sends and multiplies, by method as printed and in B from a random start."""
+    runs = cells.drop_duplicates("series").set_index("series")
+    return {
+        "A": work_of_moments(runs.loc["A-uncut"], d),
+        "B": work_of_rounds(runs.loc["B-uncut"], d),
+        "B from a random start": work_of_rounds(runs.loc["B-random"], d),
+    }
+
+
+def crossing(dims: np.ndarray, first: np.ndarray, second: np.ndarray) -> float:
+    """Return the dimension from which the first count exceeds the second; infinite if it never does."""
+    more = first > second
+    return float(dims[more.argmax()]) if more.any() else float("inf")
+
+
+def lost_measures(cells: pd.DataFrame) -> list[Measured]:
+    """Measure the share of runs that have not learned, by series and dimension."""
+    noisy = cells[cells["noise_multiplier"] != 0]
+    return [
+        share(f"runs of {series} beyond {LOST} at d = {dim}", int((ends > LOST).sum()), len(ends))
+        for series in (*FIRST, *SECOND)
+        for dim, ends in noisy[noisy["series"] == series].groupby("dim")["dist2"]
+    ]
+
+
+def range_measures(fits: dict[str, Fit]) -> list[Measured]:
+    """Measure by method the range of exponents of d that are known well, over settings whose clip grows with d."""
+    found = []
+    for method, side in (("jain2021", "first"), ("shen2023", "second")):
+        # One clip for all d is another law, in which half of the exponent is missing by design.
+        among = [one for one in CLIPS + CONDITIONS if getattr(one, side) and one.second != "B-fixed"]
+        names = {one.label: f"{getattr(one, side)} dist2" for one in among}
+        known = {label: fits[name] for label, name in names.items() if np.ptp(fits[name].interval) <= 2 * TELLS}
+        for word, choose in (("least", min), ("largest", max)):
+            name = f"{word} exponent of d over settings, {method}"
+            if not known:
+                found.append(bare(name, math.nan, 0, "no setting has an exponent"))
+                continue
+            label = choose(known, key=lambda one: known[one].slope)
+            one = known[label]
+            found.append(bare(name, one.slope, one.sweep.repetitions, label))
+    return found
+
+
+def gap_measures(cells: pd.DataFrame) -> list[Measured]:
+    """Measure how much larger the exponent of jain2021 is in each setting with both methods."""
+    found = []
+    for one in CLIPS + CONDITIONS:
+        if one.first and one.second and one.paired:
+            name = "exponent of the factor" if one.first == "A" else f"exponent of the factor, {one.label}"
+            found.append(factor_exponent(cells, one.first, one.second, name, floor=one.label.startswith("label noise")))
+    found.append(factor_exponent(cells, "A-user", "B", "exponent of the factor, whole users clipped"))
+    return found
+
+
+def start_measures(cells: pd.DataFrame) -> list[Measured]:
+    """Measure where the rounds of B begin, and in which runs the printed test of the selection passes."""
+    found = []
+    for series in ("B", "B-uncut", "users-B", "map-B"):
+        part = cells[cells["series"] == series]
+        seeds = int(part["seed"].nunique())
+        passed, start = part["selection_passed"].sum(), part["start_dist2"].median()
+        found += [
+            share(f"selection passed, {series}", int(passed), len(part)),
+            bare(f"median dist2 of the start, {series}", start, seeds),
+        ]
+    return found
+
+
+def exponents(fits: dict[str, Fit]) -> pd.DataFrame:
+    """Return exponents of d of both methods by setting, with intervals and the law's slope on the same points."""
+    rows = []
+    for place, one in enumerate(CLIPS + CONDITIONS):
+        for method, series in zip(METHODS.values(), (one.first, one.second), strict=True):
+            if series:
+                found = fits[f"{series} dist2"]
+                out = found.sweep.too_few
+                rows.append((place, one.label, method, found.slope, *found.interval, found.predicted_slope, out))
+    return pd.DataFrame(rows, columns=["row", "setting", "method", "exponent", "ci_low", "ci_high", "law", "left out"])
+
+
+def spent() -> pd.DataFrame:
+    """Return exact epsilons of the printed noise, a user replaced, at the epsilons of shen2023's Figure 1."""
+    stated, delta = accounting_shen2023.EPSILONS, accounting_shen2023.DELTA
+    first = [accounting.achieved_exactly("A-L4.3", epsilon, accounting.SECTION6_DELTA) for epsilon in stated]
+    rounds = [accounting_shen2023.exact_mu(accounting_shen2023.ROUNDS, epsilon, delta) for epsilon in stated]
+    return pd.DataFrame({"stated": stated, "jain2021": first, "shen2023": [gdp_epsilon(mu, delta) for mu in rounds]})
+
+
+def drawn_factors(found: list[Measured]) -> pd.DataFrame:
+    """Return the factors that are drawn beside the band, by setting and dimension."""
+    names = {"chosen clips": "", "clips that cut nothing": ", uncut"}
+    names |= {label: f", {label}" for label in ("whole users clipped", "label noise 0.5", "label noise 1")}
+    rows = [
+        (label, int(one.quantity.rsplit("= ", 1)[1]), one.measured, one.ci_low, one.ci_high)
+        for label, name in names.items()
+        for one in found
+        if one.quantity.startswith(f"A over B{name} at d = ")
+    ]
+    return pd.DataFrame(rows, columns=["setting", "dim", "factor", "ci_low", "ci_high"])
+
+
+def scaled_errors(cells: pd.DataFrame, fits: dict[str, Fit]) -> pd.DataFrame:
+    """Return fits of dist2 in d with epsilon n and the error times it."""
+    numbers = fit_table(fits, [f"{series} dist2" for series in ("A", "A-user", "B", "B-random", "B-fixed")])
+    first = cells[cells["epsilon"].notna()].groupby("series")[["epsilon", "users"]].first().prod(axis=1)
+    scale = numbers["fit"].str.removesuffix(" dist2").map(first)
+    return numbers.assign(**{"times epsilon n": numbers["error"] * scale, "epsilon n": scale})
+
+
+def counts_by_dim(cells: pd.DataFrame) -> pd.DataFrame:
+    """Return both counts of each method against the dimension."""
+    dims = np.unique(np.geomspace(10, 1000, 60).round())
+    names = {"A": "jain2021", "B": "shen2023", "B from a random start": "shen2023, random start"}
+    does = work(cells, dims)
+    counts = {f"{what}, {name}": does[who][what] for what in does["A"] for who, name in names.items()}
+    return pd.DataFrame({"dim": dims} | counts)
+
+
+def by_dimension(names: dict[str, str], cells: pd.DataFrame, quantities: Quantities) -> dict[str, object]:
+    """Return quantities as a table: labels of dimensions, and rows of a label and a quantity for each, if any."""
+    found = {label: quantities.numbered(f"{name} at d =") for label, name in names.items()}
+    dims = sorted({dim for row in found.values() for dim in row})
+    if not dims:
+        raise NotMeasured(", ".join(names))
+    rows = [
+        {"label": label, "quantities": [getattr(row.get(dim), "quantity", None) for dim in dims]}
+        for label, row in found.items()
+        if row
+    ]
+    return {"dims": [f"d = {dim:g}" for dim in dims], "rows": rows}
+
+
+FACTS = {"factor by clips": partial(by_dimension, BY_CLIPS), "factor by condition": partial(by_dimension, BY_CONDITION)}
+
+
+def analyse(cells: pd.DataFrame, study: AnalysisSettings) -> Findings:
+    """Measure exponents in d, factors between the methods, users needed, the map, and what a user computes."""
+    cells = with_predictions(cells)
+    fits, clips = fit_all(study, cells), pairs(cells, study.window.noise_ratio)
+    found = range_measures(fits) + gap_measures(cells)
+    for series, other, name in (
+        ("A", "B", "A over B"),
+        ("A-user", "B", "A over B, whole users clipped"),
+        ("A-uncut", "B-uncut", "A over B, uncut"),
+        ("A-own", "B", "A over B, clip 1e-4"),
+    ):
+        found += factors(cells, series, other, name)
+    found += lost_measures(cells) + band_measures(clips)
+    for one in CONDITIONS:
+        if one.paired:
+            found += factors(cells, one.first, one.second, f"A over B, {one.label}")
+        if one.label.startswith("label noise"):
+            found += factors(cells, one.first, one.second, f"A over B, {one.label}, floor removed", floor=True)
+    for series, other, name in (
+        ("B-random", "B", "random start over B"),
+        ("A-uncut", "A", "A, uncut over chosen"),
+        ("B-uncut", "B", "B, uncut over chosen"),
+        ("B-printed", "B", "B, printed over chosen"),
+        ("A-printed", "B-printed", "A over B, both printed"),
+        ("A", "B-printed", "A over B, printed"),
+    ):
+        found += factors(cells, series, other, name)
+    wanted, fewer = (fits[name].sweep for name in ("A users", "B users"))
+    for dim, a, b in zip(wanted.values, wanted.errors, fewer.errors, strict=True):
+        name = f"users of A over B at d = {dim:g}"
+        found.append(with_interval(name, lambda indices, a=a, b=b: a[indices].mean() / b[indices].mean(), len(a)))
+    found.append(ratio_exponent("exponent of the ratio of users", wanted, fewer))
+    found += start_measures(cells)
+    table = regions(cells)
+    for kind in sorted(WORKING):
+        found.append(exact(f"map: {kind}", (table["works"] == kind).sum(), f"of {len(table)} settings"))
+    dims = np.geomspace(10, 1e6, 20_001)
+    does, counted = work(cells, dims), work(cells, COUNTED_DIM)
+    for what in ("numbers sent", "multiplications"):
+        found.append(exact(f"{what}: d from which A needs more", crossing(dims, does["A"][what], does["B"][what])))
+        found += [exact(f"{what}, {who}, d = {COUNTED_DIM}", one[what]) for who, one in counted.items()]
+    settings = [exponents(fits).assign(panel="exponent"), clips.assign(panel="pair of clips")]
+    band = clips.groupby("dim")["factor"].agg(["min", "max"]).reset_index()
+    settings += [band.assign(panel="band"), drawn_factors(found).assign(panel="factor")]
+    promises = [fit_table(fits, ["A-uncut dist2", "B-uncut dist2"]), spent()]
+    tables = {
+        "comparison/promise": pd.concat(promises, ignore_index=True),
+        "comparison/settings": pd.concat(settings, ignore_index=True),
+        "comparison/d_exponent": scaled_errors(cells, fits),
+        "comparison/users_needed": fit_table(fits, ["A users", "B users", "A kept", "B kept"]),
+        "comparison/regions": table,
+        "comparison/cost": counts_by_dim(cells),
+    }
+    return Findings(found, tables, fits)

@@ -1,0 +1,321 @@
+"""Unit steps on the problem of jain2021's Figure 2 (claims O-F2, O-PROBLEMS and O-PRIOR):
+risks over the non-private one.
+
+The non-private risk is that of ridge heads in the true subspace, on the same users.
+Numbers are medians over repetitions, since a run that finds nothing would decide a mean.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+import pandas as pd
+
+from privrep.methods import full_prior, unit_steps
+from privrep.methods.steps import error_tracking, whitening
+from privrep.methods.steps import unit_schedule as law
+from replication.evidence.facts import Quantities
+from replication.evidence.findings import Findings
+from replication.evidence.intervals import BOOTSTRAP, bootstrap_measures, with_interval
+from replication.evidence.measured import Measured, share
+from replication.run.settings import AnalysisSettings
+
+UNIT = ("unit", "unit-more")
+ORACLE = ("oracle", "oracle-more")
+PUBLISHED = ("altmin", "centaur", "fedrep")
+"""Published methods, tuned on public simulations."""
+NOTHING = 0.1
+"""A run has found nothing where its risk is beyond this share of that of predicting zero."""
+PROBLEMS = ("second", "third", "fourth")
+WITHOUT = {f"without-{part}": part for part in ("start", "tracking", "gain", "moments")} | {"without-unit": "norm one"}
+DATA = ("tail", "correlated", "unequal", "hostile", "heads-3", "heads-5")
+"""Misspecified data, each with a floor of its own."""
+GUESSES = ("noise-high", "noise-low", "scale-high", "scale-low")
+FLOORS = {name: f"{name}-floor" for name in DATA} | dict.fromkeys(GUESSES, "floor")
+"""Misspecifications, and their floors."""
+RUNGS = ("apart", "joint", "averaged", "user", "start", "samples", "pairs", "annealed", "printed", "data")
+LADDER = {"deciding": "deciding"} | {f"ladder-{rung}": rung for rung in RUNGS}
+RANKS = ("prior-rank-4", "prior-rank-8")
+LADDER_EPSILON = 1
+EPSILONS = (0.05, 0.1, 0.25, 1, 5)
+"""Those of unit steps, smallest first."""
+
+CURVES = {
+    "Algorithm 1, Figure 2's deciding reading": ("deciding",),
+    "Algorithm 1, clip of the whole user": ("altmin",),
+    "private FedRep": ("fedrep",),
+    "CENTAUR": ("centaur",),
+    "unit steps": UNIT,
+    "one step at the truth": ORACLE,
+}
+"""Label -> series, of Figure 2."""
+STEPS = {
+    "jain2021, printed noise": "deciding",
+    "exact accounting, A and b apart": "ladder-apart",
+    "A and b jointly": "ladder-joint",
+    "noise averaged with its transpose": "ladder-averaged",
+    "clip of the whole user": "ladder-user",
+    "start charged, clip of the data's size": "ladder-start",
+    "all samples in each step": "ladder-samples",
+    "all pairs in the start": "ladder-pairs",
+    "gradient in place of the Gram": "fedrep",
+    "clip that follows the known error": "ladder-annealed",
+    "unit steps": "unit-more",
+    "shen2023, printed clip": "ladder-printed",
+    "clip of the data's size": "ladder-data",
+    "clip, rounds, step and start tuned": "centaur",
+    "unit steps ": "unit-more",
+}
+"""The ladders from jain2021 and from shen2023 down to unit steps."""
+MISSPECIFICATIONS = {
+    "Student features": "tail",
+    "features of several scales": "correlated",
+    "unequal numbers of samples": "unequal",
+    "hostile users": "hostile",
+    "noise guess too high": "noise-high",
+    "noise guess too low": "noise-low",
+    "scale guess too high": "scale-high",
+    "scale guess too low": "scale-low",
+    "heads of several scales": "heads-3",
+    "heads of more scales": "heads-5",
+}
+"""Label -> series."""
+
+
+@dataclass(frozen=True)
+class Risks:
+    """Excess risks of all cells.
+
+    tables : series and epsilon (0 without one) -> (choices of epochs or penalties, repetitions). rows : one by series.
+    """
+
+    tables: Mapping[tuple[str, float], np.ndarray]
+    rows: Mapping[str, pd.Series]
+
+    @classmethod
+    def read(cls, cells: pd.DataFrame) -> Risks:
+        """Read the risks of the results table."""
+        tables = {}
+        for (series, epsilon), rows in cells.groupby(["series", cells["epsilon"].fillna(0)]):
+            choice = rows["epochs"].fillna(0).astype(str) + rows["penalty"].fillna(0).astype(str)
+            table = rows.assign(choice=choice).pivot(index="choice", columns="seed", values="excess_risk")
+            tables[series, float(epsilon)] = table.to_numpy()
+        return cls(tables, {series: rows.iloc[0] for series, rows in cells.groupby("series")})
+
+    def repetitions(self, *series: str) -> int:
+        """Return how many repetitions all of the series have."""
+        return min(table.shape[1] for (name, _), table in self.tables.items() if name in series)
+
+    def epsilons(self, series: str) -> list[float]:
+        """Return the epsilons of a series, smallest first."""
+        return sorted(epsilon for name, epsilon in self.tables if name == series)
+
+    def median(self, indices: np.ndarray, series: str, epsilon: float | None = None) -> float:
+        """Return the median of the best choice over resampled repetitions; NaN where there are no cells."""
+        key = (series, self.epsilons(series)[0] if epsilon is None else float(epsilon))
+        if key not in self.tables:
+            return np.nan
+        return float(np.median(self.tables[key][:, indices], axis=1).min())
+
+    def formula(self, series: str) -> float:
+        """Return sigma_F^2 k / (m - k - 1), the expected risk of heads by least squares in the true subspace."""
+        row = self.rows[series]
+        return row["label_noise_sd"] ** 2 * row["rank"] / (row["samples"] - row["rank"] - 1)
+
+    def zero(self, series: str) -> float:
+        """Return the risk of predicting zero for heads of several scales."""
+        row = self.rows[series]
+        return float((np.geomspace(row["head_condition"], 1, int(row["rank"])) ** 2).sum())
+
+
+Statistic = Callable[[Risks, np.ndarray], dict[str, float]]
+"""Risks and picked repetitions -> numbers by name."""
+
+
+def over_floor(risks: Risks, indices: np.ndarray, name: str, series: str) -> dict[str, float]:
+    """Return the median risk of a series over the median floor of the same repetitions, at each epsilon."""
+    floor = risks.median(indices, "floor")
+    return {
+        f"{name} over floor at {eps:g}": risks.median(indices, series, eps) / floor for eps in risks.epsilons(series)
+    }
+
+
+def few(risks: Risks, indices: np.ndarray, budgets: int = 0) -> dict[str, float]:
+    """Return ratios to the floor of unit steps and of one step at the truth, at the smallest or (1) larger budgets."""
+    unit = over_floor(risks, indices, "unit steps", UNIT[budgets])
+    return unit | over_floor(risks, indices, "one step at the truth", ORACLE[budgets])
+
+
+def more(risks: Risks, indices: np.ndarray) -> dict[str, float]:
+    """Return these ratios at larger budgets, and the deciding reading of Figure 2 over unit steps."""
+    found = few(risks, indices, budgets=1)
+    for eps in sorted({*risks.epsilons("deciding")} & {*risks.epsilons(UNIT[1])}):
+        ratio = risks.median(indices, "deciding", eps) / risks.median(indices, UNIT[1], eps)
+        found[f"deciding reading over unit steps at {eps:g}"] = ratio
+    return found
+
+
+def published(risks: Risks, indices: np.ndarray) -> dict[str, float]:
+    """Return the risks of the published methods over floor and unit steps, and of the best at each epsilon."""
+    floor, found = risks.median(indices, "floor"), {}
+    for eps in risks.epsilons(PUBLISHED[0]):
+        medians = {name: risks.median(indices, name, eps) for name in PUBLISHED}
+        best = min(medians.values())
+        above = risks.tables[UNIT[1], eps][0, indices] - risks.tables["floor", 0.0][0, indices]
+        found |= {f"{name} over floor at {eps:g}": value / floor for name, value in medians.items()}
+        found[f"best published over floor at {eps:g}"] = best / floor
+        found[f"best published over unit steps at {eps:g}"] = best / risks.median(indices, UNIT[1], eps)
+        above_floor = (best - floor) / float(np.median(above))
+        found[f"best published over unit steps, risk above the floor, at {eps:g}"] = above_floor
+    return found
+
+
+def nothing_found(cells: pd.DataFrame) -> list[Measured]:
+    """Measure the share of the runs of each method, tuned on public simulations, that found nothing."""
+    rows = cells[cells["series"].isin(PUBLISHED)]
+    nothing = ~(rows["excess_risk"] <= NOTHING * rows["rank"])
+    return [
+        share(f"runs of {name} that found nothing at {epsilon:g}", int(runs.sum()), len(runs))
+        for (name, epsilon), runs in nothing.groupby([rows["series"], rows["epsilon"]])
+    ]
+
+
+def problem(name: str) -> Statistic:
+    """Return the statistic of one of three more problems, over the expected floor."""
+
+    def other_problem(risks: Risks, indices: np.ndarray) -> dict[str, float]:
+        return {f"unit steps over floor, {name} problem": risks.median(indices, name) / risks.formula(name)}
+
+    return other_problem
+
+
+def ingredients(risks: Risks, indices: np.ndarray) -> dict[str, float]:
+    """Return the risks of unit steps with one part removed, over the expected floor."""
+    return {
+        f"fourth problem without {part}, over floor": risks.median(indices, name) / risks.formula(name)
+        for name, part in WITHOUT.items()
+    }
+
+
+def departures(risks: Risks, indices: np.ndarray) -> dict[str, float]:
+    """Return risks under misspecified data and wrong hyperparameters, over the floor on the same users."""
+    return {
+        f"{name} over floor": risks.median(indices, name) / risks.median(indices, floor)
+        for name, floor in FLOORS.items()
+    }
+
+
+def ladder(risks: Risks, indices: np.ndarray) -> dict[str, float]:
+    """Return the risks of the steps from the published methods that are no series of another comparison."""
+    at, floor = {"deciding": LADDER_EPSILON}, risks.median(indices, "floor")
+    return {
+        f"ladder: {label}, over floor": risks.median(indices, name, at.get(name)) / floor
+        for name, label in LADDER.items()
+    }
+
+
+def full_rank(risks: Risks, indices: np.ndarray) -> dict[str, float]:
+    """Return risks for heads in no subspace over that of predicting zero."""
+    zero, own = risks.zero("prior"), risks.median(indices, "prior-own")
+    found = {"risk of own data over zero's": own / zero}
+    for eps in risks.epsilons("prior"):
+        medians = {name: risks.median(indices, name, eps) for name in ("prior", *RANKS)}
+        found |= {f"risk of {name} over zero's at {eps:g}": value / zero for name, value in medians.items()}
+        found[f"own data over full prior at {eps:g}"] = own / medians["prior"]
+        found[f"best subspace over full prior at {eps:g}"] = min(medians[name] for name in RANKS) / medians["prior"]
+    return found
+
+
+STATISTICS: dict[Statistic, tuple[str, ...]] = {
+    few: (UNIT[0], ORACLE[0], "floor"),
+    published: (*PUBLISHED, UNIT[1], "floor"),
+    more: (UNIT[1], ORACLE[1], "deciding", "floor"),
+    **{problem(name): (name,) for name in PROBLEMS},
+    ingredients: tuple(WITHOUT),
+    departures: (*FLOORS, *FLOORS.values()),
+    ladder: (*LADDER, "floor"),
+    full_rank: ("prior", *RANKS, "prior-own"),
+}
+"""Statistic -> the series whose common repetitions it is over."""
+STREAMS = {name: statistic.__name__ for statistic, series in STATISTICS.items() for name in series}
+"""Series -> random stream of the quantities that it decides; a series in several has that of the last one."""
+
+
+def point(
+    risks: Risks, label: str, x: float, series: str, epsilon: float | None = None, floor: str = "", unit: float = 1.0
+) -> dict:
+    """Return a row of what is drawn: the risk of a series over that of its floor, on the repetitions of both, or over
+    a unit."""
+
+    def statistic(indices: np.ndarray) -> float:
+        return risks.median(indices, series, epsilon) / (risks.median(indices, floor) if floor else unit)
+
+    one = with_interval(label, statistic, risks.repetitions(series, floor), name=STREAMS[series], draws=BOOTSTRAP)
+    return {"curve": label, "x": x, "y": one.measured, "ci_low": one.ci_low, "ci_high": one.ci_high, "seeds": one.seeds}
+
+
+def curve(risks: Risks, label: str, series: tuple[str, ...], unit: float = 1.0) -> pd.DataFrame:
+    """Return medians of series over a unit against epsilon."""
+    rows = [point(risks, label, eps, name, eps, unit=unit) for name in series for eps in risks.epsilons(name)]
+    return pd.DataFrame(rows).sort_values("x")
+
+
+def figure2_points(risks: Risks) -> pd.DataFrame:
+    """Return the curves of Figure 2 of jain2021 with unit steps, and last the floor; delta."""
+    tables = [curve(risks, label, names) for label, names in CURVES.items()]
+    floor = pd.DataFrame([point(risks, "non-private", 0.0, "floor")])
+    numbers = pd.concat([*tables, floor], ignore_index=True)
+    return numbers.assign(delta=risks.rows["unit"]["delta"])
+
+
+def ladder_points(risks: Risks) -> pd.DataFrame:
+    """Return the ladders from the published methods (x = 0), and unit steps with one part removed (x = 1)."""
+    rungs = [
+        point(risks, label, 0, name, None if name == "ladder-apart" else LADDER_EPSILON, "floor")
+        for label, name in STEPS.items()
+    ]
+    shown = {"fourth": "all ingredients"} | {name: f"without {part}" for name, part in WITHOUT.items()}
+    parts = [point(risks, label, 1, name, unit=risks.formula(name)) for name, label in shown.items()]
+    return pd.DataFrame(rungs + parts)
+
+
+def prior_points(risks: Risks) -> pd.DataFrame:
+    """Return risks for heads of full rank against epsilon: a prior, two subspaces, and last each user alone."""
+    zero = risks.zero("prior")
+    labels = {"prior": "full prior"} | {name: f"subspace of {name.rsplit('-', 1)[1]} dimensions" for name in RANKS}
+    tables = [curve(risks, label, (name,), zero) for name, label in labels.items()]
+    own = point(risks, "each user alone", 0.0, "prior-own", unit=zero)
+    return pd.concat([*tables, pd.DataFrame([own])], ignore_index=True)
+
+
+def parts(cells: pd.DataFrame, quantities: Quantities) -> dict[str, object]:
+    """Return the constants of unit steps by their names in small letters, and parts of some by names of their own."""
+    modules = (law, unit_steps, whitening, error_tracking, full_prior)
+    found = {name: value for one in modules for name, value in vars(one).items() if name.isupper()}
+    known = {name.lower(): value for name, value in found.items() if isinstance(value, int | float | tuple)}
+    known |= dict(zip(("least_start", "most_start"), law.START_SHARES, strict=True))
+    known |= dict(zip(("error_sd", "noise_sd"), error_tracking.GUESS_SD, strict=True))
+    return known | {"worth": 1 - law.WORTH, "failed_sd": error_tracking.FAILED_SD[0]}
+
+
+FACTS = {"parts": parts}
+
+
+def analyse(cells: pd.DataFrame, study: AnalysisSettings) -> Findings:
+    """Measure all risks over the floor, and the ratios between methods."""
+    risks, found = Risks.read(cells), []
+    for statistic, series in STATISTICS.items():
+        repetitions = risks.repetitions(*series)
+        found += bootstrap_measures(partial(statistic, risks), repetitions, statistic.__name__, BOOTSTRAP)
+    tables = {
+        "beyond/figure2": figure2_points(risks),
+        "beyond/ladder": ladder_points(risks),
+        "beyond/departures": pd.DataFrame(
+            [point(risks, label, 0, name, floor=FLOORS[name]) for label, name in MISSPECIFICATIONS.items()]
+        ),
+        "beyond/full_prior": prior_points(risks),
+    }
+    return Findings(found + nothing_found(cells), tables)

@@ -1,0 +1,172 @@
+"""Which method, and from how many users on (claim O-MAP): unit steps and the published methods at equal exact budgets,
+and how far each is from the non-private risk where data depart from the model."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from itertools import product
+
+import numpy as np
+import pandas as pd
+
+from privrep.users.misspecification import RARE as RARE  # named in the chapter
+from replication.evidence.cells import resampled
+from replication.evidence.findings import Findings
+from replication.evidence.intervals import BOOTSTRAP, bootstrap_measures, series_measures, with_interval
+from replication.evidence.measured import bare
+from replication.run.settings import AnalysisSettings
+from replication.studies.measures import extreme_ratio
+
+METHODS = {"unit": "unit steps", "centaur": "CENTAUR", "fedrep": "private FedRep", "altmin": "alternating minimisation"}
+WORKS = 0.02
+"""A method works where its median risk is at most this share of that of predicting zero."""
+
+NEAR = 1.5
+"""A risk at most so many times the floor is near it."""
+DIM = 100
+"""At which users are compared."""
+MISSPECIFICATIONS = {
+    "rare": "rare binary features",
+    "skewed": "skewed features",
+    "tail": "Student features",
+    "scales": "coordinates of very different scales",
+    "mixed": "directions of such scales that mix coordinates",
+    "small": "features smaller than assumed",
+    "large": "features larger than assumed",
+    "spread": "label noise that differs by user",
+    "unequal": "fewer samples for some users",
+    "hostile": "corrupted users",
+    "rank": "one dimension too many is sought",
+}
+"""Beginning of the series of a misspecification of the model, and what it is."""
+SWEEPS = {"on the map": ("", "users"), "by samples": ("m-", "samples"), "by label noise": ("sigma-", "label_noise_sd")}
+"""What is varied beside epsilon: beginning of its series' names, and the axis."""
+LARGEST = "largest risk over the best published %s"
+"""Name of the quantity of a sweep."""
+
+
+def risks(cells: pd.DataFrame, sweep: str, indices: np.ndarray | None = None) -> pd.DataFrame:
+    """Return the median risk over that of predicting zero, by axis and epsilon (rows) and method (columns)."""
+    prefix, axis = SWEEPS[sweep]
+    columns = ["series", "seed", "excess_risk", "rank", axis, "epsilon"]  # few, since they are copied for each resample
+    rows = resampled(cells.loc[cells["series"].isin([prefix + name for name in METHODS]), columns], indices)
+    names = rows["series"].str.removeprefix(prefix)
+    return (rows["excess_risk"] / rows["rank"]).groupby([rows[axis], rows["epsilon"], names]).median().unstack()
+
+
+def ratios(cells: pd.DataFrame, sweep: str, indices: np.ndarray) -> dict[str, float]:
+    """Return the risk of unit steps over the least median of the published methods, by setting of a sweep."""
+    table = risks(cells, sweep, indices)
+    ratio = table["unit"] / table.drop(columns="unit").min(axis=1)
+    return {f"{sweep} {setting}": float(value) for setting, value in ratio.items()}
+
+
+def users(cells: pd.DataFrame, indices: np.ndarray) -> dict[str, float]:
+    """Return median users needed by each method, and over those of unit steps, by dimension."""
+    columns = ["series", "seed", "smallest_users", "dim"]
+    rows = resampled(cells.loc[cells["series"].str.startswith("users-"), columns], indices)
+    names = rows["series"].str.removeprefix("users-")
+    table = rows["smallest_users"].groupby([rows["dim"], names]).median().unstack()
+    found = {}
+    for name in METHODS:
+        for dim, needed in table[name].items():
+            if (cells["series"].eq(f"users-{name}") & cells["dim"].eq(dim)).any():
+                found[f"users of {name} at d = {dim}"] = float(needed)
+                if name != "unit":
+                    found[f"users of {name} over unit steps at d = {dim}"] = float(needed / table["unit"][dim])
+    return found
+
+
+def departure_risks(cells: pd.DataFrame) -> pd.DataFrame:
+    """Return risks by repetition (rows), series and epsilon (columns, 0 without one), infinite where a run broke."""
+    rows = cells[cells["series"].str.partition("-")[0].isin(MISSPECIFICATIONS)]
+    rows = rows.assign(epsilon=rows["epsilon"].fillna(0.0), excess_risk=rows["excess_risk"].fillna(np.inf))
+    return rows.pivot(index="seed", columns=["series", "epsilon"], values="excess_risk").sort_index(axis=1)
+
+
+def over_floors(risks: pd.DataFrame, indices: np.ndarray) -> dict[str, float]:
+    """Return median risks over that of ridge heads in the true subspace; NaN where half of the runs broke down."""
+    medians = dict(zip(risks.columns, np.median(risks.to_numpy()[indices], axis=0), strict=True))
+    found = {}
+    for departure, name in product(MISSPECIFICATIONS, METHODS):
+        own = (f"{departure}-floor", 0.0)
+        floor = own if name == "unit" else (f"{departure}-told", 0.0)
+        for (series, epsilon), risk in medians.items():
+            if series == f"{departure}-{name}":
+                ratio = risk / medians.get(floor, medians[own])
+                found[f"{name} over floor, {departure}, at {epsilon:g}"] = float(ratio) if np.isfinite(risk) else np.nan
+    return found
+
+
+def median(values: np.ndarray, indices: np.ndarray) -> float:
+    """Return the median over the resampled repetitions that have a number."""
+    known = values[indices][~np.isnan(values[indices])]
+    return float(np.median(known)) if len(known) else np.nan
+
+
+def points(cells: pd.DataFrame, name: str, axis: str, column: str, draws: str) -> pd.DataFrame:
+    """Return medians of a series with intervals against a column; `draws` names their random stream."""
+    found = []
+    for x, rows in cells.groupby(axis):
+        values = rows.sort_values("seed")[column].to_numpy(float)
+        one = with_interval(column, partial(median, values), len(values), name=draws, draws=BOOTSTRAP)
+        found.append((name, x, one.measured, one.ci_low, one.ci_high, one.seeds))
+    return pd.DataFrame(found, columns=["method", axis, column, "ci_low", "ci_high", "seeds"])
+
+
+def floors(cells: pd.DataFrame) -> pd.Series:
+    """Return the expected risk of least squares in the true subspace, over that of predicting zero."""
+    return cells["label_noise_sd"] ** 2 / (cells["samples"] - cells["rank"] - 1)
+
+
+def map_points(cells: pd.DataFrame) -> pd.DataFrame:
+    """Return the risk of each method by users and epsilon, the floor, and the risk of predicting zero."""
+    rows = cells[cells["series"].isin(METHODS)]
+    tables = [
+        points(part[part["series"] == name], name, "epsilon", "excess_risk", LARGEST % "on the map").assign(users=size)
+        for size, part in rows.groupby("users")
+        for name in METHODS
+    ]
+    zero = rows["rank"].iloc[0]
+    return pd.concat(tables, ignore_index=True).assign(floor=floors(rows).iloc[0] * zero, zero=zero)
+
+
+def sweep_points(cells: pd.DataFrame) -> pd.DataFrame:
+    """Return each method's risk, and the floor, over predicting zero by epsilon and x, samples or label noise."""
+    cells, tables = cells.assign(share=cells["excess_risk"] / cells["rank"]), []
+    sweeps = [(sweep, prefix, column) for sweep, (prefix, column) in SWEEPS.items() if prefix]
+    series = [prefix + name for _, prefix, _ in sweeps for name in METHODS]
+    budgets = np.sort(cells.loc[cells["series"].isin(series), "epsilon"].unique())
+    for epsilon, (sweep, prefix, column), name in product(budgets, sweeps, METHODS):
+        here = cells[(cells["series"] == prefix + name) & (cells["epsilon"] == epsilon)]
+        table = points(here, name, column, "share", LARGEST % sweep).rename(columns={column: "x"})
+        least = floors(here.drop_duplicates(column).sort_values(column)).to_numpy()
+        tables.append(table.assign(sweep=sweep, epsilon=epsilon, floor=least))
+    return pd.concat(tables, ignore_index=True)
+
+
+def users_points(cells: pd.DataFrame) -> pd.DataFrame:
+    """Return the users needed by each method by dimension."""
+    parts = {name: cells[cells["series"] == f"users-{name}"] for name in METHODS}
+    tables = [points(part, name, "dim", "smallest_users", users.__name__) for name, part in parts.items()]
+    return pd.concat([table.dropna(subset=["smallest_users"]) for table in tables], ignore_index=True)
+
+
+def analyse(cells: pd.DataFrame, study: AnalysisSettings) -> Findings:
+    """Measure the map of methods, the users needed, and risks under misspecification."""
+    seeds, largest, works = int(cells["seed"].nunique()), [], []
+    over = partial(over_floors, departure_risks(cells))
+    found = bootstrap_measures(over, seeds, over_floors.__name__, BOOTSTRAP)
+    departures = [replace(one, note="half of the runs broke down") if np.isnan(one.measured) else one for one in found]
+    for sweep in SWEEPS:
+        for name, risk in risks(cells, sweep)[list(METHODS)].items():
+            works.append(bare(f"settings {sweep} in which {name} works", int((risk <= WORKS).sum()), len(risk)))
+        found = bootstrap_measures(partial(ratios, cells, sweep), seeds, LARGEST % sweep, BOOTSTRAP)
+        largest.append(extreme_ratio("largest", LARGEST % sweep, found, f"of {len(found)} settings"))
+    tables = {
+        "beyond/map": map_points(cells),
+        "beyond/map_samples": sweep_points(cells),
+        "beyond/users_methods": users_points(cells),
+    }
+    return Findings([*largest, *works, *series_measures(cells, "users-unit", users), *departures], tables)

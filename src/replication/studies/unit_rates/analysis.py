@@ -1,0 +1,134 @@
+"""Rates of unit steps, and the users from which on they work (claims O-RATE and O-USERS)."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pandas as pd
+from scipy.optimize import brentq
+from scipy.stats import norm
+
+from privrep.methods.steps.error_tracking import SURPRISE
+from privrep.methods.steps.unit_schedule import Sizes, schedule
+from privrep.privacy.accounting import gdp_mu
+from replication.evidence.cells import resampled
+from replication.evidence.facts import NotMeasured, Quantities
+from replication.evidence.findings import Findings
+from replication.evidence.intervals import series_measures
+from replication.evidence.measured import bare
+from replication.evidence.scaling import fit_all
+from replication.run.settings import AnalysisSettings
+
+LAWS = ("n", "d", "k", "m", "sigma", "noise")
+"""Series that have a law: heads of one length."""
+USERS = ("users-d", "users-k", "users-start")
+SETTING = ["series", "users", "samples", "dim", "rank", "label_noise_sd", "noise_multiplier"]
+"""Columns that the seeds of one mean share."""
+ASTRAY = 10.0
+"""A run has gone astray if its error is more than so many times the law's."""
+
+
+def expected_error2(sizes: Sizes, mu: float, noise2: float) -> float:
+    """Return the final e^2 that the recursion expects, in units of a head's coordinate."""
+    left = sizes.isotropic_share(mu)
+    return schedule(sizes, math.sqrt(left) * mu, noise2).path[-1]
+
+
+def sizes_of(row: pd.Series, users: float) -> Sizes:
+    """Return the sizes of a row, for so many users."""
+    return Sizes(users, int(row["samples"]), int(row["dim"]), int(row["rank"]))
+
+
+def law(row: pd.Series) -> float:
+    """Return distF by the recursion; NaN without noise and for heads of several lengths."""
+    if row["series"] not in LAWS or not row["noise_multiplier"] > 0:
+        return math.nan
+    sizes = sizes_of(row, row["users"])
+    error2 = expected_error2(sizes, 1 / row["noise_multiplier"], row["label_noise_sd"] ** 2)
+    return math.sqrt(sizes.dist2(error2))
+
+
+def users_law(row: pd.Series) -> float:
+    """Return the users at which the recursion expects the target; NaN where there is none."""
+    if row["series"] not in USERS:
+        return math.nan
+    mu, noise2 = gdp_mu(row["epsilon"], row["delta"]), row["label_noise_sd"] ** 2
+
+    def gap(log_users: float) -> float:
+        sizes = sizes_of(row, math.exp(log_users))
+        return math.log(sizes.risk(expected_error2(sizes, mu, noise2), noise2) / row["target"])
+
+    return math.exp(brentq(gap, math.log(10), math.log(1e7)))
+
+
+def with_predictions(cells: pd.DataFrame) -> pd.DataFrame:
+    """Return the results table with the laws, d - k, and m - k."""
+    return cells.assign(
+        freedom=cells["samples"] - cells["rank"],
+        outside=cells["dim"] - cells["rank"],
+        law=[law(row) for _, row in cells.iterrows()],
+        users_law=[users_law(row) for _, row in cells.iterrows()],
+    )
+
+
+def over_law(cells: pd.DataFrame) -> dict[str, float]:
+    """Return the least and largest root mean square error over the law, over all settings with one."""
+    rows = cells[cells["law"].notna()]
+    means = (rows["distF"] ** 2).groupby([rows[key] for key in SETTING]).mean() ** 0.5
+    ratio = means / rows.groupby(SETTING)["law"].mean()
+    return {"least error over the law": float(ratio.min()), "largest error over the law": float(ratio.max())}
+
+
+def users_constant(cells: pd.DataFrame) -> dict[str, float]:
+    """Return the range over settings of mean users over k d / (eps sqrt(m - k))."""
+    rows = cells[cells["series"].isin(USERS)]
+    unit = rows["rank"] * rows["dim"] / (rows["epsilon"] * np.sqrt(rows["freedom"]))
+    means = (rows["smallest_users"] / unit).groupby([rows["series"], rows["dim"], rows["rank"]]).mean()
+    name = "users over k d / (eps sqrt(m - k))"
+    return {f"least {name}": float(means.min()), f"largest {name}": float(means.max())}
+
+
+def start_constant(cells: pd.DataFrame, indices: np.ndarray) -> dict[str, float]:
+    """Return mean users with few samples over k d^1.5 / (eps m), at the largest dimension."""
+    rows = resampled(cells[cells["series"] == "users-start"], indices)
+    rows = rows[rows["dim"] == rows["dim"].max()]
+    unit = rows["rank"] * rows["dim"] ** 1.5 / (rows["epsilon"] * rows["samples"])
+    return {"users over k d^1.5 / (eps m), most dimensions": float((rows["smallest_users"] / unit).mean())}
+
+
+def runs_astray(cells: pd.DataFrame, quantities: Quantities) -> dict[str, object]:
+    """Return how many runs go astray, how many the noise in the first residual lets expect, and the worst.
+
+    A first residual that noise makes small by more than SURPRISE standard deviations counts as a start that failed:
+    the first guess of the error is made less sure, and follows that noise down.
+    """
+    rows = with_predictions(cells)
+    rows = rows[rows["law"].notna()]
+    over = rows["distF"] / rows["law"]
+    if over.isna().all():
+        raise NotMeasured("runs astray")
+    worst = rows.loc[over.fillna(0).idxmax()]
+    alike = over[(rows[SETTING] == worst[SETTING]).all(axis=1)]
+    return {
+        "runs": len(rows),
+        "astray": int((over > ASTRAY).sum()),
+        "expected": float(norm.sf(SURPRISE) * len(rows)),
+        "over": float(over.max()),
+        "median": float(alike.median()),
+        "noise": float(worst["label_noise_sd"]),
+        "learned": float(worst["learned_noise"]),
+        "dim": int(worst["dim"]),
+    }
+
+
+FACTS = {"astray": runs_astray}
+
+
+def analyse(cells: pd.DataFrame, study: AnalysisSettings) -> Findings:
+    """Measure exponents, errors over the law, and the constant of the users needed."""
+    cells = with_predictions(cells)
+    seeds = int(cells["seed"].nunique())
+    extremes = over_law(cells) | users_constant(cells)
+    found = [bare(name, value, seeds, "over settings") for name, value in extremes.items()]
+    return Findings([*found, *series_measures(cells, "users-start", start_constant)], fits=fit_all(study, cells))
