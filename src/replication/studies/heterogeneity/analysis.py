@@ -2,7 +2,7 @@
 
 First the norms of the users' updates, at the optimum and around it, when the representation alone is shared and when a
 model is. Then the methods at the same exact privacy. Clipping bounds follow one rule that looks at no score,
-which tests/test_heterogeneity.py restates.
+which tests/replication/studies/test_heterogeneity.py restates.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """The noise of every form, by its distribution; clipping; shares of a handle; and what a private release refuses.
 
 That each kind of contribution is released with the noise and the entry that belong to it is tested in
-tests/test_contributions.py. Each check of a standard deviation is a two-sided chi-square test with false-alarm rate
-1e-6 (`conftest.check_sd`), which must also reject the sd times or over sqrt(2) and 2. Correlations are tested at the
-same rate.
+test_contributions.py. Each check of a standard deviation is a two-sided chi-square test with false-alarm rate 1e-6
+(`conftest.check_sd`), which must also reject the sd times or over sqrt(2) and 2. Correlations are tested at the same
+rate.
 """
 
 import math

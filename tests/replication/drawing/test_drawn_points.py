@@ -1,7 +1,7 @@
 """Every point that a figure says it shows, with its interval, stands in the table that is saved beside it.
 
-The cells are those of one run at scale quick, which tests/test_reference.py needs anyway. Only what is drawn differs
-from scale to scale, not how it comes from the table. Points are read as for the page (`replication.drawing.points`), to
+The cells are those of one run at scale quick, which other tests need anyway. Only what is drawn differs from scale to
+scale, not how it comes from the table. Points are read as for the page (`replication.drawing.points`), to
 four digits: some row has x, y and both ends of the interval. Sizes in titles and labels are those of what is drawn.
 """
 

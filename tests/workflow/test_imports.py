@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-SCRIPTS = Path(__file__).resolve().parents[1] / "workflow" / "scripts"
+SCRIPTS = Path(__file__).resolve().parents[2] / "workflow" / "scripts"
 CONFIGURATION = """
 from replication.evidence import catalogue, quantities
 from replication.run.config import read_config, read_study

@@ -15,8 +15,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
-from conftest import gather
-from test_algorithms_conformance import CASES, PROBLEM
+from method_cases import CASES, ONE, OTHER_USERS, OTHERS, PROBLEM, REPLAYED, world
 
 from privrep.methods.mixed_model import MixedModel
 from privrep.methods.running.method import Iterate, LowRank
@@ -27,7 +26,7 @@ from privrep.privacy.ledger import Ledger
 from privrep.privacy.mechanisms import GAUSSIAN_COST, clipped_sums
 from privrep.users.given_users import GivenUsers
 from privrep.users.passes import Own, total
-from privrep.users.problem import Block, Problem, Users
+from privrep.users.problem import Block, Problem
 from privrep.users.subspace import orthonormalise
 from replication.experiments.auditing.distinguishing import PrivacyClaim
 from replication.experiments.auditing.mutants import NO_CLIP, clipped_by
@@ -37,23 +36,6 @@ from replication.run.registry import load_options, method_files
 MULTIPLIERS = (1e-3, 1.0)
 ROUNDING = 1e-5
 """Of float32 data, in the distance of two worlds over what is charged."""
-
-
-OTHER_USERS = ((100.0, -100.0), (1.0, -10.0))
-"""Factors on features and labels of the first user in the other worlds.
-A user far beyond a clip may be left out whole, one near it is not."""
-
-
-def world(features: float = 1.0, labels: float = 1.0) -> GivenUsers:
-    """The users of the tiny problem, of whom the first is another: its samples in reverse, longer by these factors."""
-    all_features, all_labels = (array.copy() for array in gather(Users(PROBLEM))[:2])
-    if (features, labels) != (1.0, 1.0):
-        all_features[:, 0] = features * all_features[::-1, 0]
-        all_labels[:, 0] *= labels
-    return GivenUsers(PROBLEM.known, all_features, all_labels)
-
-
-ONE, OTHERS = world(), [world(*factors) for factors in OTHER_USERS]
 
 
 def iterates(
@@ -106,12 +88,6 @@ def differs(
     if PrivacyClaim(ledger).attained(attained_mu(transcript, other), loss(transcript, other)) > 1 + ROUNDING:
         found.add("more than is charged")
     return found
-
-
-REPLAYED = [case for case in CASES if case.budgeted and not case.reads_truth]
-REPLAYED = [
-    case for case in REPLAYED if hasattr(prepared(load_options(case.name, case.options), PROBLEM), "fit")
-]  # what has no `fit` is an experiment
 
 
 @pytest.mark.parametrize("multiplier", MULTIPLIERS)

@@ -17,8 +17,7 @@ import pytest
 from conftest import fake_users, handle
 from hypothesis import given
 from hypothesis import strategies as st
-from test_algorithms_conformance import PROBLEM
-from test_replay import ONE, REPLAYED
+from method_cases import ONE, PROBLEM, REPLAYED
 
 from privrep.privacy.accounting import UNLIMITED
 from privrep.privacy.contributions import (

@@ -1,37 +1,21 @@
-"""Every file of `privrep.methods` that has options, run on a tiny problem under the same rules.
+"""Options with which each method and experiment is run on a tiny problem, and what is known of it."""
 
-A new file must get entries in ABOUT and OPTIONS. The audit counts privacy from the outside: sds as drawn from the
-generators, sensitivities from the options by formulas of this file, composition user by user. The ledger must say the
-same.
-
-Truth and heads serve for scoring alone. Instruments that start from the truth, or take true heads, are marked in ABOUT.
-For them the audit still holds, since U* belongs to no user and a user's own head moves no bound; but what they release
-tells nothing about learning.
-"""
+from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable
-from dataclasses import dataclass, field, fields, is_dataclass, replace
-from types import SimpleNamespace
-from typing import get_type_hints
+from dataclasses import dataclass, field
 
 import numpy as np
 import pytest
-from conftest import Recorder, fake_users, fixed_noise, gather, make_task, recut
+from conftest import gather
 
-from privrep.methods.running.method import Outcome, Task
-from privrep.methods.running.options import Declared
-from privrep.methods.running.runner import fit, open_release
-from privrep.methods.running.scoring import SCORES
+from privrep.methods.running.runner import prepared
 from privrep.methods.unit_steps import ABLATIONS
-from privrep.privacy.accounting import Budget, FixedNoise, gdp_epsilon
-from privrep.privacy.ledger import Ledger
-from privrep.users.problem import Block, Problem, Truth, Users
-from privrep.users.rng import Streams, stream
+from privrep.users.given_users import GivenUsers
+from privrep.users.problem import Problem, Users
 from privrep.users.splits import count, split_samples
-from privrep.users.subspace import dist_frobenius, random_subspace
-from replication.run.registry import load_options, method_files, options_class
+from replication.run.registry import load_options
 
 PROBLEM = Problem(60, 16, 16, 2, label_noise_sd=0.1)
 DELTA = 1e-6
@@ -208,7 +192,7 @@ class Case:
     `scored` False: a step that personalises nothing and has no risk. `paper_holds` False: the printed privacy statement
     falls short (E10, E13), so that the noise which it prescribes costs more than it says. `printed` False: no privacy
     statement of the papers covers it. `pure`: an exponential mechanism, whose privacy is audited in
-    tests/test_exponential_privacy.py.
+    tests/replication/experiments/test_exponential_privacy.py.
     """
 
     name: str
@@ -359,273 +343,26 @@ def about(name: str, options: dict) -> dict:
 CASES = [Case(name, options, **about(name, options)) for name, several in OPTIONS.items() for options in several]
 CASES.append(Case("oracle_step", {"kind": "floor"}, releases=False, reads_truth=True))
 PRIVATE = [case for case in CASES if case.audit]
-every_case = pytest.mark.parametrize("case", CASES, ids=str)
-every_printed_case = pytest.mark.parametrize("case", [case for case in PRIVATE if case.printed], ids=str)
-every_private_case = pytest.mark.parametrize("case", PRIVATE, ids=str)
 
 
-def run(case: Case, *, budget: Budget | FixedNoise | None = None, users=None, noise_seed=0) -> tuple[Outcome, Task]:
-    if budget is None and case.budgeted:
-        budget = Budget(2.0, DELTA, "exact")
-    algorithm = load_options(case.name, case.options)
-    task = make_task(Users(PROBLEM) if users is None else users, budget, noise_seed)
-    return fit(algorithm, task), task
+OTHER_USERS = ((100.0, -100.0), (1.0, -10.0))
+"""Factors on features and labels of the first user in the other worlds.
+A user far beyond a clip may be left out whole, one near it is not."""
 
 
-def score(outcome: Outcome, task: Task) -> float:
-    """The excess risk, or the distance to the truth of a step without one."""
-    if outcome.excess_risk is None:
-        return dist_frobenius(outcome.subspace, task.users.truth.basis)
-    return outcome.excess_risk
+def world(features: float = 1.0, labels: float = 1.0) -> GivenUsers:
+    """The users of the tiny problem, of whom the first is another: its samples in reverse, longer by these factors."""
+    all_features, all_labels = (array.copy() for array in gather(Users(PROBLEM))[:2])
+    if (features, labels) != (1.0, 1.0):
+        all_features[:, 0] = features * all_features[::-1, 0]
+        all_labels[:, 0] *= labels
+    return GivenUsers(PROBLEM.known, all_features, all_labels)
 
 
-SEARCHES = {"smallest_users", "smallest_users_centaur", "smallest_users_private_fedrep", "smallest_users_unit_steps"}
-"""Many fits of another algorithm: no budget of its own, tested in a file of its own."""
-WITHOUT_USERS = {
-    "audit",
-    "audited_games",
-    "exponential_neighbours",
-    "federated_images",
-    "made_up_candidates",
-    "noisy_power_method",
-    "real_table",
-    "sensitivity_search",
-}
-"""Simulations of what a theorem is about, without drawn users: tested in files of their own."""
-LAWS = {"exponential_law"}
-"""What a mechanism draws from, and no draw: tested in a file of its own."""
+ONE, OTHERS = world(), [world(*factors) for factors in OTHER_USERS]
 
 
-def test_every_file_has_an_entry():
-    """A new algorithm is not left untested."""
-    assert set(method_files()) == {case.name for case in CASES} | SEARCHES | WITHOUT_USERS | LAWS
-
-
-@pytest.mark.parametrize("name", method_files())
-def test_interface(name):
-    """A frozen dataclass of declared options, which makes a method or an experiment."""
-    algorithm = options_class(name)
-    assert is_dataclass(algorithm)
-    assert algorithm.__dataclass_params__.frozen
-    assert issubclass(algorithm, Declared)
-    of_a_method = algorithm.__module__.startswith("privrep.methods.")
-    assert callable(algorithm.build if of_a_method else algorithm.experiment)
-    assert hasattr(algorithm, "experiment") != of_a_method
-    assert set(algorithm.scores) <= set(SCORES)
-
-
-@every_case
-def test_outcome_is_sound(case):
-    """Finite risk, orthonormal subspace of the right shape, finite log; data not written to."""
-    users = Users(PROBLEM)
-    before = [block.features.tobytes() + block.labels.tobytes() + block.heads.tobytes() for block in users.blocks()]
-    outcome, _ = run(case, users=users)
-    after = [block.features.tobytes() + block.labels.tobytes() + block.heads.tobytes() for block in users.blocks()]
-    assert before == after
-    if case.scored:
-        assert isinstance(outcome.excess_risk, float)
-        assert 0 <= outcome.excess_risk < math.inf
-    else:
-        assert outcome.excess_risk is None
-        assert outcome.subspace is not None
-    if outcome.subspace is not None:
-        assert outcome.subspace.shape == (PROBLEM.dim, case.options.get("assumed_rank") or PROBLEM.rank)
-        np.testing.assert_allclose(outcome.subspace.T @ outcome.subspace, np.eye(outcome.subspace.shape[1]), atol=1e-10)
-    assert all(np.isfinite(value) for value in outcome.log.values())
-
-
-@every_case
-def test_same_streams_same_result(case):
-    """Byte for byte, whether blocks are kept or drawn again."""
-    first, task = run(case)
-    second, again = run(case, users=Users(PROBLEM, memory_budget=0))
-    assert first.excess_risk == second.excess_risk
-    assert first.log == second.log
-    assert task.ledger == again.ledger
-    if first.subspace is not None:
-        assert first.subspace.tobytes() == second.subspace.tobytes()
-
-
-@pytest.mark.parametrize(
-    "case",
-    # Whether a chain moves may hang on the last digit.
-    [case for case in CASES if case.options.get("kind") != "random" and case.name != "exponential_chain"],
-    ids=str,
-)
-def test_block_size_changes_rounding_only(case):
-    """The result is that of the users, however they are cut into blocks.
-    Little noise, so that no solve is ill-conditioned."""
-    budget = fixed_noise(1e-4) if case.budgeted else None
-    users = Users(PROBLEM)
-    whole, parts = (score(*run(case, budget=budget, users=source)) for source in (users, recut(users, 7)))
-    assert parts == pytest.approx(whole, rel=1e-3)
-
-
-@every_case
-def test_the_truth_is_for_scoring(case):
-    """Other heads and another U* behind the same samples leave all that is released as it was, but for experiments."""
-    users = Users(PROBLEM)
-    features, labels, heads = gather(users)
-    other = Truth(random_subspace(PROBLEM.dim, PROBLEM.rank, np.random.default_rng(9)), np.eye(PROBLEM.rank))
-    disguised = replace(fake_users(features, labels, heads[::-1] - 0.5, truth=other), problem=PROBLEM)
-    (plain, task), (seen, again) = (run(case, users=source) for source in (recut(users, 60), disguised))
-    assert task.ledger == again.ledger
-    if plain.subspace is not None:
-        assert np.array_equal(plain.subspace, seen.subspace) != case.reads_truth
-    if not case.reads_truth:
-        assert plain.log == seen.log
-    if case.scored:
-        assert plain.excess_risk != seen.excess_risk
-
-
-@dataclass(frozen=True)
-class Brought:
-    """Data that somebody brings: samples and their sizes, without a truth, without heads, and without
-    a scale or a law."""
-
-    source: Users
-
-    @property
-    def known(self):
-        return SimpleNamespace(**{name: getattr(PROBLEM, name) for name in ("users", "samples", "dim", "rank")})
-
-    def blocks(self, start: int = 0, stop: int | None = None):
-        for block in self.source.blocks(start, stop):
-            yield Block(block.start, block.features, block.labels)
-
-
-@pytest.mark.parametrize("case", [case for case in CASES if not case.reads_truth], ids=str)
-def test_a_method_runs_on_data_without_a_truth(case):
-    """What it learns and makes of each user is, to the last bit, what it is where the truth is known."""
-    method, learnt = load_options(case.name, case.options).build(PROBLEM.known), []
-    for users in (Users(PROBLEM), Brought(Users(PROBLEM))):
-        streams = Streams(lambda role: stream(3, role, {"test": "brought"}))
-        release = open_release(method, make_task(users, fixed_noise(1.0 if case.budgeted else 0.0)))
-        *_, last = method.fit(users, replace(release, streams=streams))
-        (block,) = users.blocks()
-        personal = last.personal
-        own = None if personal is None else (personal.models if hasattr(personal, "models") else personal.heads)(block)
-        learnt.append([None if one is None else one.tobytes() for one in (last.subspace, own)])
-    assert learnt[0] == learnt[1]
-    assert any(learnt[0])
-
-
-@every_private_case
-def test_the_noise_reaches_the_result(case):
-    """Other draws of one noise alone, with all other streams as they were, change the result:
-    what is used is what was released."""
-    task = make_task(Users(PROBLEM), Budget(2.0, DELTA, "exact"))
-    algorithm = load_options(case.name, case.options)
-
-    def fitted(changed: str | None) -> tuple[float, set[str]]:
-        recorders: dict[str, Recorder] = {}
-
-        def recording(role):
-            rng = np.random.default_rng(7) if role == changed else task.stream(role)
-            return recorders.setdefault(role, Recorder(rng))
-
-        own = Task(task.users, task.budget, recording, Ledger())
-        return score(fit(algorithm, own), own), {role for role, recorder in recorders.items() if recorder.calls}
-
-    plain, roles = fitted(None)
-    if case.options.get("heads") == "true":
-        roles.discard("init_noise")  # one step with true heads forgets where it started
-    assert roles
-    for role in roles:
-        assert fitted(role)[0] != plain, role
-
-
-@every_case
-def test_epsilon_is_finite_exactly_with_a_budget(case):
-    """With a budget: positive and finite. Without: infinite if anything is released, 0 if nothing is."""
-    _, task = run(case)
-    if case.budgeted:
-        assert 0 < task.ledger.epsilon(DELTA) < math.inf
-    else:
-        assert task.ledger.epsilon(DELTA) == (math.inf if case.releases else 0)
-        assert bool(task.ledger.entries) == case.releases
-
-
-@every_private_case
-@pytest.mark.parametrize("epsilon", [0.3, 2.0, 8.0])
-def test_exact_budget_is_met(case, epsilon):
-    """The ledger's epsilon equals the target to 1e-9."""
-    _, task = run(case, budget=Budget(epsilon, DELTA, "exact"))
-    assert task.ledger.epsilon(DELTA) == pytest.approx(epsilon, abs=1e-9)
-
-
-@every_printed_case
-@pytest.mark.parametrize("epsilon", [0.3, 2.0, 8.0])
-def test_paper_budget_is_kept(case, epsilon):
-    """The ledger's epsilon is below the target, which is what the theorem promises, or above where the theorem is
-    wrong."""
-    outcome, task = run(case, budget=Budget(epsilon, DELTA, "paper"))
-    assert task.ledger.epsilon(DELTA) > 0
-    assert (task.ledger.epsilon(DELTA) < epsilon) == case.paper_holds
-    assert outcome.epsilon_paper == pytest.approx(epsilon, rel=1e-9)
-    assert outcome.theorem
-
-
-@every_private_case
-def test_the_ledger_is_complete(case):
-    """mu of the ledger equals mu counted from the sds that were drawn; no release is missing, none is undersized."""
-    recorders: dict[str, Recorder] = {}
-    task = make_task(Users(PROBLEM), Budget(2.0, DELTA, "exact"))
-
-    def recording(role):
-        assert role not in recorders, "a stream was started twice, which repeats its numbers"
-        recorders[role] = Recorder(task.stream(role))
-        return recorders[role]
-
-    fit(load_options(case.name, case.options), Task(task.users, task.budget, recording, task.ledger))
-    sds = {role: [sd for sd, _ in recorder.calls] for role, recorder in recorders.items()}
-    costs = case.audit(case.options, sds)
-    drawn = sum(len(part) for part in sds.values())
-    pairs = ("moment_step", "step_lemmas")
-    assert sum(2 if entry.name in pairs else 1 for entry in task.ledger.entries) == drawn
-    assert task.ledger.mu == pytest.approx(math.sqrt(sum(costs)), rel=1e-6)
-    assert gdp_epsilon(math.sqrt(sum(costs)), DELTA) == pytest.approx(2.0, abs=1e-4)
-
-
-@every_private_case
-def test_without_noise_the_ledger_says_so(case):
-    """Multiplier 0: every release is recorded, with mu = inf."""
-    outcome, task = run(case, budget=fixed_noise())
-    assert task.ledger.entries
-    assert {entry.mu for entry in task.ledger.entries} == {math.inf}
-    assert outcome.epsilon_paper == (math.inf if case.printed else None)
-
-
-@pytest.mark.parametrize(
-    ("name", "options", "message"),
-    [
-        ("no_such_file", {}, "^algorithm is 'no_such_file'; there is no file"),
-        ("moment_step", {}, "^algorithm is 'moment_step'; there is no file"),
-        ("own_data", {"lambda": 1.0}, "^lambda is no option of own_data; the nearest is penalty; it has penalty"),
-        ("altmin", {"init": "random"}, "^options of altmin: .*missing"),
-        ("reference_model", {"kind": "best"}, "^kind is 'best'"),
-    ],
-)
-def test_bad_requests_are_named(name, options, message):
-    """An unknown file, a step that cannot run alone, an unknown or missing option, a bad value."""
-    with pytest.raises(ValueError, match=message):
-        load_options(name, options)
-
-
-NEVER_ONE = ("step_lemmas", "client_lemmas", "centaur", "private_fedrep", "power_method")
-"""A start orthogonal to the truth is out of range here, where Q has no inverse."""
-
-
-@pytest.mark.parametrize("name", sorted({case.name for case in CASES}))
-def test_values_out_of_range_are_named(name):
-    """Of every option, when the options are read, before any release; a split is checked with the sizes."""
-    sound = next(case.options for case in CASES if case.name == name)
-    for option, kind in get_type_hints(options_class(name)).items():
-        if option not in {one.name for one in fields(options_class(name))} - {"split"}:
-            continue
-        wrong = ["nowhere"] if kind is str else [math.nan, -1.0] if "float" in str(kind) else [0.5, -1]
-        if option in ("participation", "start_sine", "init_share", "accuracy"):
-            wrong.append(1.0 if name in NEVER_ONE and option == "start_sine" else 1.5)
-        for value in wrong:
-            with pytest.raises(ValueError, match=rf"^{option} is {re.escape(repr(value))}; "):
-                load_options(name, sound | {option: value})
+REPLAYED = [case for case in CASES if case.budgeted and not case.reads_truth]
+REPLAYED = [
+    case for case in REPLAYED if hasattr(prepared(load_options(case.name, case.options), PROBLEM), "fit")
+]  # what has no `fit` is an experiment

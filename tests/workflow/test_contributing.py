@@ -144,7 +144,7 @@ def test_the_guide_names_every_place():
     guide = (ROOT / "CONTRIBUTING.md").read_text()
     for place in (
         "src/privrep/methods/",
-        "tests/test_algorithms_conformance.py",
+        "tests/privrep/methods/test_algorithms_conformance.py",
         "config/studies/<name>.yaml",
         "src/replication/studies/<name>/analysis.py",
         "src/replication/studies/<name>/figures.py",
