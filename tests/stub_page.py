@@ -20,6 +20,7 @@ from replication.evidence.findings import write_numbers
 from replication.evidence.quantities import checked_claims
 from replication.report.stub_run import StubRun, facts_of, planned_sizes, quantities, stub_rows
 from replication.run.config import read_yaml
+from replication.run.settings import settings_of
 
 ROOT = Path(__file__).resolve().parents[1]
 STUDIES = ("accounting", "figure2", "guide")
@@ -55,7 +56,7 @@ def drawn_figure() -> Figure:
 
 
 def captions_of(study: str) -> dict:
-    return read_yaml(ROOT / "config" / "studies" / f"{study}.yaml")["figures"]
+    return read_yaml(ROOT / settings_of(study))["figures"]
 
 
 FIGURES = [figure for study in STUDIES for figure in captions_of(study)]
@@ -138,12 +139,16 @@ def render(folder: Path, *more: str) -> subprocess.CompletedProcess:
         "claims": folder / "claims.csv",
         "errata": folder / "errata.csv",
         "provenance": folder / "provenance.json",
-        "deviations": ROOT / "config/deviations.yaml",
+        "deviations": ROOT / "src/replication/studies/deviations.yaml",
         "results": folder / "results",
         "figures": folder / "figures",
         "output": folder / "reports/index.html",
     }
     words = [sys.executable, str(ROOT / "workflow/scripts/render_report.py")]
     words += [word for name, place in places.items() for word in (f"--{name}", str(place))]
-    words += ["--studies", *(str(path) for path in sorted((ROOT / "config" / "studies").glob("*.yaml"))), *more]
+    words += [
+        "--studies",
+        *(str(path) for path in sorted((ROOT / "src/replication/studies").glob("*/settings.yaml"))),
+        *more,
+    ]
     return subprocess.run(words, capture_output=True, text=True, timeout=patience())

@@ -37,7 +37,7 @@ def copy_run(run: Path, folder: Path) -> Path:
 
 def at_tiny(folder: Path, old: str, new: str) -> None:
     """Change what the study figure2 has at scale tiny, wherever it says so."""
-    path = folder / "config" / "studies" / "figure2.yaml"
+    path = folder / "src/replication/studies/figure2/settings.yaml"
     before, _, tiny = path.read_text().partition("\n  tiny:\n")
     tiny, mark, after = tiny.partition("\n  quick:\n")
     assert old in tiny

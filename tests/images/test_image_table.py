@@ -113,7 +113,7 @@ def test_a_wrong_list_is_refused_with_file_and_block(tmp_path, change, words):
 
 def test_the_list_of_the_project_can_be_read():
     """It has each row once, and no runs on digits."""
-    found = listed(ROOT / "config" / "images.toml")
+    found = listed(ROOT / "src/images/runs.toml")
     assert {"mnist", "cifar10"} <= {row.options.images for row in found} <= set(SETS) - {"digits"}
     assert len({row.key for row in found}) == len({str(row.settings) for row in found}) == len(found)
 

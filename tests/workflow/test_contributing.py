@@ -12,6 +12,8 @@ from pathlib import Path
 
 from workflow_helpers import ROOT, copy_project, environment, snakemake
 
+from privrep.privacy import contributions, paired_samples, regression_moments
+
 ALGORITHM = textwrap.dedent(re.search(r"```python\n(.*?)```", (ROOT / "CONTRIBUTING.md").read_text(), re.DOTALL)[1])
 STUDY = """
 study: toy
@@ -96,7 +98,7 @@ def test_an_algorithm_and_a_study_are_added_as_the_guide_says(tmp_path):
     folder = copy_project(tmp_path / "copy")
     new = {
         "src/privrep/methods/direction.py": ALGORITHM,
-        "config/studies/toy.yaml": STUDY,
+        "src/replication/studies/toy/settings.yaml": STUDY,
         "src/replication/studies/toy/analysis.py": ANALYSIS,
         "src/replication/studies/toy/figures.py": DRAWING,
         "src/replication/studies/toy/chapter.md": CHAPTER,
@@ -145,10 +147,23 @@ def test_the_guide_names_every_place():
     for place in (
         "src/privrep/methods/",
         "tests/privrep/methods/test_algorithms_conformance.py",
-        "config/studies/<name>.yaml",
+        "src/replication/studies/<name>/settings.yaml",
         "src/replication/studies/<name>/analysis.py",
         "src/replication/studies/<name>/figures.py",
         "src/replication/studies/<name>/chapter.md",
         "config/papers/<paper>.yaml",
     ):
         assert place in guide, place
+
+
+def test_the_guide_lists_every_kind_of_contribution():
+    """What a user can add: all classes that say how their sum is released."""
+    guide = (ROOT / "CONTRIBUTING.md").read_text()
+    kinds = {
+        name
+        for module in (contributions, paired_samples, regression_moments)
+        for name, one in vars(module).items()
+        if hasattr(one, "noise_spec") and one is not contributions.Contribution
+    }
+    assert len(kinds) > 8
+    assert [name for name in sorted(kinds) if f"`{name}`" not in guide] == []

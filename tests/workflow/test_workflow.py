@@ -145,15 +145,22 @@ def test_no_job_takes_more_memory_than_it_says(finished):
 def test_a_caption_reruns_no_measure_and_no_figure(finished):
     """The page alone reads it. An advice or a tolerance is read by the verdicts, too."""
     old = "Signs as before; dotted: the law F2."
-    assert planned(finished, "config/studies/init_rates.yaml", old, f"{old} A comma, more.") == {"render_report"}
-    assert planned(finished, "config/studies/init_rates.yaml", "tolerance: 0.15", "tolerance: 0.14") == JUDGED
+    assert planned(finished, "src/replication/studies/init_rates/settings.yaml", old, f"{old} A comma, more.") == {
+        "render_report"
+    }
+    assert (
+        planned(finished, "src/replication/studies/init_rates/settings.yaml", "tolerance: 0.15", "tolerance: 0.14")
+        == JUDGED
+    )
 
 
 def test_a_claimed_exponent_reruns_its_figures_alone(finished):
     """It is drawn, and decides no number."""
-    text = (finished / "config/studies/init_rates.yaml").read_text()
+    text = (finished / "src/replication/studies/init_rates/settings.yaml").read_text()
     line = next(line for line in text.splitlines() if "measured: exponent privacy n dist2" in line)
-    again = planned(finished, "config/studies/init_rates.yaml", line, line.replace("value: -1", "value: -0.9"))
+    again = planned(
+        finished, "src/replication/studies/init_rates/settings.yaml", line, line.replace("value: -1", "value: -0.9")
+    )
     assert again == JUDGED | {"plot_init_rates"}
 
 
@@ -164,9 +171,12 @@ def test_a_window_of_the_scale_reruns_measures_and_figures_and_no_cell(tiny_run,
         "  tiny:\n",
         "  tiny:\n    window: {points: 2, span: 2}\n",
     )
-    again = planned(folder, "config/studies/init_rates.yaml", scale, window)
+    again = planned(folder, "src/replication/studies/init_rates/settings.yaml", scale, window)
     assert {"measure_init_rates", "plot_init_rates"} <= again <= JUDGED | {"measure_init_rates", "plot_init_rates"}
-    measures, settings = folder / "results/tiny/init_rates/measures.csv", folder / "config/studies/init_rates.yaml"
+    measures, settings = (
+        folder / "results/tiny/init_rates/measures.csv",
+        folder / "src/replication/studies/init_rates/settings.yaml",
+    )
     before = measures.read_text()
     settings.write_text(settings.read_text().replace(scale, window))
     snakemake(folder, "-j1", str(measures.relative_to(folder)))
@@ -178,7 +188,12 @@ def test_a_window_of_the_scale_reruns_measures_and_figures_and_no_cell(tiny_run,
 def test_a_name_of_nothing_stops_before_any_job(tmp_path):
     """Also in a study that the scale leaves out; and a key that stands twice in a scale."""
     for path, old, new, message in (
-        ("config/studies/risk.yaml", "measured: ", "measured: no ", "is not measured by study risk; the nearest is"),
+        (
+            "src/replication/studies/risk/settings.yaml",
+            "measured: ",
+            "measured: no ",
+            "is not measured by study risk; the nearest is",
+        ),
         ("config/scales/tiny.yaml", "scale: tiny", "scale: tiny\nscale: tiny", "the key 'scale' stands twice"),
     ):
         folder = copy_project(tmp_path / Path(path).stem)
@@ -194,7 +209,10 @@ def test_a_name_of_nothing_stops_before_any_job(tmp_path):
 def test_a_cell_that_cannot_be_stops_before_any_job(tmp_path):
     """When simulations are new and when they have changed; what was written before stays."""
     folder = copy_project(tmp_path / "copy")
-    scale, settings = folder / "config/studies/figure2.yaml", folder / "results/tiny/figure2/shards.json"
+    scale, settings = (
+        folder / "src/replication/studies/figure2/settings.yaml",
+        folder / "results/tiny/figure2/shards.json",
+    )
     text = scale.read_text()
     broken = text.replace("ridge:     {penalty: [1], seed: 2}", "ridge:     {penalty: [-1], seed: 2}")
     assert broken != text

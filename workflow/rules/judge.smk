@@ -70,7 +70,7 @@ for study in STUDIES:
 
 rule check_errata:
     input:
-        texts="config/errata.yaml",
+        texts="src/replication/errata/errata.yaml",
         code=code_of("check_errata"),
     output:
         f"{REPORTS}/errata.csv",

@@ -33,12 +33,12 @@ rule render_report:
         claims=rules.judge_claims.output,
         errata=rules.check_errata.output,
         provenance=rules.write_provenance.output,
-        studies=expand("config/studies/{study}.yaml", study=STUDIES),
+        studies=expand("src/replication/studies/{study}/settings.yaml", study=STUDIES),
         papers=sorted(str(path) for path in Path("config/papers").glob("*.yaml")),
         tables=[table for study in STUDIES for table in page_tables(study)],
         figures=figure_files(*STUDIES),
         page=PAGE_FILES,
-        deviations="config/deviations.yaml",
+        deviations="src/replication/studies/deviations.yaml",
         record=[
             f"docs/{name}"
             for name in (

@@ -12,7 +12,7 @@ from replication.run.csv_tables import write_rows
 @one_line_errors
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--texts", required=True, type=Path, help="config/errata.yaml")
+    parser.add_argument("--texts", required=True, type=Path, help="src/replication/errata/errata.yaml")
     parser.add_argument("--output", required=True, type=Path)
     args = parser.parse_args()
     rows, texts = [], read_errata(args.texts)

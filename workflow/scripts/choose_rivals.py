@@ -1,4 +1,4 @@
-"""Choose the settings of the published methods on public simulations, and write config/rivals.csv.
+"""Choose the settings of the published methods on public simulations, and write src/replication/studies/rivals.csv.
 Nothing that is judged is looked at.
 
     python workflow/scripts/choose_rivals.py [--study unit_figure2 unit_map fedrep] [--series rare-centaur ...]

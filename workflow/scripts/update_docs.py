@@ -25,6 +25,7 @@ from replication.report.summary import FULL_SCALES
 from replication.run.cli_errors import one_line_errors
 from replication.run.config import chapters
 from replication.run.provenance import clean_record
+from replication.run.settings import settings_of
 
 RECORD = Path("docs/record")
 
@@ -35,8 +36,10 @@ def write_record(name: str) -> None:
     reports, figures = ((Path() if name == "default" else results) / kind for kind in ("reports", "figures"))
     clean_record(reports)
     files = [reports / name for name in ("claims.csv", "errata.csv", "provenance.json")]
-    studies = sorted(Path("config/studies").glob("*.yaml"))
-    run = Run.read(*files, studies, Path("config/deviations.yaml"), results=results, figures=figures, alone=True)
+    studies = sorted(Path().glob(settings_of("*")))
+    run = Run.read(
+        *files, studies, Path("src/replication/studies/deviations.yaml"), results=results, figures=figures, alone=True
+    )
     texts = [page_text("opening", run), *(chapter(study, run) for study in chapters())]
     if (against := re.findall(rf"<span {MARK}>(.*)", "\n".join(texts))) and run.scale in FULL_SCALES:
         lines = "\n".join(re.sub("<[^>]+>", "", line) for line in against)

@@ -1,1 +1,1 @@
-"""Errors in print: a demonstration for each erratum of config/errata.yaml."""
+"""Errors in print: a demonstration for each erratum of src/replication/errata/errata.yaml."""

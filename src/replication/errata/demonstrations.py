@@ -16,4 +16,4 @@ from replication.errata import (  # noqa: F401  Each enters what it demonstrates
 from replication.errata.finding import ENTERED
 
 DEMONSTRATIONS = {erratum: ENTERED[erratum] for erratum in sorted(ENTERED, key=lambda name: int(name[1:]))}
-"""Erratum -> demonstration, in the order of their numbers. The texts stand in config/errata.yaml under the same ids."""
+"""Erratum -> demonstration, in the order of their numbers. The texts stand in errata.yaml under the same ids."""

@@ -23,7 +23,7 @@ ENTERED: dict[str, Callable[[], Finding]] = {}
 
 
 def demonstrates(erratum: str, role: str = "erratum") -> Callable[[Callable[..., Finding]], Callable[[], Finding]]:
-    """Register a function as the demonstration of an erratum, by its id in config/errata.yaml; a function with a
+    """Register a function as the demonstration of an erratum, by its id in errata.yaml; a function with a
     parameter gets the generator of the stream of this role that the number of the erratum names."""
 
     def enter(show: Callable[..., Finding]) -> Callable[[], Finding]:

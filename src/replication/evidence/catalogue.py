@@ -1,4 +1,4 @@
-"""Models of config/errata.yaml and config/deviations.yaml, and how the two files are read."""
+"""Models of errata.yaml and deviations.yaml, and how the two files are read."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Candidate(Model):
 
 
 class ErrataFile(Model):
-    """config/errata.yaml."""
+    """errata.yaml."""
 
     errata: Annotated[tuple[Erratum, ...], Field(strict=False, min_length=1)]
     candidates: Annotated[tuple[Candidate, ...], Field(strict=False)] = ()
@@ -87,7 +87,7 @@ class Deviation(Model):
 
 
 class DeviationsFile(Model):
-    """config/deviations.yaml."""
+    """deviations.yaml."""
 
     deviations: Annotated[tuple[Deviation, ...], Field(strict=False, min_length=1)]
 
@@ -98,8 +98,8 @@ class DeviationsFile(Model):
 
 
 def check_errata(claims: Collection[str], root: Path = ROOT) -> None:
-    """Raise ConfigError unless config/errata.yaml fits its model and every erratum names claims that exist."""
-    source = "config/errata.yaml"
+    """Raise ConfigError unless errata.yaml fits its model and every erratum names claims that exist."""
+    source = "src/replication/errata/errata.yaml"
     for erratum in checked(ErrataFile, read_yaml(root / source), source).errata:
         for name in erratum.claims:
             if name not in claims:
@@ -107,13 +107,13 @@ def check_errata(claims: Collection[str], root: Path = ROOT) -> None:
 
 
 def read_errata(path: Path) -> dict[str, list[dict]]:
-    """Return `errata` and `candidates` of config/errata.yaml as they are written there; ConfigError if they do not
+    """Return `errata` and `candidates` of errata.yaml as they are written there; ConfigError if they do not
     fit."""
     return _read(ErrataFile, path)
 
 
 def read_deviations(path: Path) -> list[dict]:
-    """Return the entries of config/deviations.yaml as they are written there; ConfigError if the file does not fit."""
+    """Return the entries of deviations.yaml as they are written there; ConfigError if the file does not fit."""
     return _read(DeviationsFile, path)["deviations"]
 
 

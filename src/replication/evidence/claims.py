@@ -1,7 +1,7 @@
 """Verdicts, computed from a measured interval, the claim's rule and the scale of the run.
 
-The claims stand in the files of the studies that decide them, config/studies; each quantity of a claim names what the
-study measures for it and a rule of `replication.evidence.claim_rules`. A claim may have a row for the whole: every
+The claims stand in the settings of the studies that decide them; each quantity of a claim names what the study
+measures for it and a rule of `replication.evidence.claim_rules`. A claim may have a row for the whole: every
 other quantity of it holds; if not, another listed reading may pass. What could make a verdict negative is stated with
 it: what is printed, how severe that would be, and what a user of the result should do then.
 """

@@ -11,7 +11,7 @@ from privrep.declarations import ConfigError
 from privrep.users.whole_files import in_one_move
 from replication.evidence.measured import Measured
 from replication.evidence.scaling import Fit, fit_measures, fit_table
-from replication.run.settings import AnalysisSettings
+from replication.run.settings import AnalysisSettings, settings_of
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Findings:
         found = self.tables | {name: fit_table(self.fits, figure.panels) for name, figure in study.sweeps.items()}
         if found.keys() != set(study.figures):
             raise ConfigError(
-                f"config/studies/{study.study}.yaml: figures are {', '.join(study.figures)}; there are numbers for "
+                f"{settings_of(study.study)}: figures are {', '.join(study.figures)}; there are numbers for "
                 f"{', '.join(found)}"
             )
         return found

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from scipy.special import betaincinv
 
 from privrep.declarations import ConfigError, misnamed
-from replication.run.settings import MeasureSettings
+from replication.run.settings import MeasureSettings, settings_of
 
 MEASURE_COLUMNS = ("quantity", "measured", "ci_low", "ci_high", "seeds", "note", "standard_error", "formula")
 
@@ -64,7 +64,7 @@ def not_run(quantity: str, reason: str) -> Measured:
 def check_names(found: list[Measured], study: MeasureSettings) -> None:
     """Raise ConfigError unless a study measured nothing but what its file lists, and all of it where the scale leaves
     the study as it is."""
-    source = f"config/studies/{study.study}.yaml: quantities"
+    source = f"{settings_of(study.study)}: quantities"
     names = [one.quantity for one in found]
     for name in names:
         if name not in study.quantities:

@@ -16,13 +16,13 @@ from privrep.declarations import ConfigError, checked, misnamed
 from replication.evidence.claims import Claim
 from replication.run.columns import study_columns
 from replication.run.config import ROOT, read_config, read_papers, read_study, study_names
-from replication.run.settings import Study
+from replication.run.settings import Study, settings_of
 
 
 def values(study: Study, place: str) -> list[str]:
     """Return the values of `<grid>.<axis>` as names spell them, without repetition; ConfigError if there is none."""
     grid, _, axis = place.rpartition(".")
-    source = f"config/studies/{study.study}.yaml: quantities: {{{place}}}"
+    source = f"{settings_of(study.study)}: quantities: {{{place}}}"
     if grid not in study.grids:
         raise ConfigError(f"{source}: {misnamed(grid, 'no grid', list(study.grids))}")
     axes = study.grids[grid]
@@ -52,13 +52,13 @@ def check_fits(study: Study) -> None:
     try:
         known = [*study_columns(study), *study.columns]
     except ValueError as error:  # an algorithm that does not exist
-        raise ConfigError(f"config/studies/{study.study}.yaml: {error}") from None
+        raise ConfigError(f"{settings_of(study.study)}: {error}") from None
     for name, fit in study.fits.items():
         for key in ("axis", "response", "prediction"):
             column = getattr(fit, key)
             if column and column not in known:
                 what = misnamed(column, "no column of the results nor of this study", known)
-                raise ConfigError(f"config/studies/{study.study}.yaml: fits.{name}.{key}: {what}")
+                raise ConfigError(f"{settings_of(study.study)}: fits.{name}.{key}: {what}")
 
 
 def checked_claims(root: Path = ROOT) -> dict[str, list[Claim]]:
@@ -81,7 +81,7 @@ def checked_claims(root: Path = ROOT) -> dict[str, list[Claim]]:
 
 def checked_claims_of(study: Study, studies: dict[str, Study]) -> list[Claim]:
     """Return the claims that a study decides; their figures may be those of all studies."""
-    source = f"config/studies/{study.study}.yaml: claims"
+    source = f"{settings_of(study.study)}: claims"
     claims = [
         checked(Claim, {**claim, "study": study.study}, f"{source}.{claim.get('id', '?')}") for claim in study.claims
     ]

@@ -14,6 +14,7 @@ import pandas as pd
 
 from replication.report.sizes import enumerated, found
 from replication.run.config import ROOT, ConfigError, read_yaml
+from replication.run.settings import settings_of
 
 PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
 
@@ -25,7 +26,7 @@ def with_sizes(figure: str, caption: str, study: str, table: pd.DataFrame | None
         try:
             return enumerated(_values(match[1], study, table))
         except ValueError as error:
-            source = f"config/studies/{study}.yaml: figures.{figure}.caption"
+            source = f"{settings_of(study)}: figures.{figure}.caption"
             raise ConfigError(f"{source}: {match[0]}: {error}") from None
 
     return PLACEHOLDER.sub(put, caption)
@@ -48,7 +49,7 @@ def _values(name: str, study: str, table: pd.DataFrame | None) -> list[float]:
 @cache
 def constants(study: str) -> dict[str, object]:
     """Return the constants of a study's analysis and, in capitals, the thresholds of its file."""
-    thresholds = read_yaml(ROOT / "config" / "studies" / f"{study}.yaml").get("thresholds", {})
+    thresholds = read_yaml(ROOT / settings_of(study)).get("thresholds", {})
     own = vars(importlib.import_module(f"replication.studies.{study}.analysis"))
     return {name: value for name, value in own.items() if name.isupper()} | {
         name.upper(): value for name, value in thresholds.items()

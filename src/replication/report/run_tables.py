@@ -119,7 +119,7 @@ class Run:
     Attributes
     ----------
     captions : study -> figure -> its label and caption, in the order of the page.
-    deviations : entries of config/deviations.yaml.
+    deviations : entries of deviations.yaml.
     alone : whether its page stands without the files of the run beside it.
     """
 
@@ -141,7 +141,7 @@ class Run:
             read_text(claims),
             read_text(errata),
             json.loads(provenance.read_text()),
-            captions={path.stem: read_yaml(path)["figures"] for path in studies},
+            captions={path.parent.name: read_yaml(path)["figures"] for path in studies},
             deviations=read_deviations(deviations),
             **places,
         )

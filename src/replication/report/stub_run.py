@@ -25,6 +25,7 @@ from replication.report.run_tables import Measures, Run, listed, study_of, told
 from replication.run.columns import settings_columns, study_columns
 from replication.run.config import ROOT, read_yaml, study_names
 from replication.run.grids import expand
+from replication.run.settings import settings_of
 
 
 class StubRun(Run):
@@ -32,9 +33,7 @@ class StubRun(Run):
 
     def __init__(self, number: float, scale: str = "default"):
         claims = pd.DataFrame(judged_claims(number), columns=list(CLAIM_COLUMNS)).fillna("").astype(str)
-        captions = {
-            study: read_yaml(ROOT / "config" / "studies" / f"{study}.yaml")["figures"] for study in study_names()
-        }
+        captions = {study: read_yaml(ROOT / settings_of(study))["figures"] for study in study_names()}
         provenance = {"config": {"scale": scale, "studies": study_names()}}
         errata = pd.DataFrame({"confirmed": ["yes"], "changes": ["nothing"], "same_as": [""]})
         super().__init__(claims, errata, provenance, Path(), Path(), captions)

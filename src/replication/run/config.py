@@ -1,7 +1,7 @@
 """Reading, merging and checking of the configuration, with one sentence for what is wrong.
 
-A study is config/studies/<name>.yaml with what differs at the chosen scale merged in. Everything is checked before any
-job starts: types and names by the models of `replication.run.settings`, ranges and feasibility by building every cell.
+A study is its settings.yaml with what differs at the chosen scale merged in. Everything is checked before any job
+starts: types and names by the models of `replication.run.settings`, ranges and feasibility by building every cell.
 A job reads the settings that the run resolved for it, never these files.
 """
 
@@ -17,7 +17,7 @@ import yaml
 
 from privrep.declarations import ConfigError, checked, misnamed
 from replication.run.rivals import read_choices
-from replication.run.settings import Overridable, Paper, RunConfig, Study
+from replication.run.settings import Overridable, Paper, RunConfig, Study, settings_of
 from replication.run.source_lines import Layer, place
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -96,8 +96,14 @@ def _files(folder: Path) -> list[Path]:
 
 
 def study_names(root: Path = ROOT) -> list[str]:
-    """Return the names of all studies that have a file."""
-    return [path.stem for path in _files(root / "config" / "studies")]
+    """Return the names of all studies, which are folders with settings; ConfigError where one is named like a copy."""
+    names = sorted(path.parent.name for path in root.glob(settings_of("*")))
+    for name in names:
+        if not re.fullmatch(r"[a-z0-9_]+", name):
+            raise ConfigError(
+                f"{settings_of(name)}: a study is named by small letters, digits and _; rename its folder"
+            )
+    return names
 
 
 def read_papers(root: Path = ROOT) -> dict[str, Paper]:
@@ -136,7 +142,7 @@ def check_config(config: dict, root: Path = ROOT) -> RunConfig:
     for key in ("studies", "overrides"):
         for name in getattr(checked_config, key):
             if name not in known:
-                raise ConfigError(f"{source}: {key}: {misnamed(name, 'no file of config/studies', known)}")
+                raise ConfigError(f"{source}: {key}: {misnamed(name, 'no study', known)}")
     for name in set(known) - set(chapters(root)):
         _read_own(name, root)
     return checked_config
@@ -144,7 +150,7 @@ def check_config(config: dict, root: Path = ROOT) -> RunConfig:
 
 def layers(config: RunConfig, name: str, overlays: Sequence[Path] = (), root: Path = ROOT) -> list[Layer]:
     """Return the files in which settings of a study stand, each before those that override it."""
-    own = root / "config" / "studies" / f"{name}.yaml"
+    own = root / settings_of(name)
     over = [root / "config" / "config.yaml", *(Path(path).absolute() for path in overlays)]
     return [Layer(own), Layer(own, ("scales", config.scale)), *(Layer(path, ("overrides", name)) for path in over)]
 
@@ -152,10 +158,10 @@ def layers(config: RunConfig, name: str, overlays: Sequence[Path] = (), root: Pa
 def _read_own(name: str, root: Path) -> dict:
     """Return the content of a study's file; ConfigError if it names another study, or has a single value in place of a
     mapping that a scale can change."""
-    source = f"config/studies/{name}.yaml"
+    source = settings_of(name)
     content = read_yaml(root / source)
     if content.get("study", name) != name:
-        raise ConfigError(f"{source}: study: {content['study']!r} must be {name!r}, the name of its file")
+        raise ConfigError(f"{source}: study: {content['study']!r} must be {name!r}, the name of its folder")
     for scale, part in checked(Overridable, content, source).scales.items():
         checked(Overridable, part, f"{source}: scales.{scale}")
     return content
@@ -166,7 +172,7 @@ def read_study(config: RunConfig, name: str, root: Path = ROOT, overlays: Sequen
 
     ConfigError names the file, one of the `overlays` where a wrong value stands there.
     """
-    source = f"config/studies/{name}.yaml"
+    source = settings_of(name)
     content = _read_own(name, root)
     overrides = {f"{source}: scales.{scale}": part for scale, part in content.get("scales", {}).items()}
     overrides[f"scale {config.scale}: overrides.{name}"] = config.overrides.get(name, {})

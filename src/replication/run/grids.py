@@ -20,7 +20,7 @@ from privrep.users.problem import Problem
 from replication.run.config import ROOT
 from replication.run.registry import load_options
 from replication.run.rivals import chosen_options
-from replication.run.settings import Simulation
+from replication.run.settings import Simulation, settings_of
 from replication.run.source_lines import Layer, place
 
 
@@ -99,7 +99,7 @@ def _where(study: Simulation, name: str, error: str, files: Sequence[Layer]) -> 
     word, grid = error.split(" ", 1)[0], study.series[name].grid
     inside = (("series", name, "options"), ("grids", grid), ("series", name, "problem"), ("problem",))
     choices = [*((*keys, word) for keys in inside), ("series", name)]
-    return place(files, *choices, root=ROOT) or f"config/studies/{study.study}.yaml"
+    return place(files, *choices, root=ROOT) or settings_of(study.study)
 
 
 def expand(study: Simulation, files: Sequence[Layer] = ()) -> list[Cell]:

@@ -1,4 +1,4 @@
-"""Settings of published methods that were chosen on public simulations: config/rivals.csv, written by
+"""Settings of published methods that were chosen on public simulations: src/replication/studies/rivals.csv, written by
 workflow/scripts/choose_rivals.py.
 
 A series that is `tuned` takes options from there, by setting: those of its row with the same n, m, d, k,
@@ -15,7 +15,7 @@ import yaml
 
 from replication.run.csv_tables import read_rows
 
-TABLE = Path("config") / "rivals.csv"
+TABLE = Path("src/replication/studies/rivals.csv")
 SIZES = ("users", "samples", "dim", "rank")
 REALS = ("label_noise_sd", "epsilon")
 COLUMNS = ("study", "series", *SIZES, *REALS, "options", "value", "runs", "failed")

@@ -15,6 +15,12 @@ from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, PlainSe
 from privrep.declarations import EMPTY, Count, M, Model, checked, misnamed
 from privrep.users.problem_fields import PartOfProblem, WholeProblem
 
+
+def settings_of(study: str) -> str:
+    """Return the file with the settings of a study, as seen from the repository's root."""
+    return f"src/replication/studies/{study}/settings.yaml"
+
+
 MOST_SHARDS = 1000
 """Limit on the shards of a study, all of which are planned before the first starts."""
 
@@ -214,7 +220,7 @@ class Figure(Model):
 
 
 class Study(Simulation, Analysis):
-    """config/studies/<study>.yaml with the overrides of a scale merged in.
+    """src/replication/studies/<study>/settings.yaml with the overrides of a scale merged in.
 
     paper : whose chapter it is in, from config/papers. figures : by id, in the order of the page.
     shard_seconds : CPU time of a shard of the default scale, and of the measuring job where that is long; roughly.

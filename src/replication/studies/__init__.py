@@ -1,4 +1,4 @@
-"""One folder per study, of the same name as its settings in config/studies.
+"""One folder per study, with its settings.
 
 analysis.py : `analyse(cells, study)` returns the quantities that claims refer to, the fits, and the numbers of the
 figures.

@@ -16,17 +16,16 @@ import numpy as np
 import pandas as pd
 import pytest
 from matplotlib.figure import Figure
-from workflow_helpers import ROOT
 
 from replication.drawing.points import drawn_points
 from replication.evidence.cells import read_cells
 from replication.report.captions import PLACEHOLDER
 from replication.report.stub_run import planned_cells
-from replication.run.config import read_yaml
-from replication.run.settings import MeasureSettings, PlotSettings, Sweeps, read_settings
+from replication.run.config import ROOT, read_yaml, study_names
+from replication.run.settings import MeasureSettings, PlotSettings, Sweeps, read_settings, settings_of
 from replication.studies.drawn import drawn
 
-CAPTIONS = {path.stem: read_yaml(path)["figures"] for path in sorted((ROOT / "config" / "studies").glob("*.yaml"))}
+CAPTIONS = {study: read_yaml(ROOT / settings_of(study))["figures"] for study in study_names()}
 
 
 # What a figure computes from its table, restated here: tables whose rows hold what is drawn

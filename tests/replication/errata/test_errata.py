@@ -29,7 +29,7 @@ from replication.printed.prescribed_powers import assumed_samples, utility_cap
 from replication.run.config import ROOT, read_yaml
 from replication.run.csv_tables import read_rows
 
-TEXTS = read_errata(ROOT / "config" / "errata.yaml")["errata"]
+TEXTS = read_errata(ROOT / "src/replication/errata/errata.yaml")["errata"]
 CLAIMS = checked_claims()
 IDS = [claim.id for claims in CLAIMS.values() for claim in claims]
 
@@ -48,9 +48,9 @@ def test_errata_touch_claims_that_exist():
 
 
 def test_one_question_names_one_that_counts(tmp_path):
-    (tmp_path / "config").mkdir()
-    text = (ROOT / "config" / "errata.yaml").read_text()
-    (tmp_path / "config" / "errata.yaml").write_text(text.replace("same_as: E10", "same_as: E13"))
+    (tmp_path / "src/replication/errata").mkdir(parents=True)
+    text = (ROOT / "src/replication/errata/errata.yaml").read_text()
+    (tmp_path / "src/replication/errata/errata.yaml").write_text(text.replace("same_as: E10", "same_as: E13"))
     with pytest.raises(ConfigError, match=r"E13\.same_as: 'E13' is no erratum that counts"):
         check_errata(IDS, tmp_path)
 
@@ -65,13 +65,13 @@ def test_one_question_names_one_that_counts(tmp_path):
     ],
 )
 def test_a_bad_list_of_claims_is_named(tmp_path, claims, words):
-    (tmp_path / "config").mkdir()
-    path = tmp_path / "config" / "errata.yaml"
-    text = (ROOT / "config" / "errata.yaml").read_text()
+    (tmp_path / "src/replication/errata").mkdir(parents=True)
+    path = tmp_path / "src/replication/errata/errata.yaml"
+    text = (ROOT / "src/replication/errata/errata.yaml").read_text()
     line = "    claims: [A-T5.1, A-T5.2]\n"
     assert line in text
     path.write_text(text.replace(line, f"    claims: {claims}\n" if claims else "", 1))
-    with pytest.raises(ConfigError, match=r"^config/errata\.yaml: ") as caught:
+    with pytest.raises(ConfigError, match=r"^src/replication/errata/errata\.yaml: ") as caught:
         check_errata(IDS, tmp_path)
     assert words in str(caught.value)
 
@@ -115,7 +115,7 @@ def test_errata_touch_the_claims_at_their_places():
 def test_the_table_has_the_claims(tmp_path):
     """Joined; nothing where nothing is touched, or where there is no demonstration;
     what the published version mends is marked."""
-    content = read_yaml(ROOT / "config" / "errata.yaml")
+    content = read_yaml(ROOT / "src/replication/errata/errata.yaml")
     content["errata"] = [text for text in content["errata"] if text["id"] in ("E2", "E5")]
     few, table = tmp_path / "errata.yaml", tmp_path / "errata.csv"
     few.write_text(yaml.safe_dump(content))

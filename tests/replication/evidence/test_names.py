@@ -37,7 +37,7 @@ def test_patterns_stand_for_alternatives_and_values_of_a_grid(studies):
     ],
 )
 def test_a_pattern_of_nothing_is_named(studies, pattern, words):
-    with pytest.raises(ConfigError, match=r"^config/studies/risk\.yaml: quantities: ") as caught:
+    with pytest.raises(ConfigError, match=r"^src/replication/studies/risk/settings\.yaml: quantities: ") as caught:
         expanded(studies["risk"], pattern)
     assert words in str(caught.value)
 
@@ -62,7 +62,7 @@ def test_a_run_measures_what_is_listed(found, complete, words):
     study = MeasureSettings(study="risk", figures=("a",), quantities=("exponent n", "ratio"), complete=complete)
     if not words:
         return check_names([exact(name, 1.0) for name in found], study)
-    with pytest.raises(ConfigError, match=r"^config/studies/risk\.yaml: quantities: ") as caught:
+    with pytest.raises(ConfigError, match=r"^src/replication/studies/risk/settings\.yaml: quantities: ") as caught:
         check_names([exact(name, 1.0) for name in found], study)
     assert words in str(caught.value)
 
@@ -93,10 +93,14 @@ def changed(study: Study, key: str, value: str) -> Study:
 )
 def test_a_claim_that_names_nothing_is_named(studies, study, key, value, words):
     """File, claim, key, value and the nearest right name."""
-    with pytest.raises(ConfigError, match=rf"^config/studies/{study}\.yaml: claims\.[^:]+.*{key}: |{words}") as caught:
+    with pytest.raises(
+        ConfigError, match=rf"^src/replication/studies/{study}/settings\.yaml: claims\.[^:]+.*{key}: |{words}"
+    ) as caught:
         checked_claims_of(changed(studies[study], key, value), studies)
     assert words in str(caught.value)
-    assert str(caught.value).startswith(f"config/studies/{study}.yaml: claims.{studies[study].claims[0]['id']}")
+    assert str(caught.value).startswith(
+        f"src/replication/studies/{study}/settings.yaml: claims.{studies[study].claims[0]['id']}"
+    )
 
 
 @pytest.mark.parametrize(
@@ -125,6 +129,6 @@ def test_a_fit_of_no_column_is_named(studies, key):
     check_fits(study)
     with pytest.raises(ConfigError) as caught:
         check_fits(broken)
-    start = f"config/studies/init_rates.yaml: fits.privacy n dist2.{key}: 'privacy_3' is no column"
+    start = f"src/replication/studies/init_rates/settings.yaml: fits.privacy n dist2.{key}: 'privacy_3' is no column"
     assert str(caught.value).startswith(start)
     assert "the nearest is 'privacy_" in str(caught.value)

@@ -11,9 +11,9 @@ from workflow_helpers import ROOT
 from privrep.declarations import ConfigError
 from replication.evidence.catalogue import read_deviations
 from replication.report.deviations import KINDS, deviations_table
-from replication.run.config import read_papers
+from replication.run.config import read_papers, study_names
 
-LISTED = ROOT / "config" / "deviations.yaml"
+LISTED = ROOT / "src/replication/studies/deviations.yaml"
 
 
 def entry(**values) -> dict:
@@ -31,7 +31,7 @@ def written(tmp_path, *entries: dict):
 def test_deviations_name_claims_and_studies():
     """Every kind has entries, and every place is a claim or a study."""
     known = {claim for paper in read_papers().values() for claim in paper.claims}
-    known |= {path.stem for path in (ROOT / "config" / "studies").glob("*.yaml")}
+    known |= set(study_names())
     found = read_deviations(LISTED)
     assert {one["kind"] for one in found} == set(KINDS)
     assert [place for one in found for place in one["where"] if place not in known] == []

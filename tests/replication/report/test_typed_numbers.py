@@ -34,7 +34,7 @@ from replication.report.sizes import found
 from replication.run.columns import settings_columns
 from replication.run.config import read_config, read_study, read_yaml, study_names
 from replication.run.grids import expand
-from replication.run.settings import Window
+from replication.run.settings import Window, settings_of
 from replication.studies.tradeoff.analysis import CONDITIONS
 
 CHAPTERS = [
@@ -231,8 +231,8 @@ QUANTITIES = {quantity.quantity for claim in STATED for quantity in claim.quanti
 NAMES = QUANTITIES | {name for study in study_names() for name in listed(study)}
 CAPTIONS = {
     figure: caption
-    for path in sorted((ROOT / "config" / "studies").glob("*.yaml"))
-    for figure, caption in read_yaml(path)["figures"].items()
+    for study in study_names()
+    for figure, caption in read_yaml(ROOT / settings_of(study))["figures"].items()
 }
 
 
@@ -279,14 +279,11 @@ def test_every_exception_is_needed():
 
 LONG_RUNS = {
     float(value)
-    for row in read_rows_of_images(ROOT / "config" / "images.toml")
+    for row in read_rows_of_images(ROOT / "src/images/runs.toml")
     for value in (row.clients, row.options.rounds)
 }
 """Sizes of the image runs that are made once."""
-STUDIES = {
-    study["study"]: study
-    for study in (read_yaml(path) for path in sorted((ROOT / "config" / "studies").glob("*.yaml")))
-}
+STUDIES = {study: read_yaml(ROOT / settings_of(study)) for study in study_names()}
 SCALES = ("tiny", "quick", "default", "record")
 
 
@@ -349,7 +346,9 @@ def test_a_placeholder_that_cannot_be_filled_is_named(name, reason):
     with pytest.raises(ConfigError) as error:
         with_sizes("shen2023/x", f"n = {{{name}}}", "power_method", sizes_of(cells, cells.columns))
     message = str(error.value)
-    assert message.startswith(f"config/studies/power_method.yaml: figures.shen2023/x.caption: {{{name}}}: ")
+    assert message.startswith(
+        f"src/replication/studies/power_method/settings.yaml: figures.shen2023/x.caption: {{{name}}}: "
+    )
     assert reason in message
     with pytest.raises(ConfigError, match=r"accounting has no cells"):
         with_sizes("x", "{a.users}", "accounting", None)

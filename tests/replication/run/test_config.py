@@ -15,7 +15,7 @@ from replication.evidence import quantities
 from replication.evidence.catalogue import check_errata
 from replication.run.config import ROOT, check_config, layers, merge, read_config, read_study, read_yaml, study_names
 from replication.run.grids import expand, points
-from replication.run.settings import Simulation, Study
+from replication.run.settings import Simulation, Study, settings_of
 
 FIT = {"series": "random-s2-a", "axis": "users", "response": "distF"}
 ON_ONE = {"series": {"random-s2-a": {"grid": "one"}}}
@@ -65,7 +65,7 @@ BAD = {
 
 def figure2(override: dict) -> Study:
     """The study with other entries in its file."""
-    source = "config/studies/figure2.yaml"
+    source = "src/replication/studies/figure2/settings.yaml"
     return checked(Study, merge(read_yaml(ROOT / source) | {"paper": "jain2021"}, override), source)
 
 
@@ -76,7 +76,7 @@ def test_bad_study_is_named(name):
     with pytest.raises(ConfigError) as caught:
         expand(figure2(override))
     message = str(caught.value)
-    assert message.startswith("config/studies/figure2.yaml: ")
+    assert message.startswith("src/replication/studies/figure2/settings.yaml: ")
     assert "\n" not in message
     for word in words:
         assert word in message
@@ -105,8 +105,8 @@ def test_new_keys_are_accepted():
     [
         ({"shards": 3}, "'shards'"),
         ({"studies": []}, "empty"),
-        ({"studies": ["figur2"]}, "studies: 'figur2' is no file of config/studies; the nearest is 'figure2'"),
-        ({"overrides": {"risks": {}}}, "overrides: 'risks' is no file of config/studies; the nearest is 'risk'"),
+        ({"studies": ["figur2"]}, "studies: 'figur2' is no study; the nearest is 'figure2'"),
+        ({"overrides": {"risks": {}}}, "overrides: 'risks' is no study; the nearest is 'risk'"),
     ],
 )
 def test_bad_config_is_named(override, word):
@@ -205,7 +205,7 @@ def ignored(content: dict, scale: dict) -> list[tuple]:
 
 @pytest.mark.parametrize("study", study_names())
 def test_every_entry_of_a_scale_is_read(study):
-    content = read_yaml(ROOT / "config" / "studies" / f"{study}.yaml")
+    content = read_yaml(ROOT / settings_of(study))
     assert {scale: ignored(content, part) for scale, part in content.get("scales", {}).items()} == {
         scale: [] for scale in content.get("scales", {})
     }
@@ -230,13 +230,13 @@ def test_an_entry_that_is_not_read_is_found():
 
 @pytest.mark.parametrize("study", study_names())
 def test_every_grid_has_a_series(study):
-    content = read_yaml(ROOT / "config" / "studies" / f"{study}.yaml")
+    content = read_yaml(ROOT / settings_of(study))
     assert content.get("grids", {}).keys() == {series["grid"] for series in content.get("series", {}).values()}
 
 
-CONFIG, QUICK, FIGURE2, INIT, ERRATA = (
-    f"config/{name}.yaml" for name in ("config", "scales/quick", "studies/figure2", "studies/init_rates", "errata")
-)
+CONFIG, QUICK = "config/config.yaml", "config/scales/quick.yaml"
+FIGURE2, INIT = settings_of("figure2"), settings_of("init_rates")
+ERRATA = "src/replication/errata/errata.yaml"
 TYPED = [
     (
         FIGURE2,
@@ -252,7 +252,7 @@ TYPED = [
     (FIGURE2, "shards: 16", "shards: 1:30", "YAML reads 1:30 as 90; write 90, or '1:30' for a text"),
     (FIGURE2, "shards: 16", "shards: 1000000", "shards: 1000000 must be at most 1000"),
     (FIGURE2, "delta: 1.0e-6", "delta: [1.0e-6", "this is not valid YAML"),
-    (FIGURE2, "study: figure2", "study: risk", "study: 'risk' must be 'figure2', the name of its file"),
+    (FIGURE2, "study: figure2", "study: risk", "study: 'risk' must be 'figure2', the name of its fol"),
     (FIGURE2, "scales:\n  tiny:", "scales:\n  tiny: 3\nothers:\n  tiny:", "scales.tiny: 3 is a int, it must be a map"),
     (INIT, "scales:\n  tiny:", "scales: null\nothers:\n  tiny:", "scales: None is a NoneType, it must be a mapping"),
     (INIT, "algorithm: spectral_init", "algorithm: spectral_inti", "spectral_inti.py, the nearest is spectral_init"),
@@ -265,7 +265,7 @@ TYPED = [
         QUICK,
         "quick\n",
         "quick\noverrides: {init_rate: {shards: 1}}\n",
-        "overrides: 'init_rate' is no file of config/stu",
+        "overrides: 'init_rate' is no study; the nearest",
     ),
     (
         QUICK,
@@ -287,9 +287,10 @@ TYPED = [
 
 @pytest.fixture(scope="module")
 def settings_folder(tmp_path_factory) -> Path:
-    """A copy of config/."""
+    """A copy of all settings."""
     folder = tmp_path_factory.mktemp("settings")
     shutil.copytree(ROOT / "config", folder / "config")
+    shutil.copytree(ROOT / "src", folder / "src", ignore=shutil.ignore_patterns("*.py", "__pycache__"))
     return folder
 
 
@@ -316,15 +317,22 @@ def test_a_slip_in_a_file_is_named(name, old, new, says, settings_folder, monkey
     assert path.name in str(caught.value) or name == QUICK
 
 
-@pytest.mark.parametrize("name", ["studies/figure2~.yaml", "studies/figure2.yml", "papers/jain2021 (copy).yaml"])
-def test_a_file_that_is_a_copy_is_named(name, settings_folder):
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("config/papers/jain2021 (copy).yaml", "this is no name of a file that is read here"),
+        (settings_of("figure2 (copy)"), "a study is named by small letters, digits and _; rename it"),
+    ],
+)
+def test_a_copy_is_named(name, says, settings_folder):
     """What editors leave beside a file is not read."""
-    path = settings_folder / "config" / name
+    path = settings_folder / name
+    path.parent.mkdir(exist_ok=True)
     for left in (".#figure2.yaml", "figure2.yaml~", ".figure2.yaml.swp"):
         path.with_name(left).write_text("no: study")
     assert study_names(settings_folder) == study_names()
     path.write_text("study: figure2")
-    with pytest.raises(ConfigError, match="this is no name of a file that is read here"):
+    with pytest.raises(ConfigError, match=says):
         read_config(root=settings_folder)
     path.unlink()
 
@@ -354,7 +362,7 @@ def test_a_changed_setting_is_refused_or_runs_as_it_says(place, value):
         inside = inside[key]
     inside[place[-1]] = value
     try:
-        cells = expand(checked(Simulation, changed, "config/studies/figure2.yaml"))
+        cells = expand(checked(Simulation, changed, "src/replication/studies/figure2/settings.yaml"))
     except ConfigError as error:
         assert "\n" not in str(error) and len(str(error)) < 700
         return
@@ -375,4 +383,4 @@ def test_a_misspelt_key_is_refused(key, at, letter):
     wrong = key[:at] + letter + key[at:]
     changed = {wrong if name == key else name: value for name, value in SMALL.items()}
     with pytest.raises(ConfigError, match=f"'{wrong}' is not a known key; the nearest is '"):
-        checked(Simulation, changed, "config/studies/figure2.yaml")
+        checked(Simulation, changed, "src/replication/studies/figure2/settings.yaml")

@@ -8,7 +8,7 @@ from privrep.declarations import ConfigError, checked
 from privrep.privacy.accounting import Budget, FixedNoise
 from replication.run.config import ROOT, read_config, read_study, read_yaml
 from replication.run.grids import expand, groups, shard
-from replication.run.settings import Study
+from replication.run.settings import Study, settings_of
 
 
 @pytest.fixture(scope="module")
@@ -18,7 +18,7 @@ def study():
 
 def as_written() -> dict:
     """The file of the study, to be changed."""
-    return read_yaml(ROOT / "config" / "studies" / "figure2.yaml") | {"paper": "jain2021"}
+    return read_yaml(ROOT / settings_of("figure2")) | {"paper": "jain2021"}
 
 
 def test_shards_cover_every_cell_once(study):
@@ -147,7 +147,7 @@ def test_bad_grids_are_named(study, grid, algorithm, message):
     """In one line that begins with the file and the series."""
     options = {"spectral_init": {"init_label_clip": 1.0}, "reference_model": {"kind": "zero"}}
     series = {"options": options[algorithm]} if algorithm in options else {}
-    with pytest.raises(ConfigError, match=r"^config/studies/figure2\.yaml: series\.a: ") as caught:
+    with pytest.raises(ConfigError, match=r"^src/replication/studies/figure2/settings\.yaml: series\.a: ") as caught:
         cells_of(grid, algorithm, **series)
     assert message in str(caught.value)
 

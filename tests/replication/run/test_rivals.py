@@ -124,8 +124,8 @@ def test_where_data_depart_from_the_law_each_clip_has_its_best():
 
 def test_other_series_stay(monkeypatch, tmp_path):
     """With --series only these are chosen anew: rows of all others are written as they were."""
-    (tmp_path / "config").mkdir()
     table = tmp_path / TABLE
+    table.parent.mkdir(parents=True)
     table.write_bytes((ROOT / TABLE).read_bytes())
     monkeypatch.setattr(CHOOSE, "ROOT", tmp_path)
     monkeypatch.setattr(CHOOSE, "choice", lambda cell: {"options": "{}", "value": 1.0, "runs": 5, "failed": 0})

@@ -8,6 +8,7 @@ import pytest
 
 from replication.errata.centaur import corrected_cap, printed_cap
 from replication.run.config import ROOT, read_yaml
+from replication.run.settings import settings_of
 from replication.studies.centaur_rates import analysis as centaur_rates
 
 
@@ -104,7 +105,7 @@ def test_runs_beyond_the_start():
 @pytest.mark.parametrize(("form", "cap"), [("printed", printed_cap), ("corrected", corrected_cap)])
 def test_noise_of_the_start_series(form, cap):
     """A quarter of the cap at every rank, at sizes that meet d >= k^3 ln n; sigma_g is twice the noise multiplier."""
-    study = read_yaml(ROOT / "config" / "studies" / "centaur_rates.yaml")
+    study = read_yaml(ROOT / settings_of("centaur_rates"))
     problem = study["series"][f"start-{form}"]["problem"]
     for point in study["grids"][f"start-{form}"]["together"]:
         n, d, k = problem["users"], problem["dim"], point["rank"]

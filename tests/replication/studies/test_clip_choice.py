@@ -10,10 +10,10 @@ import pytest
 
 from replication.run.config import ROOT, read_config, read_study, read_yaml
 from replication.run.grids import expand
-from replication.run.settings import AnalysisSettings
+from replication.run.settings import AnalysisSettings, settings_of
 from replication.studies.clip_choice import analysis as clip_choice
 
-TRADEOFF = read_yaml(ROOT / "config" / "studies" / "tradeoff.yaml")
+TRADEOFF = read_yaml(ROOT / settings_of("tradeoff"))
 CHOICE = AnalysisSettings(
     study="clip_choice",
     figures=("comparison/clip_choice",),
@@ -33,7 +33,7 @@ def test_seeds_are_apart_from_those_of_the_comparison():
 
 def test_both_methods_have_one_grid():
     """The same factors of the typical size, and the same shares of the budget."""
-    grids = read_yaml(ROOT / "config" / "studies" / "clip_choice.yaml")["grids"]
+    grids = read_yaml(ROOT / settings_of("clip_choice"))["grids"]
     sizes = {name: [one["clip_feature"] for one in grids["A"]["together"]] for name in ("A",)}
     sizes["B"] = [one["clip"] / clip_choice.TYPICAL["clip"] for one in grids["B"]["together"]]
     sizes["B-random"] = [clip / clip_choice.TYPICAL["clip"] for clip in grids["B-random"]["clip"]]

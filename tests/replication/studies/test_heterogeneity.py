@@ -28,7 +28,7 @@ from replication.run.columns import study_columns
 from replication.run.config import ROOT, read_config, read_study, read_yaml
 from replication.run.grids import expand
 from replication.run.registry import options_class
-from replication.run.settings import PlotSettings
+from replication.run.settings import PlotSettings, settings_of
 from replication.studies.drawn import drawn
 from replication.studies.heterogeneity import analysis as heterogeneity
 from replication.studies.heterogeneity.analysis import CENTAUR, TUNED, bounds_tried, two_models_drift
@@ -185,7 +185,7 @@ def test_limits_of_the_instrument():
         chosen.experiment(Problem(10, 8, 12, 5))
 
 
-STUDY = read_yaml(ROOT / "config" / "studies" / "heterogeneity.yaml")
+STUDY = read_yaml(ROOT / settings_of("heterogeneity"))
 
 
 def options(series: str) -> dict:

@@ -20,7 +20,7 @@ from replication.studies.images import analysis
 from replication.studies.images.analysis import EPSILONS, FIGURE_1, METHODS, MNIST, ON_MNIST, TABLE_1, TABLE_3, Lead
 
 ACCURACY = {"centaur": 0.95, "ppsgd": 0.93, "pmtl": 0.91, "fedavg": 0.90, "stand_alone": 0.94}
-LIST = [row.settings for row in listed(ROOT / "config" / "images.toml")]
+LIST = [row.settings for row in listed(ROOT / "src/images/runs.toml")]
 PLANNED = pd.DataFrame(LIST)
 SETTINGS = MeasureSettings(
     study="images",
@@ -219,7 +219,7 @@ def test_without_a_run_nothing_is_tested_and_the_page_still_stands(monkeypatch):
     assert all(one.note.startswith(NOT_RUN) for name, one in found().items() if not name.startswith("digits"))
     rows = judged()
     assert {row["verdict"] for row in rows} == {Verdict.NOT_TESTED}
-    assert all("config/images.toml" in row["reason"] for row in rows)
+    assert all("src/images/runs.toml" in row["reason"] for row in rows)
     tables = analysis.analyse(CELLS, SETTINGS).tables
     assert all(table.empty for table in tables.values())
     for fact in analysis.FACTS.values():
@@ -229,7 +229,7 @@ def test_without_a_run_nothing_is_tested_and_the_page_still_stands(monkeypatch):
 def test_the_committed_table_is_of_the_list():
     """Every line is a planned row with the settings of its key and says where it ran; a set has one checksum."""
     table = analysis.long_runs()
-    planned = {row.key: row for row in listed(ROOT / "config" / "images.toml")}
+    planned = {row.key: row for row in listed(ROOT / "src/images/runs.toml")}
     assert table["key"].is_unique and set(table["key"]) <= set(planned)
     for _, line in table.iterrows():
         settings = planned[line["key"]].settings

@@ -14,6 +14,7 @@ from privrep.users.problem import Problem, Users
 from replication.evidence.intervals import BOOTSTRAP, bootstrap_measures
 from replication.run.config import ROOT, read_yaml
 from replication.run.registry import load_options
+from replication.run.settings import settings_of
 from replication.studies.unit_figure2 import analysis as figure2
 from replication.studies.unit_map import analysis as unit_map
 from replication.studies.unit_rates import analysis as rates
@@ -372,7 +373,7 @@ def test_the_constant_of_the_start():
 
 
 def settings(study: str) -> dict:
-    return read_yaml(ROOT / "config" / "studies" / f"{study}.yaml")
+    return read_yaml(ROOT / settings_of(study))
 
 
 def test_noise_multipliers_are_those_of_two_releases_a_step():

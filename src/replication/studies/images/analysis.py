@@ -1,6 +1,6 @@
 """shen2023, Section 6 and Appendix B on images (claims B-T1, B-T3, B-F1, B-F3, B-R3.1i and their stand-ins on MNIST).
 
-The long runs are read from docs/record/images.csv, where `config/images.toml` says which there should be; the rules
+The long runs are read from docs/record/images.csv, where `src/images/runs.toml` says which there should be; the rules
 stand in the study's file. The cells of a run are those on scikit-learn's digits, which show that all of it works here.
 Accuracies are in percent, leads in points.
 """
@@ -462,7 +462,7 @@ def analyse(cells: pd.DataFrame, study: MeasureSettings) -> Findings:
     runs = long_runs()
     found = row_measures(runs) + set_up_measures(runs) + figure_1_measures(runs) + way_measures(runs)
     found += update_measures(runs) + gain_measures(runs)
-    missing = "its runs stand in config/images.toml and are not made yet, see docs/images.md"
+    missing = "its runs stand in src/images/runs.toml and are not made yet, see docs/images.md"
     found = [one if one.seeds else not_run(one.quantity, missing) for one in found] + digit_measures(cells)
     tables = {
         "shen2023/image_methods": accuracy_points(runs, TABLE_1 | TABLE_3 | SIDE_BY_SIDE),
