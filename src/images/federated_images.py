@@ -16,8 +16,8 @@ from typing import ClassVar
 from images.clients import check_batch, training_images
 from images.sets import SETS
 from privrep.methods.running.method import EXACT, NotRun, Outcome, Task
-from privrep.methods.running.options import Declared, among, check_count, option, requires, unless
 from privrep.methods.running.runner import open_release
+from privrep.options import Declared, among, check_count, option, requires, unless
 from privrep.privacy.accounting import Cost, gdp_epsilon
 from privrep.privacy.clipping import check_bound
 from privrep.privacy.mechanisms import GAUSSIAN_COST, Release

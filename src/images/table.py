@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 
 from images.federated_images import STAND_ALONE, ImageOptions, experiments, spent
-from privrep.methods.running.options import check_count, requires
+from privrep.options import check_count, requires
 from privrep.privacy.accounting import Budget
 from privrep.privacy.ledger import Ledger
 from privrep.privacy.mechanisms import Release

@@ -6,7 +6,7 @@ theory expects of them, and an estimator for tables of your own.
 
 The layers, each of which uses only those before it:
 
-declarations : settings that are checked, and one sentence for what does not fit.
+options      : parameters and options, each declared once with its range, meaning and default.
 users        : where rows come from: simulated, in memory, on disk; schema, passes over users, risk, random streams.
 privacy      : clipping, mechanisms, the ledger, accounting: the only way out of the data.
 methods      : one file each, as printed; `steps` has what several share, `running` what a method is and how one is run.
@@ -15,7 +15,7 @@ theory       : what an error is expected to be, with constants, and which method
 estimator    : an estimator in scikit-learn's manner for people's own tables, and the command `privrep`.
 """
 
-LAYERS = ("declarations", "users", "privacy", "methods", "simulate", "theory", "estimator")
+LAYERS = ("options", "users", "privacy", "methods", "simulate", "theory", "estimator")
 """The layers in order: nothing imports upwards."""
 
 __version__ = "0.2.0"

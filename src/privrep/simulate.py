@@ -21,22 +21,19 @@ import os
 import time
 from dataclasses import dataclass, fields, replace
 from functools import cached_property, partial
-from typing import Annotated, Literal
 
 import numpy as np
-from pydantic import Field
 
-from privrep.declarations import Model, checked
 from privrep.methods.running import runner
 from privrep.methods.running.columns import check_columns, option_column
 from privrep.methods.running.method import ExperimentOptions, MethodOptions, NotRun, Outcome, Task
 from privrep.methods.running.registry import load_options
 from privrep.methods.running.runner import check_spent, is_private, prepared, scored
+from privrep.options import Declared, among, build, check_positive, check_share, check_whole, option, unless
 from privrep.privacy.accounting import Budget, FixedNoise
 from privrep.privacy.ledger import Ledger
 from privrep.users.engines import running_on
 from privrep.users.problem import STREAMS_PER_BLOCK, Problem, UserData, Users
-from privrep.users.problem_fields import WholeProblem
 from privrep.users.rng import digest, stream
 from privrep.users.subspace import dist2, dist_frobenius
 
@@ -152,19 +149,26 @@ LETTERS = {"n": "users", "m": "samples", "d": "dim", "k": "rank"}
 """Letter of the papers -> name of the argument."""
 
 
-class Privacy(Model):
+@dataclass(frozen=True)
+class Privacy(Declared):
     """Arguments of a fit on its privacy and its randomness."""
 
-    epsilon: Annotated[float, Field(gt=0)] | None
-    delta: Annotated[float, Field(gt=0, lt=1)]
-    calibration: Literal["paper", "exact"]
-    master_seed: Annotated[int, Field(ge=0)]
+    epsilon: float | None = option("target epsilon; None for a method without privacy", unless(None, check_positive))
+    delta: float = option("delta of the budget", check_share)
+    calibration: str = option("how noise is chosen", among(("paper", "exact")))
+    master_seed: int = option("number from which all streams are drawn", check_whole)
 
+    @classmethod
+    def of(cls, *values: object) -> Privacy:
+        """Return these arguments, checked."""
+        return build(cls, dict(zip((one.name for one in fields(cls)), values, strict=True)), "fit")
 
-class Arguments(WholeProblem, Privacy):
-    """Arguments of a fit, but for the options of its algorithm."""
-
-    seed: Annotated[int, Field(ge=0)] = 0
+    def budget(self, algorithm: str, method: object) -> Budget | None:
+        """Return the budget, after checking that a private method has one, and no other."""
+        found = None if self.epsilon is None else Budget(float(self.epsilon), self.delta, self.calibration)
+        with_one = f"epsilon is {self.epsilon!r}"
+        check_budget(algorithm, method, found, "epsilon is None, not a number greater than 0", with_one)
+        return found
 
 
 def fit(
@@ -196,18 +200,13 @@ def fit(
     for letter, name in LETTERS.items():
         if letter in settings:
             raise ValueError(f"{letter} is {settings[letter]!r}; fit has no argument of this name, write {name}=")
-    settings |= {"epsilon": epsilon, "delta": delta, "calibration": calibration, "master_seed": master_seed}
-    settings = {name: value.item() if isinstance(value, np.generic) else value for name, value in settings.items()}
-    options = {name: value for name, value in settings.items() if name not in Arguments.model_fields}
-    checked(Arguments, {name: value for name, value in settings.items() if name not in options}, "fit")
-    problem = Problem(**{name: value for name, value in settings.items() if name in PROBLEM_AXES})
+    privacy = Privacy.of(epsilon, delta, calibration, master_seed)
+    problem = build(Problem, {name: value for name, value in settings.items() if name in PROBLEM_AXES}, "fit")
     check_memory(problem)
-    chosen = load_options(algorithm, options)
-    cell = Cell(
-        algorithm, chosen, problem, budget_of(algorithm, prepared(chosen, problem), epsilon, delta, calibration)
-    )
+    options = load_options(algorithm, {name: value for name, value in settings.items() if name not in PROBLEM_AXES})
+    cell = Cell(algorithm, options, problem, privacy.budget(algorithm, prepared(options, problem)))
     with running_on(engine, scheduler):
-        row, _, ledger = run_cell(cell, Users(problem, settings["master_seed"]))
+        row, _, ledger = run_cell(cell, Users(problem, privacy.master_seed))
     return row, ledger
 
 
@@ -251,20 +250,12 @@ def fit_users(
     ValueError
         As `fit`.
     """
-    privacy = {"epsilon": epsilon, "delta": delta, "calibration": calibration, "master_seed": master_seed}
-    checked(Privacy, privacy, "fit_users")
+    privacy = Privacy.of(epsilon, delta, calibration, master_seed)
     chosen = load_options(algorithm, options)
     method, ledger = chosen.build(users.known), Ledger()
-    budget = budget_of(algorithm, method, epsilon, delta, calibration)
-    axes = {"algorithm": algorithm, **options, **privacy, **vars(users.known)}
+    budget = privacy.budget(algorithm, method)
+    axes = {"algorithm": algorithm, **options, **vars(privacy), **vars(users.known)}
     task = Task(users, budget, partial(stream, master_seed, axes=axes), ledger)
     with running_on(engine, scheduler):
         outcome = scored(method, chosen.scores, task)
     return check_spent(method, task, outcome), ledger
-
-
-def budget_of(algorithm: str, method: object, epsilon: float | None, delta: float, calibration: str) -> Budget | None:
-    """Return the budget, after checking that a private method has one, and no other."""
-    budget = None if epsilon is None else Budget(float(epsilon), delta, calibration)
-    check_budget(algorithm, method, budget, "epsilon is None, not a number greater than 0", f"epsilon is {epsilon!r}")
-    return budget

@@ -12,12 +12,12 @@ import subprocess
 import sys
 from pathlib import Path
 
-from privrep.declarations import ConfigError
 from replication.evidence.compare import CONFIRMATION_COLUMNS, SHOWN, confirmation_pairs, paired, summary
 from replication.report.documents import confirmation_page
 from replication.run.cli_errors import one_line_errors
 from replication.run.config import read_config
 from replication.run.csv_tables import read_rows, write_rows
+from replication.run.models import ConfigError
 from replication.run.provenance import clean_record
 
 DOCUMENT, TABLE = Path("docs/confirmation.md"), Path("docs/confirmation.csv")

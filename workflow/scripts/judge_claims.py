@@ -4,11 +4,11 @@ import argparse
 import json
 from pathlib import Path
 
-from privrep.declarations import checked
 from replication.evidence.claims import CLAIM_COLUMNS, Claim, exponents_judged, judge
 from replication.evidence.compare import confirmation_pairs, confirmed
 from replication.run.cli_errors import one_line_errors
 from replication.run.csv_tables import read_rows, write_rows
+from replication.run.models import checked
 
 
 @one_line_errors

@@ -26,7 +26,6 @@ from typing import ClassVar
 import numpy as np
 
 from privrep.methods.running.method import Iterate, LowRank
-from privrep.methods.running.options import Declared, among, check_any_sine, check_count, option
 from privrep.methods.spectral_init import PAIRS, SpectralInit
 from privrep.methods.steps.clip_units import (
     CLIP_SCALE_COLUMN,
@@ -38,6 +37,7 @@ from privrep.methods.steps.clip_units import (
 )
 from privrep.methods.steps.moment_step import FALLBACKS, MOMENT_COLUMNS, SYMMETRIES, MomentStep
 from privrep.methods.steps.starts import START_COLUMNS, RandomStart, Start, free_start
+from privrep.options import Declared, among, check_any_sine, check_count, option
 from privrep.privacy.accounting import Cost, Theorem, sequential_theorem
 from privrep.privacy.clipping import check_bound
 from privrep.privacy.mechanisms import Release

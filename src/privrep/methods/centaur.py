@@ -29,7 +29,10 @@ import numpy as np
 
 from privrep.methods.power_method import PowerMethod, PowerMethodStart
 from privrep.methods.running.method import Iterate, LowRank
-from privrep.methods.running.options import (
+from privrep.methods.steps.clip_units import CLIP_SCALE_COLUMN, UPDATE_SCALES, gradient_threshold, moment_threshold
+from privrep.methods.steps.server import DIVISORS, SERVER_COLUMNS, Server, check_rate
+from privrep.methods.steps.starts import START_COLUMNS, Start, free_start
+from privrep.options import (
     Declared,
     among,
     check_count,
@@ -38,9 +41,6 @@ from privrep.methods.running.options import (
     check_sine,
     option,
 )
-from privrep.methods.steps.clip_units import CLIP_SCALE_COLUMN, UPDATE_SCALES, gradient_threshold, moment_threshold
-from privrep.methods.steps.server import DIVISORS, SERVER_COLUMNS, Server, check_rate
-from privrep.methods.steps.starts import START_COLUMNS, Start, free_start
 from privrep.privacy.accounting import Cost, Theorem
 from privrep.privacy.clipping import check_bound
 from privrep.privacy.contributions import Outer

@@ -27,11 +27,11 @@ from typing import ClassVar, Protocol
 import numpy as np
 
 from privrep.methods.running.method import Iterate, LowRank
-from privrep.methods.running.options import Declared, among, check_count, option
 from privrep.methods.steps.clip_units import PROJECTION_SCALES, projection_threshold
 from privrep.methods.steps.grassmann_chain import uniform_starts
 from privrep.methods.steps.nets import chart_net, check_net
 from privrep.methods.steps.user_scores import BoundedHeads, Shares, UserScore
+from privrep.options import Declared, among, check_count, option
 from privrep.privacy.accounting import Cost, PureTheorem
 from privrep.privacy.clipping import check_bound
 from privrep.privacy.mechanisms import PURE_COST, Release

@@ -21,9 +21,9 @@ import numpy as np
 
 from privrep.methods.exponential import ScoreOptions, personalised
 from privrep.methods.running.method import Iterate
-from privrep.methods.running.options import check_count, option
 from privrep.methods.steps.grassmann_chain import uniform_starts, walk
 from privrep.methods.steps.user_scores import UserScore
+from privrep.options import check_count, option
 from privrep.privacy.accounting import PureTheorem
 from privrep.privacy.mechanisms import PURE_COST, Release
 from privrep.users.known import Known

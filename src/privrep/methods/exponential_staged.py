@@ -25,11 +25,11 @@ import numpy as np
 
 from privrep.methods.centaur import Centaur
 from privrep.methods.exponential import Exponential, ScoreOptions
-from privrep.methods.running.options import among, check_count, check_positive, option, unless
 from privrep.methods.spectral_init import SpectralInit
 from privrep.methods.steps.clip_units import gradient_threshold, label_threshold
 from privrep.methods.steps.server import Server
 from privrep.methods.steps.starts import RandomStart
+from privrep.options import among, check_count, check_positive, option, unless
 from privrep.privacy.accounting import Cost
 from privrep.privacy.clipping import check_bound
 from privrep.privacy.mechanisms import Release

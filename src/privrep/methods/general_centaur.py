@@ -27,8 +27,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from privrep.methods.running.method import Iterate, LowRank
-from privrep.methods.running.options import among, option
 from privrep.methods.steps.federated import Federated, LocalOptions, LocalSteps, gradient
+from privrep.options import among, option
 from privrep.privacy.contributions import Outer
 from privrep.privacy.mechanisms import Release
 from privrep.users.heads import FittedHeads, fit_heads

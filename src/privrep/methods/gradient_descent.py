@@ -23,8 +23,8 @@ import numpy as np
 
 from privrep.methods.altmin import STARTS, check_split, start_of
 from privrep.methods.running.method import Iterate, LowRank
-from privrep.methods.running.options import Declared, among, check_count, option
 from privrep.methods.steps.starts import START_COLUMNS, Start
+from privrep.options import Declared, among, check_count, option
 from privrep.privacy.accounting import Cost, Theorem, sequential_theorem
 from privrep.privacy.clipping import check_bound
 from privrep.privacy.contributions import Outer

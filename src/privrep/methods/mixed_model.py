@@ -38,11 +38,11 @@ from typing import ClassVar
 import numpy as np
 
 from privrep.methods.running.method import FullRank, Iterate
-from privrep.methods.running.options import Declared
 from privrep.methods.steps.mixed_model_plan import STEP_CLIPS, STEP_NOISE, shares, two_spectra
 from privrep.methods.steps.posterior import Mixture
 from privrep.methods.steps.sharing import candidates, released_answer
 from privrep.methods.unit_steps import half_products
+from privrep.options import Declared
 from privrep.privacy.contributions import Rows, Scalars, SemidefiniteByNorm, SymmetricOuter
 from privrep.privacy.mechanisms import GAUSSIAN_COST, Release
 from privrep.users.known import Known

@@ -17,9 +17,9 @@ from typing import ClassVar
 
 from privrep.methods.altmin import STARTS, check_split, start_of
 from privrep.methods.running.method import Iterate, LowRank
-from privrep.methods.running.options import Declared, among, check_count, check_nonnegative, option
 from privrep.methods.steps.moment_step import MOMENT_COLUMNS, MomentStep
 from privrep.methods.steps.starts import START_COLUMNS, Start
+from privrep.options import Declared, among, check_count, check_nonnegative, option
 from privrep.privacy.mechanisms import Release
 from privrep.privacy.regression_moments import SampleClip
 from privrep.users.heads import FittedHeads

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from privrep.methods.running.method import FullRank, Iterate
-from privrep.methods.running.options import Declared, check_nonnegative, option
+from privrep.options import Declared, check_nonnegative, option
 from privrep.privacy.mechanisms import Release
 from privrep.users.known import Known
 from privrep.users.problem import Block, UserData

@@ -24,8 +24,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from privrep.methods.running.method import FullRank, Iterate
-from privrep.methods.running.options import option
 from privrep.methods.steps.federated import Federated, FederatedOptions
+from privrep.options import option
 from privrep.privacy.clipping import check_bound
 from privrep.privacy.contributions import Rows
 from privrep.privacy.mechanisms import Release

@@ -27,12 +27,12 @@ from typing import ClassVar
 import numpy as np
 
 from privrep.methods.running.method import Candidates, Iterate
-from privrep.methods.running.options import Declared, among, check_count, check_share, check_sine, option
 from privrep.methods.steps.candidate_selection import select
 from privrep.methods.steps.clip_units import CLIP_SCALE_COLUMN, UPDATE_SCALES, moment_threshold
 from privrep.methods.steps.grassmann_chain import uniform_starts
 from privrep.methods.steps.server import SERVER_COLUMNS
 from privrep.methods.steps.starts import START_COLUMNS
+from privrep.options import Declared, among, check_count, check_share, check_sine, option
 from privrep.privacy.accounting import Cost, Theorem
 from privrep.privacy.clipping import check_bound
 from privrep.privacy.contributions import Columns

@@ -27,8 +27,8 @@ import numpy as np
 
 from privrep.methods.dp_fedavg import model_steps, start_model
 from privrep.methods.running.method import Iterate, LowRank
-from privrep.methods.running.options import option
 from privrep.methods.steps.federated import Federated, LocalOptions, LocalSteps
+from privrep.options import option
 from privrep.privacy.clipping import check_bound
 from privrep.privacy.contributions import Rows
 from privrep.privacy.mechanisms import Release

@@ -45,7 +45,11 @@ import numpy as np
 
 from privrep.methods.centaur import RepresentationGradients
 from privrep.methods.running.method import Iterate, LowRank
-from privrep.methods.running.options import (
+from privrep.methods.spectral_init import SpectralInit
+from privrep.methods.steps.clip_units import CLIP_SCALE_COLUMN, UPDATE_SCALES, gradient_threshold, label_threshold
+from privrep.methods.steps.server import SERVER_COLUMNS, Server
+from privrep.methods.steps.starts import START_COLUMNS, Start, free_start
+from privrep.options import (
     Declared,
     among,
     check_count,
@@ -55,10 +59,6 @@ from privrep.methods.running.options import (
     option,
     unless,
 )
-from privrep.methods.spectral_init import SpectralInit
-from privrep.methods.steps.clip_units import CLIP_SCALE_COLUMN, UPDATE_SCALES, gradient_threshold, label_threshold
-from privrep.methods.steps.server import SERVER_COLUMNS, Server
-from privrep.methods.steps.starts import START_COLUMNS, Start, free_start
 from privrep.privacy.accounting import Cost
 from privrep.privacy.clipping import check_bound
 from privrep.privacy.mechanisms import Release

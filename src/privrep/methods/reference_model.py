@@ -17,8 +17,8 @@ from dataclasses import dataclass
 
 from privrep.methods.altmin import check_split
 from privrep.methods.running.method import Iterate, LowRank
-from privrep.methods.running.options import Declared, among, check_any_sine, option
 from privrep.methods.steps.starts import START_COLUMNS, RandomStart, Start, free_start
+from privrep.options import Declared, among, check_any_sine, option
 from privrep.privacy.accounting import Cost
 from privrep.privacy.mechanisms import Release
 from privrep.users.heads import FittedHeads

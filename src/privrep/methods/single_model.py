@@ -22,8 +22,8 @@ import numpy as np
 
 from privrep.methods.gradient_descent import Gradients, Sequential
 from privrep.methods.running.method import Iterate, LowRank
-from privrep.methods.running.options import Declared, among, check_count, option
 from privrep.methods.steps.moment_step import MOMENT_COLUMNS, MomentStep
+from privrep.options import Declared, among, check_count, option
 from privrep.privacy.accounting import Cost
 from privrep.privacy.clipping import check_bound
 from privrep.privacy.mechanisms import GAUSSIAN_COST, Release

@@ -27,8 +27,8 @@ from typing import ClassVar
 import numpy as np
 
 from privrep.methods.running.method import Iterate
-from privrep.methods.running.options import Declared, among, option
 from privrep.methods.steps.clip_units import CLIP_SCALE_COLUMN, SCALES, label_threshold
+from privrep.options import Declared, among, option
 from privrep.privacy.accounting import Cost, Theorem
 from privrep.privacy.clipping import check_bound
 from privrep.privacy.mechanisms import GAUSSIAN_COST, Release

@@ -39,7 +39,6 @@ import numpy as np
 from scipy.special import digamma
 
 from privrep.methods.running.method import Iterate, LowRank
-from privrep.methods.running.options import Declared, among, check_count, check_positive, option, unless
 from privrep.methods.steps.error_tracking import FilterState
 from privrep.methods.steps.unit_schedule import (
     COORDINATES,
@@ -55,6 +54,7 @@ from privrep.methods.steps.unit_schedule import (
     schedule,
 )
 from privrep.methods.steps.whitening import Whitening, learned_level, learned_scales, released_whitening, shrunk
+from privrep.options import Declared, among, check_count, check_positive, option, unless
 from privrep.privacy.clipping import float64, lengths, zero_rows_except
 from privrep.privacy.contributions import Outer, Scalars, Semidefinite, SymmetricOuter
 from privrep.privacy.mechanisms import GAUSSIAN_COST, Part, Release

@@ -10,7 +10,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.fft import dct
 
 if TYPE_CHECKING:
     from privrep.users.problem import Problem
@@ -50,7 +49,11 @@ def feature_root(problem: Problem) -> np.ndarray:
     """Return R, (d, d), such that features are R^T z with z of covariance I: scales, and for mixed axes the
     orthonormal cosine transform behind them."""
     scales = np.diag(feature_scales(problem))
-    return scales @ dct(np.eye(problem.dim), norm="ortho") if problem.feature_axes == "mixed" else scales
+    if problem.feature_axes != "mixed":
+        return scales
+    from scipy.fft import dct  # it takes a tenth of a second to load, also for who reads settings
+
+    return scales @ dct(np.eye(problem.dim), norm="ortho")
 
 
 def are_scaled(problem: Problem) -> bool:

@@ -16,6 +16,18 @@ from typing import Protocol
 
 import numpy as np
 
+from privrep.options import (
+    Declared,
+    among,
+    check_any_sine,
+    check_count,
+    check_finite,
+    check_positive,
+    check_ratio,
+    check_whole,
+    option,
+    requires,
+)
 from privrep.users.known import Known
 from privrep.users.misspecification import (
     MISSPECIFICATIONS,
@@ -31,13 +43,6 @@ from privrep.users.misspecification import (
 )
 from privrep.users.rng import BlockStreams, stream
 from privrep.users.subspace import orthonormalise
-
-LAWS = {
-    "head_law": ("gauss", "sphere", "aniso", "heavy"),
-    "feature_law": ("gauss", "rare", "skewed"),
-    "feature_axes": ("coordinates", "mixed"),
-    "truth_law": ("orthonormal", "unit-columns"),
-}
 
 HEAVY_EVERY = 100
 """Under the head law `heavy` one user in this many has a long head."""
@@ -58,89 +63,87 @@ OMITTED_AT_DEFAULT = ("head_condition", "head_factor", "head_bias", *MISSPECIFIC
 """Parameters that are left out of a problem's name at their default, so that streams of older names stay."""
 
 
-def _is_integer(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
-
-
 @dataclass(frozen=True)
-class Problem:
+class Problem(Declared):
     """The parameters of one data set. They, and nothing else, name its random stream.
 
-    Attributes
-    ----------
-    users, samples, dim, rank : n, m, d and k of the papers; 1 <= rank <= dim.
-    label_noise_sd : sigma_F of jain2021, >= 0.
-    head_law : `gauss`: v_j ~ N(0, I_k) (jain2021, Theorem 1.1 and Section 6). `sphere`: uniform with
-        ||v_j|| = sqrt(k), incoherence 1. `aniso`: `sphere` times diag(head_condition, ..., 1), in geometric steps.
-        `heavy`: `sphere`, one user in `HEAVY_EVERY` with a head `head_factor` times as long as the others', scaled so
-        that E v v^T = I over whole hundreds of users.
-    truth_law : how U* is normalised. `orthonormal`: orthonormal columns. `unit-columns`: independent Gaussian columns
-        of unit norm ("we normalize U to unit norm", jain2021 Section 6).
-    seed : repetition.
-    head_condition : condition number of the heads, sqrt(lam_1 / lam_k) >= 1; above 1 for `aniso` alone.
-    head_factor : length of the long heads over that of the others, >= 1; above 1 for `heavy` alone.
-    head_bias : b in [0, 1]: the first coordinate of a head is positive with probability (1 + b) / 2. Only signs of
-        whole heads change, so E v v^T and all lengths stay as they are, while the mean head moves away from 0: users
-        have more in common.
-    feature_law : independent entries of variance 1. `gauss`: normal. `rare`: centred Bernoulli with probability
-        0.05. `skewed`: centred exponential.
-    feature_scale : root mean square standard deviation of a coordinate of the features, > 0. Labels follow the
-        scaled features.
-    feature_condition : largest standard deviation of a coordinate of the features over the smallest, >= 1.
-    feature_axes : what the scales belong to. `coordinates`: the coordinates. `mixed`: the directions of a cosine
-        transform, in which case coordinates are correlated.
-    feature_tail : degrees of freedom of multivariate Student features, above 2; 0 for none of these tails.
-    fewest_samples : a user has between this many samples and m of them, uniformly; the others are zero. 0: all have m.
-    noise_spread : largest label noise of a user over the smallest, >= 1; `label_noise_sd` is the root of their mean
-        square.
-    adversaries : users whose labels follow one long vector off the subspace. They have no head, and no risk is counted
-        for them.
-
+    Signs of heads change as a whole under `head_bias`, so E v v^T and all lengths stay as they are, while the mean head
+    moves away from 0: users have more in common. The heads of the law `heavy` are scaled so that E v v^T = I over whole
+    hundreds of users; "we normalize U to unit norm" (jain2021, Section 6) is the truth law `unit-columns`.
     """
 
-    users: int
-    samples: int
-    dim: int
-    rank: int
-    label_noise_sd: float = 0.0
-    head_law: str = "gauss"
-    truth_law: str = "orthonormal"
-    seed: int = 0
-    head_condition: float = 1.0
-    head_factor: float = 1.0
-    head_bias: float = 0.0
-    feature_law: str = "gauss"
-    feature_scale: float = 1.0
-    feature_condition: float = 1.0
-    feature_axes: str = "coordinates"
-    feature_tail: float = 0.0
-    fewest_samples: int = 0
-    noise_spread: float = 1.0
-    adversaries: int = 0
+    users: int = option("number of users, n", check_count)
+    samples: int = option("samples per user, m", check_count)
+    dim: int = option("ambient dimension, d", check_count)
+    rank: int = option("dimension of the shared subspace, k, at most dim", check_count)
+    label_noise_sd: float = option("standard deviation of the label noise, sigma_F", check_finite, 0.0)
+    head_law: str = option(
+        "distribution of the heads v_j: gauss, N(0, I_k); sphere, uniform of norm sqrt(k); aniso, that times "
+        f"diag(head_condition, ..., 1) in geometric steps; heavy, sphere with one head in {HEAVY_EVERY} of head_factor "
+        "times the length of the others",
+        among(("gauss", "sphere", "aniso", "heavy")),
+        "gauss",
+    )
+    truth_law: str = option(
+        "normalisation of U*: orthonormal columns, or independent Gaussian columns of unit norm",
+        among(("orthonormal", "unit-columns")),
+        "orthonormal",
+    )
+    seed: int = option("repetition", check_whole, 0)
+    head_condition: float = option("condition number of the heads, sqrt(lam_1 / lam_k)", check_ratio, 1.0)
+    head_factor: float = option("length of long heads over that of the others", check_ratio, 1.0)
+    head_bias: float = option(
+        "b: the first coordinate of a head is positive with probability (1 + b) / 2", check_any_sine, 0.0
+    )
+    feature_law: str = option(
+        "distribution of the independent entries of features, of variance 1: gauss, rare (binary, probability 0.05) "
+        "or skewed (exponential)",
+        among(("gauss", "rare", "skewed")),
+        "gauss",
+    )
+    feature_scale: float = option(
+        "root mean square standard deviation of a feature's coordinate; labels follow the scaled features",
+        check_positive,
+        1.0,
+    )
+    feature_condition: float = option(
+        "largest standard deviation of a feature's coordinate over the smallest", check_ratio, 1.0
+    )
+    feature_axes: str = option(
+        "what the scales of features belong to: coordinates, or directions that mix them, those of a cosine transform",
+        among(("coordinates", "mixed")),
+        "coordinates",
+    )
+    feature_tail: float = option(
+        "degrees of freedom of multivariate Student features; 0 for Gaussian ones",
+        requires(lambda value: value == 0 or 2 < value < math.inf, "be greater than 2, or 0 for Gaussian features"),
+        0.0,
+    )
+    fewest_samples: int = option(
+        "a user has between this many samples and m of them, uniformly; 0: all have m", check_whole, 0
+    )
+    noise_spread: float = option(
+        "largest label noise of a user over the smallest; label_noise_sd is the root of their mean square",
+        check_ratio,
+        1.0,
+    )
+    adversaries: int = option(
+        "corrupted users, whose labels follow one long vector off the subspace; they have no head and no risk",
+        check_whole,
+        0,
+    )
 
     def __post_init__(self):
         for name, value in vars(self).items():
             if isinstance(value, np.generic):  # a cell's key is made of plain numbers
                 object.__setattr__(self, name, value.item())
-        for name in ("users", "samples", "dim", "rank"):
-            whole = _is_integer(getattr(self, name)) and getattr(self, name) >= 1
-            self._require(name, whole, "it must be an integer of at least 1")
+        super().__post_init__()
         self._require("rank", self.rank <= self.dim, f"it must not exceed dim, which is {self.dim}")
-        self._require("label_noise_sd", 0 <= self.label_noise_sd < math.inf, "it must be finite and at least 0")
-        for name, laws in LAWS.items():
-            self._require(name, getattr(self, name) in laws, f"it must be one of {', '.join(laws)}")
-        for name in ("head_condition", "head_factor", "feature_condition", "noise_spread"):
-            self._require(name, 1 <= getattr(self, name) < math.inf, "it must be finite and at least 1")
+        for name, most in (("fewest_samples", self.samples), ("adversaries", self.users - 1)):
+            self._require(name, getattr(self, name) <= most, f"it must be at most {most}")
         for name, law in (("head_condition", "aniso"), ("head_factor", "heavy")):
             fits = getattr(self, name) == 1 or self.head_law == law
             self._require(name, fits, f"head_law {self.head_law!r} needs 1")
-        self._require("head_bias", 0 <= self.head_bias <= 1, "it must lie between 0 and 1")
-        self._require("feature_scale", 0 < self.feature_scale < math.inf, "it must be positive and finite")
-        tails = self.feature_tail == 0 or 2 < self.feature_tail < math.inf
-        self._require("feature_tail", tails, "it must be greater than 2, or 0 for Gaussian features")
-        for name, most in (("fewest_samples", self.samples), ("adversaries", self.users - 1)):
-            within = _is_integer(getattr(self, name)) and 0 <= getattr(self, name) <= most
-            self._require(name, within, f"it must be an integer between 0 and {most}")
         room = not self.adversaries or self.rank < self.dim
         self._require("adversaries", room, f"there is nothing off a subspace of rank {self.rank}")
 

@@ -8,8 +8,9 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, model_validator
 
-from privrep.declarations import ConfigError, Model, checked, misnamed
+from privrep.options import misnamed
 from replication.run.config import ROOT, read_yaml
+from replication.run.models import ConfigError, Model, checked
 from replication.run.settings import SomeNames
 
 Text = Annotated[str, Field(min_length=4)]

@@ -14,9 +14,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field
 
-from privrep.declarations import Model
 from replication.evidence.intervals import LEVEL, student
 from replication.evidence.verdicts import OUTCOMES, Verdict
+from replication.run.models import Model
 from replication.run.settings import Scalar
 
 Kind = Literal["experiment", "identity", "proof", "limit", "surrogate"]

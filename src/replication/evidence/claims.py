@@ -14,10 +14,10 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from privrep.declarations import Model
 from replication.evidence.claim_rules import About, AnyQuantity, Interval, Quantity, Rate, Rows, Whose
 from replication.evidence.measured import NOT_RUN
 from replication.evidence.verdicts import NEGATIVE, OUTCOMES, Verdict
+from replication.run.models import Model
 
 CLAIM_COLUMNS = (
     "id",

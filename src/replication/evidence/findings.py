@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pandas as pd
 
-from privrep.declarations import ConfigError
 from privrep.users.whole_files import in_one_move
 from replication.evidence.measured import Measured
 from replication.evidence.scaling import Fit, fit_measures, fit_table
+from replication.run.models import ConfigError
 from replication.run.settings import AnalysisSettings, settings_of
 
 

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from scipy.special import betaincinv
 
-from privrep.declarations import ConfigError, misnamed
+from privrep.options import misnamed
+from replication.run.models import ConfigError
 from replication.run.settings import MeasureSettings, settings_of
 
 MEASURE_COLUMNS = ("quantity", "measured", "ci_low", "ci_high", "seeds", "note", "standard_error", "formula")

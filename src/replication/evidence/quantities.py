@@ -12,10 +12,11 @@ import re
 from collections.abc import Collection
 from pathlib import Path
 
-from privrep.declarations import ConfigError, checked, misnamed
+from privrep.options import misnamed
 from replication.evidence.claims import Claim
 from replication.run.columns import study_columns
 from replication.run.config import ROOT, read_config, read_papers, read_study, study_names
+from replication.run.models import ConfigError, checked
 from replication.run.settings import Study, settings_of
 
 

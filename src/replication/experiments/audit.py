@@ -39,7 +39,7 @@ from privrep.methods import (
     unit_steps,
 )
 from privrep.methods.running.method import Method, Outcome, Task
-from privrep.methods.running.options import Declared, among, check_count, option
+from privrep.options import Declared, among, check_count, option
 from privrep.privacy.accounting import UNLIMITED, Cost, gdp_epsilon
 from privrep.privacy.ledger import Ledger
 from privrep.users.given_users import GivenUsers

@@ -12,7 +12,7 @@ from typing import ClassVar
 import numpy as np
 
 from privrep.methods.running.method import Outcome, Task
-from privrep.methods.running.options import Declared, among, check_count, option
+from privrep.options import Declared, among, check_count, option
 from privrep.privacy.accounting import gdp_mu
 from privrep.privacy.ledger import GaussianRelease, Ledger
 from privrep.privacy.mechanisms import GAUSSIAN_COST

@@ -25,9 +25,9 @@ import numpy as np
 
 from privrep.methods.centaur import representation_gradients
 from privrep.methods.running.method import EXACT, Outcome, Task
-from privrep.methods.running.options import Declared, among, check_count, check_sine, option
 from privrep.methods.running.runner import open_release, statement
 from privrep.methods.steps.clip_units import CLIP_SCALE_COLUMN, UPDATE_SCALES, gradient_threshold
+from privrep.options import Declared, among, check_count, check_sine, option
 from privrep.privacy.accounting import Theorem
 from privrep.privacy.clipping import check_bound
 from privrep.privacy.contributions import Outer

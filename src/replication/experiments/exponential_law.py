@@ -14,12 +14,12 @@ import numpy as np
 
 from privrep.methods.exponential import ScoreOptions, personalised
 from privrep.methods.running.method import EXACT, Outcome, Task
-from privrep.methods.running.options import check_count, check_nonnegative, option
 from privrep.methods.running.runner import open_release, statement
 from privrep.methods.running.scoring import excess_loss, excess_risk
 from privrep.methods.steps.grassmann_chain import Walk, uniform_starts, walk
 from privrep.methods.steps.nets import chart_net, check_net
 from privrep.methods.steps.user_scores import UserScore
+from privrep.options import check_count, check_nonnegative, option
 from privrep.privacy.accounting import PureTheorem
 from privrep.privacy.mechanisms import PURE_COST
 from privrep.users.passes import total

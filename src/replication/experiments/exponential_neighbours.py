@@ -22,10 +22,10 @@ from scipy.special import logsumexp
 
 from privrep.methods.exponential import ScoreOptions
 from privrep.methods.running.method import Outcome, Task
-from privrep.methods.running.options import among, check_count, option, unless
 from privrep.methods.running.runner import open_release, statement
 from privrep.methods.steps.nets import Net, chart_net, check_net
 from privrep.methods.steps.user_scores import Shares, UserScore
+from privrep.options import among, check_count, option, unless
 from privrep.privacy.accounting import Budget, PureTheorem
 from privrep.privacy.mechanisms import PURE_COST
 from privrep.users.problem import Block, Problem

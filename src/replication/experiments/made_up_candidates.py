@@ -13,8 +13,8 @@ from typing import ClassVar
 import numpy as np
 
 from privrep.methods.running.method import Outcome, Task
-from privrep.methods.running.options import Declared, among, check_count, check_share, option
 from privrep.methods.steps.candidate_selection import select
+from privrep.options import Declared, among, check_count, check_share, option
 from privrep.users.problem import Problem
 from privrep.users.subspace import check_planted, dist2, planted_subspace, random_subspace
 

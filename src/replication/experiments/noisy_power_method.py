@@ -17,8 +17,8 @@ from typing import ClassVar
 import numpy as np
 
 from privrep.methods.running.method import Outcome, Task
-from privrep.methods.running.options import Declared, check_count, check_positive, check_share, option
 from privrep.methods.steps.grassmann_chain import uniform_starts
+from privrep.options import Declared, check_count, check_positive, check_share, option
 from privrep.users.problem import Problem
 
 

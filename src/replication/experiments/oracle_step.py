@@ -17,9 +17,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from privrep.methods.running.method import LowRank, Outcome, Task
-from privrep.methods.running.options import Declared, among, option
 from privrep.methods.running.runner import open_release
 from privrep.methods.unit_steps import unit
+from privrep.options import Declared, among, option
 from privrep.privacy.contributions import Outer
 from privrep.privacy.mechanisms import GAUSSIAN_COST
 from privrep.users.heads import FINAL_HEADS, FINAL_HEADS_COLUMN, FittedHeads, final_penalty

@@ -14,8 +14,8 @@ import numpy as np
 
 from privrep.methods.mixed_model import MixedModel, MixedModelOptions
 from privrep.methods.running.method import EXACT, NotRun, Outcome, Task
-from privrep.methods.running.options import Declared, among, check_positive, option, requires
 from privrep.methods.running.runner import open_release
+from privrep.options import Declared, among, check_positive, option, requires
 from privrep.privacy.mechanisms import GAUSSIAN_COST
 from privrep.users.given_users import GivenUsers
 from privrep.users.known import Known

@@ -22,7 +22,7 @@ from privrep.methods import (
     spectral_init,
 )
 from privrep.methods.running.method import Outcome, Task
-from privrep.methods.running.options import Declared, among, check_count, option
+from privrep.options import Declared, among, check_count, option
 from privrep.users.problem import Problem
 from replication.experiments.audit import CLIPS, OfAMethod, ReplayedRun, Stage, attained
 from replication.experiments.auditing.canaries import Pair, worst_pair

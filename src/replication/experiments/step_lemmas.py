@@ -19,10 +19,10 @@ import numpy as np
 
 from privrep.methods.altmin import check_split
 from privrep.methods.running.method import EXACT, Outcome, Task
-from privrep.methods.running.options import Declared, among, check_sine, option
 from privrep.methods.running.runner import open_release, statement
 from privrep.methods.steps.clip_units import CLIP_SCALE_COLUMN, SCALES, sample_clip
 from privrep.methods.steps.moment_step import UserMoments
+from privrep.options import Declared, among, check_sine, option
 from privrep.privacy.accounting import sequential_theorem
 from privrep.privacy.clipping import check_bound
 from privrep.privacy.mechanisms import clipped_sums

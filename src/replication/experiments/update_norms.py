@@ -23,8 +23,8 @@ import numpy as np
 from privrep.methods.centaur import representation_gradients
 from privrep.methods.dp_fedavg import model_steps
 from privrep.methods.running.method import Outcome, Task
-from privrep.methods.running.options import Declared, check_any_sine, check_count, option
 from privrep.methods.steps.federated import gradient
+from privrep.options import Declared, check_any_sine, check_count, option
 from privrep.privacy.clipping import check_bound, clip_factor
 from privrep.users.passes import rows
 from privrep.users.problem import Block, Problem, Users

@@ -14,8 +14,8 @@ from typing import ClassVar
 import numpy as np
 
 from privrep.methods.running.method import MethodOptions, Outcome, Task
-from privrep.methods.running.options import Declared, among, option
 from privrep.methods.running.runner import fit
+from privrep.options import Declared, among, option
 from privrep.privacy.accounting import UNLIMITED, Cost
 from privrep.privacy.clipping import check_bound
 from privrep.privacy.ledger import Ledger

@@ -24,7 +24,7 @@ import jinja2
 import pandas as pd
 from markupsafe import Markup
 
-from privrep.declarations import ConfigError, misnamed
+from privrep.options import misnamed
 from replication.evidence.verdicts import Verdict
 from replication.report import spelling, summary
 from replication.report.badges import counted
@@ -33,6 +33,7 @@ from replication.report.layout import PIECES, macros
 from replication.report.run_tables import Measures, NotMeasured, Run
 from replication.report.sizes import enumerated, found, size
 from replication.run.config import ROOT
+from replication.run.models import ConfigError
 
 SIGNS = {"<": operator.lt, ">": operator.gt}
 UNDECIDED = (Verdict.INCONCLUSIVE, Verdict.NOT_TESTED)

@@ -15,7 +15,6 @@ from pathlib import Path
 
 import pandas as pd
 
-from privrep.declarations import ConfigError
 from replication.evidence.compare import (
     Pair,
     both_tested,
@@ -35,6 +34,7 @@ from replication.report.papers import by_severity
 from replication.report.run_tables import Measures, Run, listed, read_text
 from replication.report.stub_run import planned_sizes
 from replication.run.csv_tables import read_rows
+from replication.run.models import ConfigError
 
 BLOCK = re.compile(r"(<!-- measured: [^\n]*-->\n).*?(<!-- end of measured -->)", flags=re.DOTALL)
 """The part of the README that is written."""

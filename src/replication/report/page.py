@@ -14,7 +14,6 @@ import latex2mathml.converter
 from markupsafe import Markup
 from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
 
-from privrep.declarations import ConfigError
 from replication.evidence.verdicts import GROUPS
 from replication.report import comparison, deviations, papers, run_record, summary
 from replication.report.anchors import unused
@@ -23,6 +22,7 @@ from replication.report.claims_table import all_rows
 from replication.report.layout import PIECES, laid_out
 from replication.report.run_tables import Run
 from replication.run.config import read_papers
+from replication.run.models import ConfigError
 
 TITLE = "Learning a shared representation under user-level differential privacy"
 SKIPPED = ("code", "pre", "svg", "style", "script", "math", "button")

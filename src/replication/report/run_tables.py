@@ -14,7 +14,7 @@ from typing import Any
 import pandas as pd
 from markupsafe import Markup
 
-from privrep.declarations import ConfigError, misnamed
+from privrep.options import misnamed
 from replication.evidence.catalogue import read_deviations
 from replication.evidence.claim_rules import Quantity
 from replication.evidence.claims import Claim
@@ -26,6 +26,7 @@ from replication.report.claims_table import brief_table
 from replication.report.grids import grid_line
 from replication.report.pictures import FIGURE, FOLDER, figure_html
 from replication.run.config import read_config, read_study, read_yaml
+from replication.run.models import ConfigError
 from replication.run.settings import Study
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from privrep.declarations import ConfigError, misnamed
+from privrep.options import misnamed
 from replication.evidence.cells import sizes_of
 from replication.evidence.claims import CLAIM_COLUMNS, judge
 from replication.evidence.facts import Fact, Quantities, spelled
@@ -25,6 +25,7 @@ from replication.report.run_tables import Measures, Run, listed, study_of, told
 from replication.run.columns import settings_columns, study_columns
 from replication.run.config import ROOT, read_yaml, study_names
 from replication.run.grids import expand
+from replication.run.models import ConfigError
 from replication.run.settings import settings_of
 
 

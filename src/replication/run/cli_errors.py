@@ -9,7 +9,7 @@ from collections.abc import Callable
 from functools import wraps
 from pathlib import Path
 
-from privrep.declarations import ConfigError
+from replication.run.models import ConfigError
 from replication.run.owner import RunAlive
 
 ROOM = "make room and run the same command again, what is finished is kept"

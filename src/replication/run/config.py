@@ -15,7 +15,8 @@ from pathlib import Path
 
 import yaml
 
-from privrep.declarations import ConfigError, checked, misnamed
+from privrep.options import misnamed
+from replication.run.models import ConfigError, checked
 from replication.run.rivals import read_choices
 from replication.run.settings import Overridable, Paper, RunConfig, Study, settings_of
 from replication.run.source_lines import Layer, place

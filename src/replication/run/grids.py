@@ -11,13 +11,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 
-from privrep.declarations import ConfigError
 from privrep.methods.running.method import MethodOptions
 from privrep.methods.running.runner import prepared
+from privrep.options import build
 from privrep.privacy.accounting import Budget, FixedNoise
 from privrep.simulate import PROBLEM_AXES, Cell, check_budget
 from privrep.users.problem import Problem
 from replication.run.config import ROOT
+from replication.run.models import ConfigError
 from replication.run.registry import load_options
 from replication.run.rivals import chosen_options
 from replication.run.settings import Simulation, settings_of
@@ -79,14 +80,15 @@ def _series_cells(study: Simulation, name: str) -> Iterator[Cell]:
         if point.get("redraw") and point.get("noise_multiplier") == 0:
             continue  # there is no noise to draw again
         problem = study.problem | spec.problem
-        problem.update({axis: point.pop(axis) for axis in PROBLEM_AXES if axis in point})
+        problem |= {axis: point.pop(axis) for axis in PROBLEM_AXES if axis in point}
+        problem = build(Problem, problem, "problem")
         budget = _budget(point, spec.delta or study.delta, spec.calibration)
         options = spec.options | point
         if spec.tuned:
-            setting = vars(Problem(**problem)) | {"epsilon": budget.epsilon}
+            setting = vars(problem) | {"epsilon": budget.epsilon}
             options |= chosen_options(study.choices, name, setting)
         chosen = _chosen(spec.algorithm, tuple(options.items()))
-        cell = StudyCell(spec.algorithm, chosen, Problem(**problem), budget, study.study, name)
+        cell = StudyCell(spec.algorithm, chosen, problem, budget, study.study, name)
         grid = f"grid {grid_name!r} has"
         method = prepared(cell.options, cell.problem)
         without, with_one = f"{grid} no epsilon or noise_multiplier", f"{grid} an epsilon or noise_multiplier"

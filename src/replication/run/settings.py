@@ -12,8 +12,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, PlainSerializer, WrapValidator, model_validator
 
-from privrep.declarations import EMPTY, Count, M, Model, checked, misnamed
-from privrep.users.problem_fields import PartOfProblem, WholeProblem
+from privrep.options import check_values, misnamed
+from privrep.users.problem import Problem
+from replication.run.models import EMPTY, Count, M, Model, checked
 
 
 def settings_of(study: str) -> str:
@@ -38,6 +39,14 @@ def _scalar(value: object) -> object:
 
 AS_WRITTEN = (WrapValidator(_as_written), PlainSerializer(lambda value: value))
 Scalar = Annotated[Any, AfterValidator(_scalar)]
+
+
+def _of_problem(values: dict) -> dict:
+    check_values(Problem, values, "problem")
+    return values
+
+
+PartOfProblem = Annotated[dict[str, Any], AfterValidator(_of_problem)]
 SomeNames = Annotated[tuple[str, ...], Field(strict=False, min_length=1)]
 
 
@@ -81,7 +90,7 @@ class Series(Model):
     grid: str
     calibration: Literal["paper", "exact"] = "paper"
     delta: Annotated[float, Field(gt=0, lt=1)] | None = None
-    problem: Annotated[PartOfProblem, *AS_WRITTEN] = {}
+    problem: PartOfProblem = {}
     options: dict[str, Scalar] = {}
     tuned: bool = False
 
@@ -97,7 +106,7 @@ class Simulation(Model):
     delta: Annotated[float, Field(gt=0, lt=1)] | None = None
     shards: Annotated[Count, Field(le=MOST_SHARDS)] | None = None
     cells_per_draw: Count | None = None
-    problem: Annotated[WholeProblem, *AS_WRITTEN] = {}
+    problem: PartOfProblem = {}
     grids: Annotated[dict[str, Annotated[Axes, *AS_WRITTEN]], Field(min_length=1)] = {}
     series: Annotated[dict[str, Series], Field(min_length=1)] = {}
     choices: Annotated[tuple[dict[str, Any], ...], Field(strict=False)] = ()

@@ -21,9 +21,9 @@ from conftest import Recorder, fake_users, fixed_noise, gather, make_task, recut
 from method_cases import CASES, DELTA, PRIVATE, PROBLEM, Case
 
 from privrep.methods.running.method import Outcome, Task
-from privrep.methods.running.options import Declared
 from privrep.methods.running.runner import fit, open_release
 from privrep.methods.running.scoring import SCORES
+from privrep.options import Declared
 from privrep.privacy.accounting import Budget, FixedNoise, gdp_epsilon
 from privrep.privacy.ledger import Ledger
 from privrep.users.problem import Block, Truth, Users

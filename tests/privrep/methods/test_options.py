@@ -6,7 +6,7 @@ from typing import ClassVar
 
 import pytest
 
-from privrep.methods.running.options import (
+from privrep.options import (
     Declared,
     among,
     check_any_sine,

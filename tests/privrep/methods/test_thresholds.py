@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from privrep.methods.running.options import among
 from privrep.methods.steps.clip_units import (
     FAILURE_POWER,
     SCALES,
@@ -21,6 +20,7 @@ from privrep.methods.steps.clip_units import (
     sample_clip,
     user_units,
 )
+from privrep.options import among
 from privrep.users.problem import Problem, Users
 
 PROBLEM = Problem(400, 8, 9, 4, label_noise_sd=0.7, head_law="sphere")

@@ -329,6 +329,9 @@ def test_departures_are_axes_away_from_their_defaults_only():
         assert replace(changed, **{name: getattr(Problem, name)}) == BASE
 
 
+WHOLE = ("seed", "fewest_samples", "adversaries")
+
+
 @pytest.mark.parametrize(
     ("name", "value", "bounds"),
     [
@@ -338,15 +341,16 @@ def test_departures_are_axes_away_from_their_defaults_only():
         ("head_law", "cauchy", "one of gauss, sphere, aniso, heavy"),
         ("truth_law", "none", "one of orthonormal, unit-columns"),
         *(("head_condition", value, "finite and at least 1") for value in (0.5, math.nan, math.inf)),
-        *(("head_bias", value, "between 0 and 1") for value in (-0.1, 1.1, math.nan)),
+        *(("head_bias", value, "at least 0 and at most 1") for value in (-0.1, 1.1, math.nan)),
         *(("feature_law", value, "one of gauss, rare, skewed") for value in ("bernoulli", 1.0)),
         *(("feature_axes", value, "one of coordinates, mixed") for value in ("rotated", 1.0)),
         *(("feature_scale", value, "positive and finite") for value in (0.0, -1.0, math.inf, math.nan)),
         *(("noise_spread", value, "finite and at least 1") for value in (0.5, math.inf, math.nan)),
         *(("feature_condition", value, "finite and at least 1") for value in (0.9, -1.0, math.inf, math.nan)),
         *(("feature_tail", value, "greater than 2, or 0") for value in (2.0, 1.0, -3.0, math.inf, math.nan)),
-        *(("fewest_samples", value, "an integer between 0 and 6") for value in (-1, 7, 2.0, True)),
-        *(("adversaries", value, "an integer between 0 and 2999") for value in (-1, 3000, 2.0, True)),
+        *((name, value, "an integer of at least 0") for name in WHOLE for value in (-1, 2.0, True)),
+        ("fewest_samples", 7, "at most 6"),
+        ("adversaries", 3000, "at most 2999"),
     ],
 )
 def test_a_bad_parameter_is_named_with_its_bounds(name, value, bounds):

@@ -12,7 +12,6 @@ import pytest
 import yaml
 from patience import patience
 
-from privrep.declarations import ConfigError
 from privrep.methods.steps.candidate_selection import Selection
 from privrep.privacy.contributions import Contribution
 from privrep.users.rng import stream
@@ -28,6 +27,7 @@ from replication.evidence.quantities import checked_claims
 from replication.printed.prescribed_powers import assumed_samples, utility_cap
 from replication.run.config import ROOT, read_yaml
 from replication.run.csv_tables import read_rows
+from replication.run.models import ConfigError
 
 TEXTS = read_errata(ROOT / "src/replication/errata/errata.yaml")["errata"]
 CLAIMS = checked_claims()

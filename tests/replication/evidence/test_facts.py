@@ -9,13 +9,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from privrep.declarations import ConfigError
 from replication.evidence.cells import sizes_of
 from replication.evidence.facts import NotMeasured, Quantities, facts_json
 from replication.evidence.measured import bare, exact
 from replication.report.run_tables import told
 from replication.report.stub_run import planned_cells, study_of
 from replication.run.columns import settings_columns
+from replication.run.models import ConfigError
 
 FACTS = {
     "third": lambda cells, quantities: np.float64(1) / 3,

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from privrep.declarations import ConfigError
 from replication.evidence.findings import Findings, write_numbers
+from replication.run.models import ConfigError
 from replication.run.settings import AnalysisSettings
 
 

@@ -6,11 +6,11 @@ import copy
 
 import pytest
 
-from privrep.declarations import ConfigError
 from replication.evidence.claims import Claim
 from replication.evidence.measured import check_names, exact
 from replication.evidence.quantities import check_fits, checked_claims, checked_claims_of, expanded, in_order, measured
 from replication.run.config import read_config, read_study, study_names
+from replication.run.models import ConfigError
 from replication.run.settings import MeasureSettings, Study
 
 

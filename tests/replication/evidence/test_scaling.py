@@ -12,12 +12,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from privrep.declarations import checked
 from replication.evidence import scaling
 from replication.evidence.intervals import student
 from replication.evidence.scaling import Sweep, fit, fit_measures, sweep
 from replication.run.config import read_config, read_study
 from replication.run.grids import expand
+from replication.run.models import checked
 from replication.run.settings import Analysis, Spec, Window
 
 SPEC = Spec(name="test", series="main", axis="users", response="distF", prediction="formula")

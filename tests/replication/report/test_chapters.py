@@ -17,7 +17,6 @@ import pandas as pd
 import pytest
 from stub_runs import ChosenRun, own
 
-from privrep.declarations import ConfigError
 from replication.evidence.cells import sizes_of
 from replication.evidence.verdicts import Verdict
 from replication.report import chapters, spelling
@@ -39,6 +38,7 @@ from replication.report.run_tables import Run, listed, read_text
 from replication.report.sizes import size
 from replication.report.stub_run import facts_of
 from replication.run.config import ROOT, study_names
+from replication.run.models import ConfigError
 
 SOURCE = ROOT / "src" / "replication"
 STUDIES = study_names()

@@ -8,10 +8,10 @@ import pytest
 import yaml
 from workflow_helpers import ROOT
 
-from privrep.declarations import ConfigError
 from replication.evidence.catalogue import read_deviations
 from replication.report.deviations import KINDS, deviations_table
 from replication.run.config import read_papers, study_names
+from replication.run.models import ConfigError
 
 LISTED = ROOT / "src/replication/studies/deviations.yaml"
 

@@ -15,7 +15,6 @@ import pytest
 from stub_page import FIGURES, SIMULATED, STUDIES, SVG, render, unpacked, write_run
 from stub_runs import ChosenRun
 
-from privrep.declarations import ConfigError
 from replication.evidence.cells import sizes_of
 from replication.evidence.claims import CLAIM_COLUMNS
 from replication.evidence.quantities import checked_claims
@@ -27,6 +26,7 @@ from replication.report.documents import with_findings
 from replication.report.stub_run import StubRun
 from replication.run import config
 from replication.run.config import study_names
+from replication.run.models import ConfigError
 
 # Made-up tables
 

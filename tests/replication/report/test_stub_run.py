@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from privrep.declarations import ConfigError
 from replication.report import chapters
 from replication.report.chapters import TEXTS, page_text, text
 from replication.report.stub_run import StubRun, check_chapter, check_page
 from replication.run.config import study_names
+from replication.run.models import ConfigError
 
 
 @pytest.mark.parametrize("study", study_names())

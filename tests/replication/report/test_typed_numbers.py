@@ -25,7 +25,6 @@ import pytest
 from workflow_helpers import ROOT
 
 from images.table import listed as read_rows_of_images
-from privrep.declarations import ConfigError
 from replication.evidence.cells import sizes_of
 from replication.evidence.quantities import checked_claims
 from replication.report.captions import PLACEHOLDER, with_sizes
@@ -34,6 +33,7 @@ from replication.report.sizes import found
 from replication.run.columns import settings_columns
 from replication.run.config import read_config, read_study, read_yaml, study_names
 from replication.run.grids import expand
+from replication.run.models import ConfigError
 from replication.run.settings import Window, settings_of
 from replication.studies.tradeoff.analysis import CONDITIONS
 

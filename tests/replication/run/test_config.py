@@ -10,18 +10,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from privrep.declarations import ConfigError, checked
 from replication.evidence import quantities
 from replication.evidence.catalogue import check_errata
 from replication.run.config import ROOT, check_config, layers, merge, read_config, read_study, read_yaml, study_names
 from replication.run.grids import expand, points
+from replication.run.models import ConfigError, checked
 from replication.run.settings import Simulation, Study, settings_of
 
 FIT = {"series": "random-s2-a", "axis": "users", "response": "distF"}
 ON_ONE = {"series": {"random-s2-a": {"grid": "one"}}}
 
 BAD = {
-    "unknown key": ({"problem": {"rnak": 2}}, ["problem", "'rnak' is not a known key", "the nearest is 'rank'"]),
+    "unknown key": ({"problem": {"rnak": 2}}, ["rnak is no option of problem", "the nearest is rank"]),
     "text for a number": ({"delta": "1e-6"}, ["delta", "'1e-6'", "write 1.0e-6"]),
     "negative epsilon": ({"grids": {"full": {"epsilon": [-1]}}}, ["grids.full.epsilon.0", "-1", "greater than 0"]),
     "delta of one": ({"delta": 1.0}, ["delta", "1.0", "less than 1"]),
@@ -32,8 +32,8 @@ BAD = {
     "empty grid": ({"grids": {"full": {"epsilon": []}}}, ["grids.full.epsilon", "empty"]),
     "no seeds": ({"grids": {"full": {"seed": 0}}}, ["grids.full.seed"]),
     "unknown split": ({"series": {"random-s2-a": {"options": {"split": "thirds"}}}}, ["'thirds'", "halves-then-all"]),
-    "unknown law": ({"problem": {"head_law": "cauchy"}}, ["problem.head_law", "'cauchy'", "gauss, sphere, aniso"]),
-    "condition below one": ({"problem": {"head_condition": 0.5}}, ["problem.head_condition", "0.5", "at least 1"]),
+    "unknown law": ({"problem": {"head_law": "cauchy"}}, ["head_law is 'cauchy'", "gauss, sphere, aniso"]),
+    "condition below one": ({"problem": {"head_condition": 0.5}}, ["head_condition is 0.5", "at least 1"]),
     "condition without law": ({"problem": {"head_condition": 2}}, ["head_condition is 2", "'gauss' needs 1"]),
     "negative noise": (
         {"grids": {"full": {"noise_multiplier": [0, -1]}}},
@@ -118,7 +118,7 @@ def test_bad_config_is_named(override, word):
 
 def test_missing_and_broken_files_are_named(tmp_path):
     """A file that is missing, not YAML, no mapping, or has a key twice."""
-    with pytest.raises(ConfigError, match=r"nosuch\.yaml: there is no such file"):
+    with pytest.raises(ConfigError, match=r"nosuch/settings\.yaml: there is no such file"):
         read_study(read_config(), "nosuch")
     for text, word in (
         ("a: [1", "not valid YAML"),
@@ -148,7 +148,7 @@ def test_an_override_of_nothing_is_named(part, name, near):
     with pytest.raises(ConfigError) as caught:
         read_study(config, "figure2")
     message = str(caught.value)
-    assert message.startswith(f"scale quick: overrides.figure2.{part}: '{name}' is not in {part} of config/studies/fig")
+    assert message.startswith(f"scale quick: overrides.figure2.{part}: '{name}' is not in {part} of src/replication/st")
     assert (f"the nearest is '{near}'" in message) == bool(near)
 
 
@@ -244,10 +244,15 @@ TYPED = [
         "clip_label: 1e-4",
         "clip_label is '1e-4', a text; it must be a number; YAML reads",
     ),
-    (FIGURE2, "  rank: 2 ", "  # ", "the key 'rank' is missing"),
+    (FIGURE2, "  rank: 2 ", "  # ", "rank is missing; problem needs dimension of the shared subspace"),
     (FIGURE2, "delta: 1.0e-6", "delta: 1.0e-5\ndelta: 1.0e-6", "the key 'delta' stands twice"),
-    (FIGURE2, "users: 50000", "users: 0", "problem.users: 0 must be at least 1"),
-    (FIGURE2, "users: 50000", "users: 50000.5", "problem.users: 50000.5 is a float, it must be an integer"),
+    (
+        FIGURE2,
+        "users: 50000",
+        "users: 0",
+        "problem: users is 0; it must be an integer of at least 1",
+    ),
+    (FIGURE2, "users: 50000", "users: 50000.5", "users is 50000.5; it must be an integer of at least 1"),
     (FIGURE2, "users: 50000", "users: 050000", "YAML reads 050000 as 20480; write 20480, or '050000' for a text"),
     (FIGURE2, "shards: 16", "shards: 1:30", "YAML reads 1:30 as 90; write 90, or '1:30' for a text"),
     (FIGURE2, "shards: 16", "shards: 1000000", "shards: 1000000 must be at most 1000"),
@@ -271,7 +276,7 @@ TYPED = [
         QUICK,
         "quick\n",
         "quick\noverrides:\n  figure2:\n    problem: {users: x}\n",
-        "quick.yaml, line 5: problem.users: 'x'",
+        "quick.yaml, line 5: problem: users is 'x', a text; it must be a number",
     ),
     (CONFIG, "master_seed: 20211206", "master_seed: zero", "master_seed: 'zero' is a str, it must be an integer"),
     (

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from privrep.declarations import ConfigError, checked
 from privrep.privacy.accounting import Budget, FixedNoise
 from replication.run.config import ROOT, read_config, read_study, read_yaml
 from replication.run.grids import expand, groups, shard
+from replication.run.models import ConfigError, checked
 from replication.run.settings import Study, settings_of
 
 

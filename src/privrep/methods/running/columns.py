@@ -8,29 +8,12 @@ from __future__ import annotations
 
 from privrep.methods.running.method import MethodOptions
 from privrep.methods.running.scoring import SCORE_COLUMNS
+from privrep.users.problem import Problem
 
 IDENTITY = {
     "key": "name of the fit: the first 12 hexadecimal digits of the sha256 of its parameters",
     "algorithm": "method or experiment: a file of the package",
-    "users": "number of users, n",
-    "samples": "samples per user, m",
-    "dim": "ambient dimension, d",
-    "rank": "dimension of the shared subspace, k",
-    "label_noise_sd": "standard deviation of the label noise, sigma_F",
-    "head_law": "distribution of the heads v_j",
-    "truth_law": "normalisation of U*",
-    "head_condition": "condition number of the heads, sqrt(lam_1 / lam_k)",
-    "head_factor": "length of long heads over that of the others",
-    "head_bias": "b: the first coordinate of a head is positive with probability (1 + b) / 2",
-    "feature_law": "distribution of the entries of features: gauss, rare binary or skewed",
-    "feature_scale": "root mean square standard deviation of a feature's coordinate",
-    "feature_condition": "largest standard deviation of a feature's coordinate over the smallest",
-    "feature_axes": "what the scales of features belong to: coordinates, or directions that mix them",
-    "feature_tail": "degrees of freedom of multivariate Student features; 0 for Gaussian ones",
-    "fewest_samples": "a user has between this many samples and m of them; 0: all have m",
-    "noise_spread": "largest label noise of a user over the smallest",
-    "adversaries": "corrupted users, whose labels follow one long vector off the subspace",
-    "seed": "repetition",
+    **Problem.columns,
     "calibration": "how the noise was chosen: paper (printed theorem) or exact (Gaussian DP of the joint release)",
     "epsilon": "target epsilon",
     "delta": "delta of all epsilons in the row",

@@ -6,26 +6,14 @@ import difflib
 import importlib
 import re
 from collections.abc import Sequence
-from dataclasses import fields
 from pathlib import Path
 
-from privrep.declarations import hint_on_text
 from privrep.methods.running.method import MethodOptions
+from privrep.options import build
 
 METHODS = ("privrep.methods",)
 """Packages in which a method is sought by default; those who have experiments of their own add theirs."""
 SOURCE = Path(__file__).parents[3]
-
-
-def check_type(name: str, value: object, type_: str) -> None:
-    """Raise ValueError if an option is a list, or a text, None, true or false where its annotation has a number."""
-    if isinstance(value, str) and "str" not in type_:
-        raise ValueError(f"{name} is {value!r}, a text; it must be a number{hint_on_text(value)}")
-    flag = isinstance(value, bool) and "bool" not in type_
-    if (flag or (value is None and "None" not in type_)) and "str" not in type_:
-        raise ValueError(f"{name} is {value!r}; it must be a number")
-    if hasattr(value, "__len__") and not isinstance(value, str):
-        raise ValueError(f"{name} is {value!r}; it must be one value, and a list of values stands in a grid")
 
 
 def options_name(name: str) -> str:
@@ -40,18 +28,7 @@ def options_name(name: str) -> str:
 def load_options(name: str, options: dict, packages: Sequence[str] = METHODS) -> MethodOptions:
     """Return the options of the file `name` with the given values; ValueError if there is no such file or option, or a
     value is out of range."""
-    kind = options_class(name, packages)
-    known = {option.name: str(option.type) for option in fields(kind)}
-    unknown = sorted(set(options) - set(known))
-    if unknown:
-        near = difflib.get_close_matches(unknown[0], known, n=1, cutoff=0)
-        raise ValueError(f"{unknown[0]} is no option of {name}; the nearest is {near[0]}; it has {', '.join(known)}")
-    for option, value in options.items():
-        check_type(option, value, known[option])
-    try:
-        return kind(**options)
-    except TypeError as error:
-        raise ValueError(f"options of {name}: {error}") from None
+    return build(options_class(name, packages), options, name)
 
 
 def options_class(name: str, packages: Sequence[str] = METHODS) -> type[MethodOptions]:

@@ -13,9 +13,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from privrep.methods.running.options import Declared, among, check_count, option
 from privrep.methods.steps.clip_units import CLIP_SCALE_COLUMN, UPDATE_SCALES, gradient_threshold
 from privrep.methods.steps.server import DIVISORS, SERVER_COLUMNS, Server, check_rate
+from privrep.options import Declared, among, check_count, option
 from privrep.privacy.accounting import Cost, Theorem
 from privrep.privacy.clipping import check_bound
 from privrep.privacy.mechanisms import Release

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from privrep.methods.running.options import requires
+from privrep.options import requires
 from privrep.privacy.accounting import Cost
 from privrep.privacy.mechanisms import GAUSSIAN_COST, Release
 from privrep.users.problem import UserData

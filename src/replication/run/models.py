@@ -2,31 +2,18 @@
 
 from __future__ import annotations
 
-import difflib
-import re
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from typing import Annotated, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-SHOWN = 16
-"""Largest number of right names that a message lists; the nearest one is always named."""
+from privrep.options import hint_on_text, misnamed
 
 EMPTY = "this is empty; it needs at least one entry"
 
 
 class ConfigError(ValueError):
     """A configuration that cannot be run; the message names the file, the key, the value and what it may be."""
-
-
-def misnamed(value: object, what: str, known: Collection[str]) -> str:
-    """Return a clause for a name that does not exist, with the nearest right one.
-
-    >>> misnamed("rnak", "not a known key", ["dim", "rank"])
-    "'rnak' is not a known key; the nearest is 'rank'; known are 'dim', 'rank'"
-    """
-    near = "".join(f"; the nearest is {name!r}" for name in difflib.get_close_matches(str(value), known, n=1, cutoff=0))
-    return f"{value!r} is {what}{near}" + (f"; known are {', '.join(map(repr, known))}" if len(known) <= SHOWN else "")
 
 
 class Model(BaseModel):
@@ -47,12 +34,6 @@ class Model(BaseModel):
 M = TypeVar("M", bound=Model)
 
 Count = Annotated[int, Field(ge=1)]
-
-
-def hint_on_text(value: object) -> str:
-    """Return the end of a message on a text that was meant as a number."""
-    number = isinstance(value, str) and re.fullmatch(r"[-+]?\d+e[-+]?\d+", value)
-    return f"; YAML reads {value} as text, write {value.replace('e', '.0e')}" if number else ""
 
 
 LIMITS = {"ge": "at least", "le": "at most", "gt": "greater than", "lt": "less than"}

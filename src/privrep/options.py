@@ -1,0 +1,151 @@
+"""Parameters of a problem and options of a method, each declared once: its type, its default, its check, its meaning.
+
+@dataclass(frozen=True)
+class CentaurOptions(Declared):
+    rounds: int = option("rounds of the server, T_g", check_count)
+    numbers: ClassVar = {"zeta": "clipping bound of a user's update in absolute terms"}
+
+From this follow the checks, the columns of a table and their printed meanings.
+What one option asks of another is checked in a `__post_init__` that calls this one's.
+"""
+
+from __future__ import annotations
+
+import difflib
+import math
+import re
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import MISSING, field, fields
+from numbers import Integral
+from typing import Any, ClassVar, TypeVar
+
+Check = Callable[[str, Any], None]
+"""Name and value of an option -> nothing, or a ValueError that names both and says what it may be."""
+
+
+def option(meaning: str, check: Check | None = None, default: object = MISSING) -> Any:
+    """Declare a field of a class of options: without a check its values are free, without a default it must
+    be given."""
+    return field(default=default, metadata={"meaning": meaning, "check": check})
+
+
+class Columns:
+    """Mapping from the names of options, and of the numbers that are written beside them, to their meanings."""
+
+    def __get__(self, options: object, kind: type) -> dict[str, str]:
+        declared = {one.name: one.metadata["meaning"] for one in fields(kind) if "meaning" in one.metadata}
+        return declared | dict(kind.numbers)
+
+
+class Declared:
+    """Base class of options: `numbers` has the meaning of the numbers that a row has beside them, `scores` names
+    columns of `privrep.methods.running.scoring.SCORES`."""
+
+    numbers: ClassVar[Mapping[str, str]] = {}
+    scores: ClassVar[tuple[str, ...]] = ()
+    columns = Columns()
+
+    def __post_init__(self):
+        for one in fields(self):
+            check = one.metadata.get("check")
+            if check is not None:
+                check(one.name, getattr(self, one.name))
+
+
+# What an option may be
+
+
+def requires(holds: Callable[[Any], bool], what: str) -> Check:
+    """Return a check whose message ends in "it must `what`"."""
+
+    def check(name: str, value: Any) -> None:
+        if not holds(value):
+            raise ValueError(f"{name} is {value!r}; it must {what}")
+
+    return check
+
+
+def among(choices: Collection[str]) -> Check:
+    """Return a check that a text is one of some."""
+    return requires(lambda value: value in choices, f"be one of {', '.join(choices)}")
+
+
+def unless(excepted: object, check: Check) -> Check:
+    """Return a check of all values but the excepted one, which switches something off."""
+    return lambda name, value: None if value is excepted or value == excepted else check(name, value)
+
+
+check_count = requires(
+    lambda value: isinstance(value, Integral) and not isinstance(value, bool) and value >= 1,
+    "be an integer of at least 1",
+)
+check_share = requires(lambda value: 0 < value < 1, "lie strictly between 0 and 1")
+check_positive = requires(lambda value: 0 < value < math.inf, "be positive and finite")
+check_whole = requires(
+    lambda value: isinstance(value, Integral) and not isinstance(value, bool) and value >= 0,
+    "be an integer of at least 0",
+)
+check_nonnegative = requires(lambda value: value >= 0, "be at least 0")
+check_finite = requires(lambda value: 0 <= value < math.inf, "be finite and at least 0")
+check_ratio = requires(lambda value: 1 <= value < math.inf, "be finite and at least 1")
+check_sine = requires(lambda value: 0 <= value < 1, "be at least 0 and less than 1")
+check_any_sine = requires(lambda value: 0 <= value <= 1, "be at least 0 and at most 1")
+
+
+# Reading of values
+
+SHOWN = 16
+"""Largest number of right names that a message lists; the nearest one is always named."""
+D = TypeVar("D", bound=Declared)
+
+
+def check_values(kind: type[Declared], values: Mapping[str, object], what: str) -> None:
+    """Raise ValueError where a value is none of a class of declared parameters, of the wrong type or out of range.
+    `what` says whose they are."""
+    known = {one.name: one for one in fields(kind)}
+    for name, value in values.items():
+        if name not in known:
+            (near,) = difflib.get_close_matches(str(name), known, n=1, cutoff=0)
+            raise ValueError(f"{name} is no option of {what}; the nearest is {near}; it has {', '.join(known)}")
+        check_type(name, value, str(known[name].type))
+        check = known[name].metadata.get("check")
+        if check is not None:
+            check(name, value)
+
+
+def build(kind: type[D], values: Mapping[str, object], what: str) -> D:
+    """Return a class of declared parameters with the given values; ValueError as `check_values`, and where one is
+    missing."""
+    check_values(kind, values, what)
+    plain = {name: value.item() if hasattr(value, "dtype") else value for name, value in values.items()}
+    for one in fields(kind):
+        if one.default is MISSING and one.name not in values:
+            raise ValueError(f"{one.name} is missing; {what} needs {one.metadata.get('meaning', 'it')}")
+    return kind(**plain)
+
+
+def check_type(name: str, value: object, type_: str) -> None:
+    """Raise ValueError if an option is a list, or a text, None, true or false where its annotation has a number."""
+    if isinstance(value, str) and "str" not in type_:
+        raise ValueError(f"{name} is {value!r}, a text; it must be a number{hint_on_text(value)}")
+    flag = isinstance(value, bool) and "bool" not in type_
+    if (flag or (value is None and "None" not in type_)) and "str" not in type_:
+        raise ValueError(f"{name} is {value!r}; it must be a number")
+    if hasattr(value, "__len__") and not isinstance(value, str):
+        raise ValueError(f"{name} is {value!r}; it must be one value, and a list of values stands in a grid")
+
+
+def hint_on_text(value: object) -> str:
+    """Return the end of a message on a text that was meant as a number."""
+    number = isinstance(value, str) and re.fullmatch(r"[-+]?\d+e[-+]?\d+", value)
+    return f"; YAML reads {value} as text, write {value.replace('e', '.0e')}" if number else ""
+
+
+def misnamed(value: object, what: str, known: Collection[str]) -> str:
+    """Return a clause for a name that does not exist, with the nearest right one.
+
+    >>> misnamed("rnak", "not a known key", ["dim", "rank"])
+    "'rnak' is not a known key; the nearest is 'rank'; known are 'dim', 'rank'"
+    """
+    near = "".join(f"; the nearest is {name!r}" for name in difflib.get_close_matches(str(value), known, n=1, cutoff=0))
+    return f"{value!r} is {what}{near}" + (f"; known are {', '.join(map(repr, known))}" if len(known) <= SHOWN else "")
