@@ -62,12 +62,13 @@ def analyse(cells, study):
 '''
 DRAWING = '''"""Made up."""
 
-from replication.drawing.style import new_figure
+from replication.drawing.series import series
+from replication.drawing.style import new_figure, look
 
 
 def draw_drawn(numbers, study):
     figure, axis = new_figure(3, 3)
-    axis.plot(numbers["users"], numbers["length"], "o")
+    series(axis, numbers, "users", "length", look("unit"))
     return figure
 '''
 CHAPTER = """## A stub study

@@ -1,4 +1,5 @@
-"""The style of all figures, and how they are written: SVG and PDF that are the same bytes on every run.
+"""The style of all figures: seaborn's theme for papers, one look for each method, one format of numbers on an axis; and
+how figures are written: SVG and PDF that are the same bytes on every run.
 
 The only module that sets up matplotlib; no simulation imports it.
 """
@@ -8,118 +9,178 @@ from __future__ import annotations
 import io
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 
 import matplotlib
-import pandas as pd
+import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter, NullLocator
 
 from privrep.users.whole_files import in_one_move
 from replication.drawing.points import drawn_points
 
 matplotlib.use("Agg")
-matplotlib.rcParams.update(
-    {
-        # What seaborn's theme for papers sets, without the second that it takes to import.
-        "axes.axisbelow": True,
-        "axes.labelcolor": "0.15",
-        "font.size": 9.6,
-        "lines.linewidth": 1.2,
-        "lines.markersize": 4.8,
-        "lines.solid_capstyle": "round",
-        "patch.edgecolor": "white",
-        "patch.force_edgecolor": True,
-        "patch.linewidth": 0.8,
-        "text.color": "0.15",
-        "legend.title_fontsize": 9.6,
-        "svg.hashsalt": "privrep",
-        "svg.fonttype": "none",
-        "pdf.fonttype": 42,
-        "font.family": "sans-serif",
+sns.set_theme(
+    context="paper",
+    style="ticks",
+    palette="colorblind",
+    font="DejaVu Sans",
+    rc={
+        "axes.edgecolor": "0.35",
+        "axes.grid": True,
+        "axes.labelsize": 9.5,
+        "axes.spines.right": False,
+        "axes.spines.top": False,
+        "axes.titlelocation": "left",
+        "axes.titlesize": 9.5,
         # DejaVu Sans comes with matplotlib and sets the layout; the others are for readers of the SVG who lack it.
         "font.sans-serif": ["DejaVu Sans", "Verdana", "Helvetica Neue", "Arial"],
-        "axes.spines.top": False,
-        "axes.spines.right": False,
-        "axes.grid": True,
-        "axes.edgecolor": "0.35",
-        "xtick.color": "0.35",
-        "ytick.color": "0.35",
-        "xtick.labelcolor": "0.15",
-        "ytick.labelcolor": "0.15",
-        "xtick.minor.width": 0.5,
-        "ytick.minor.width": 0.5,
         "grid.color": "0.92",
-        "grid.linewidth": 0.6,
-        "legend.frameon": False,
         "legend.fontsize": 8.5,
-        "legend.handlelength": 2.6,
-        "axes.labelsize": 9.5,
+        "legend.frameon": False,
+        "legend.handlelength": 2.4,
+        "mathtext.fontset": "dejavusans",
+        "pdf.fonttype": 42,
+        "svg.fonttype": "none",
+        "svg.hashsalt": "privrep",
+        "xtick.color": "0.35",
+        "xtick.labelcolor": "0.15",
         "xtick.labelsize": 8.5,
+        "ytick.color": "0.35",
+        "ytick.labelcolor": "0.15",
         "ytick.labelsize": 8.5,
-        "axes.titlesize": 10,
-        "axes.titlelocation": "left",
-        "axes.titlepad": 8,
-        "savefig.facecolor": "white",
-    }
+    },
 )
-
-COLOURS = ["#0173b2", "#de8f05", "#029e73", "#d55e00", "#cc78bc", "#ca9161", "#fbafe4", "#949494", "#ece133", "#56b4e9"]
-"""Seaborn's palette for colour-blind readers."""
-NOTE = {"fontsize": 8.5, "color": "0.35", "textcoords": "offset points"}
-"""Keywords of an annotation."""
 
 POINTS = "points"
 """Id of the metadata with the numbers that an SVG shows."""
+GREY, LAW = "0.45", "0.25"
+"""Colour of a level that is stated or asked for, and of a law."""
+NOTE = {"fontsize": 8.5, "color": "0.35", "textcoords": "offset points"}
+"""Keywords of an annotation."""
 
-SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+@dataclass(frozen=True)
+class Look:
+    """How a series is drawn. dash : of its line, as matplotlib has it, or "" for none. filled : its marks."""
+
+    label: str
+    colour: str
+    marker: str = "o"
+    dash: str = "-"
+    filled: bool = True
+
+
+METHODS = {
+    "altmin": Look("alternating minimisation", "#D55E00", "^"),
+    "centaur": Look("CENTAUR", "#0072B2", "o"),
+    "fedrep": Look("private FedRep", "#CC79A7", "s"),
+    "unit": Look("unit steps", "#009E73", "D"),
+    "exponential": Look("exponential mechanism", "#56B4E9", "h"),
+    "fedavg": Look("DP-FedAvg", "#E69F00", "v"),
+    "ppsgd": Look("PPSGD", "#000000", "P"),
+    "pmtl": Look("PMTL", "#7F7F7F", "X"),
+    "own": Look("own data", "#8C6D31", "*"),
+    "mixed": Look("mixed model", "#44AA99", "d"),
+    "zero": Look("predicting zero", "#AAAAAA", "x"),
+}
+"""Method -> its look in every figure: colours that colour-blind readers tell apart (Okabe and Ito), and a mark of its
+own, for print in grey."""
+
+
+def look(method: str, label: str = "", **changed: object) -> Look:
+    """Return the look of a method, with another label or other changes."""
+    one = METHODS[method]
+    return Look(**(vars(one) | {"label": label or one.label} | changed))
+
+
+def graded(values: Iterable[object], label: str = "{}", **changed: object) -> dict[object, Look]:
+    """Return looks for the values of a parameter, from light to dark in their order. label : with {} for a value, which
+    is written as `short` does."""
+    values = list(values)
+    colours = sns.color_palette("crest", len(values)).as_hex()
+    texts = [label.format(value if isinstance(value, str) else short(value)) for value in values]
+    marks = "osD^vPX*"
+    return {
+        value: Look(text, colour, marks[place % len(marks)], **changed)
+        for place, (value, text, colour) in enumerate(zip(values, texts, colours, strict=True))
+    }
+
+
+def distinct(labels: Iterable[str], **changed: object) -> dict[str, Look]:
+    """Return looks for names that are in no order."""
+    colours = [
+        METHODS[name].colour for name in ("centaur", "altmin", "unit", "fedrep", "fedavg", "ppsgd", "exponential")
+    ]
+    marks = "o^DsvPh"
+    return {text: Look(text, colours[place % 7], marks[place % 7], **changed) for place, text in enumerate(labels)}
+
+
+# Numbers
+
+
+def short(value: float) -> str:
+    """Write a number for a tick: thousands as k, powers of ten below a thousandth as such.
+
+    >>> short(20_000), short(0.25), short(1e-6)
+    ('20k', '0.25', '$10^{-6}$')
+    """
+    if value and (abs(value) < 1e-3 or abs(value) >= 1e6):
+        return power_of_ten(value)
+    return f"{value / 1000:g}k" if abs(value) >= 1e4 else f"{value:g}"
 
 
 def power_of_ten(value: float) -> str:
-    """Write a power of ten as text for a label.
-
-    >>> power_of_ten(1e-6)
-    '10⁻⁶'
-    """
-    return f"10{str(round(math.log10(value))).translate(SUPERSCRIPTS)}"
+    """Write a number as a power of ten, with a factor where it is none."""
+    exponent = math.floor(math.log10(abs(value)) + 1e-9)
+    factor = value / 10.0**exponent
+    return f"$10^{{{exponent}}}$" if math.isclose(factor, 1) else rf"${factor:.3g}\cdot10^{{{exponent}}}$"
 
 
-def plain_ticks(axis: Axis) -> None:
-    """Write the ticks of a log axis as decimal numbers, powers of ten alone."""
-    axis.set_major_locator(LogLocator(numticks=20))
-    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}" if value >= 1e-4 else power_of_ten(value)))
+FEW, MANY = 4, 100
+"""Ratios of an axis's ends up to which ticks are as on a linear one, and from which they are powers of ten."""
+
+
+def log_ticks(axis: Axis) -> None:
+    """Put ticks on a logarithmic axis in one format: decimal numbers, or powers of ten where one is out of hand."""
+    low, high = sorted(axis.get_view_interval())
+    subs = (1, 2, 5) if high < MANY * low else (1,)
+    axis.set_major_locator(
+        MaxNLocator(5, steps=(1, 2, 5, 10)) if high < FEW * low else LogLocator(subs=subs, numticks=8)
+    )
+    write = power_of_ten if low < 0.9e-3 or high > 2e6 else lambda value: f"{value:g}" if value < 1e4 else short(value)
+    axis.set_major_formatter(FuncFormatter(lambda value, _: write(value)))
     axis.set_minor_formatter(NullFormatter())
 
 
-def few_ticks(axis: Axis) -> None:
-    """Put decimal ticks at 1, 2 and 5 times powers of ten, for log axes that span about a decade."""
-    axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}" if value >= 1e-4 else f"{value:.0e}"))
-    axis.set_minor_formatter(NullFormatter())
-
-
-def ticks_at(axis: Axes, values: Sequence[float]) -> None:
-    """Put a tick at each of these values of x and none between."""
-    axis.set_xticks(values, [f"{value:g}" for value in values])
-    axis.minorticks_off()
-
-
-def with_bars(
-    axis: Axes, rows: pd.DataFrame, x: str, y: str, low: str = "ci_low", high: str = "ci_high", **look
+def label(
+    axis: Axes, x: str = "", y: str = "", title: str = "", log: str = "", xticks: Sequence[float] = (), **more: object
 ) -> None:
-    """Plot one column against another, with the interval between two more as error bars."""
-    axis.errorbar(rows[x], rows[y], [rows[y] - rows[low], rows[high] - rows[y]], **look)
+    """Name a panel and its axes. log : letters of its logarithmic axes, "x", "y" or "xy". xticks : ticks of x, none
+    between. more : what `Axes.set` takes."""
+    axis.set(**{f"{name}scale": "log" for name in log}, **more)
+    # seaborn names an axis after its column
+    axis.set(xlabel=x, ylabel=y, title=title)
+    for name in log:
+        log_ticks(getattr(axis, f"{name}axis"))
+    if len(xticks):
+        axis.set_xticks(xticks, [short(value) for value in xticks])
+        axis.xaxis.set_minor_locator(NullLocator())
 
 
 def new_figure(width: float, height: float, **subplots) -> tuple[Figure, Axes]:
     """Make a figure with a constrained layout, in inches; keyword arguments go to `Figure.subplots`."""
     figure = Figure(figsize=(width, height), layout="constrained")
     return figure, figure.subplots(**subplots)
+
+
+# Files
 
 
 def with_points(svg: str, figure: Figure) -> str:

@@ -17,7 +17,7 @@ import pandas as pd
 import pytest
 from matplotlib.figure import Figure
 
-from replication.drawing.points import drawn_points
+from replication.drawing.points import drawn_points, plain
 from replication.evidence.cells import read_cells
 from replication.report.captions import PLACEHOLDER
 from replication.report.stub_run import planned_cells
@@ -59,9 +59,19 @@ def _samples(numbers: pd.DataFrame) -> pd.DataFrame:
     return pd.concat([means, numbers])  # marks of the fit have the colour of k = 1 and are of all ranks
 
 
+def _known_heads(numbers: pd.DataFrame) -> pd.DataFrame:
+    means = [numbers.groupby("users")[name].agg(["mean", "sem"]) for name in ("known", "fitted")]
+    return pd.concat([pd.DataFrame({"x": one.index, **_ends(one["mean"], 2 * one["sem"])}) for one in means])
+
+
 RESTATED: dict[str, Callable[[pd.DataFrame], pd.DataFrame]] = {
     "beyond/audits": lambda t: pd.DataFrame({"x": range(len(t.columns))}),  # a place for each fault
     "jain2021/figure2_fallbacks": _fallbacks,  # marks side by side
+    "comparison/d_exponent": lambda t: t.assign(**t[["error", "ci_low", "ci_high"]].mul(t["epsilon n"], axis=0)),
+    "jain2021/init_norms": lambda t: t.assign(**_ends(t["ratio"], 2 * t["standard_error"])),
+    "jain2021/risk_known_heads": _known_heads,
+    "shen2023/noisy_power_method": lambda t: t.assign(**_ends(t["iterations"], t["half"])),
+    "shen2023/participation": lambda t: t.assign(**_ends(t["distF"], 2 * t["spread"])),
     "jain2021/init_collapse": _collapse,  # squares, cut at the lower edge
     "jain2021/local_breakdown": _breakdown,  # root of the mean square
     "jain2021/risk_heads": lambda t: pd.DataFrame(
@@ -76,6 +86,7 @@ PLACES = {
     ("beyond/departures", 0): 1,
     ("beyond/ladder", 0): 1,
     ("beyond/ladder", 1): 1,
+    ("comparison/settings", 0): 1,
     ("jain2021/figure2_readings", 0): 1,
     **{("shen2023/image_methods", panel): 1 for panel in range(16)},
     ("shen2023/noise_cap", 0): 0,
@@ -109,11 +120,12 @@ def of_sizes(table: pd.DataFrame, words: str) -> pd.DataFrame:
 
 
 def missing(figure: Figure, numbers: pd.DataFrame, name: str) -> list[str]:
-    """The drawn points that the figure's table lacks, one line each."""
+    """The drawn marks that the figure's table lacks, one line each; curves are computed for drawing."""
     lines = []
+    marked = {plain(one.name) for axis in figure.axes for one in axis.__dict__.get("recorded", []) if one.marked}
     for number, panel in enumerate(drawn_points(figure)["panels"]):
         place = PLACES.get((name, number))
-        for series in panel["series"]:
+        for series in (one for one in panel["series"] if one["name"] in marked):
             rows = of_sizes(numbers, f"{panel['title']}; {series['name']}")
             tables = (rows, RESTATED[name](numbers)) if name in RESTATED else (rows,)
             tables = [table.select_dtypes("number").to_numpy(float) for table in tables]
@@ -131,17 +143,16 @@ def check_panels(figure: Figure, numbers: pd.DataFrame, sweeps: Sweeps, claimed:
     """Each panel of a figure of fits has the label, the exponents and the points of one of them."""
     for axis, (fit, label) in zip(figure.axes, sweeps.panels.items(), strict=False):
         rows = numbers[numbers["fit"] == fit]
-        title, exponents = axis.get_title("left").split("\n")
+        title, _, exponents = axis.get_title("left").rpartition("\n")
         exponents = exponents.replace("\N{MINUS SIGN}", "-")
         slope = rows["exponent"].iloc[0]
-        assert title == label and exponents.startswith("no exponent" if np.isnan(slope) else f"{slope:.2f} ± "), fit
+        same = title.replace("\n", " ") == label.replace("\n", " ")
+        assert same and exponents.startswith("no exponent" if np.isnan(slope) else f"{slope:.2f} ± "), fit
         assert np.isnan(slope) or exponents.partition(", claimed ")[2] == (
             f"{claimed[fit]:g}" if fit in claimed else ""
         ), fit
-        marks = [
-            point for line in axis.lines if line.get_marker() == "o" for point in zip(*line.get_data(), strict=True)
-        ]
-        assert set(marks) <= set(zip(rows["value"], rows["error"], strict=True)), fit
+        marks = {tuple(point[:2]) for one in axis.recorded if one.marked for point in one.points}
+        assert marks and marks <= set(zip(rows["value"], rows["error"], strict=True)), fit
 
 
 @pytest.mark.parametrize("study", CAPTIONS)

@@ -8,14 +8,18 @@ import json
 import re
 
 import numpy as np
+import pandas as pd
+import pytest
+from matplotlib.colors import to_rgb
 from stub_page import drawn_figure
 
 from replication.drawing.points import MOST_IN_A_FIGURE, drawn_points
-from replication.drawing.style import new_figure, save
+from replication.drawing.series import law, legend, level, series
+from replication.drawing.style import METHODS, Look, label, look, new_figure, save
 from replication.report import pictures
 
 
-def series(told: dict, panel: int = 0) -> dict[str, list]:
+def named_points(told: dict, panel: int = 0) -> dict[str, list]:
     return {entry["name"]: entry["points"] for entry in told["panels"][panel]["series"]}
 
 
@@ -26,14 +30,14 @@ def test_points_have_names_numbers_and_intervals():
         ("left", "epsilon", "error"),
         ("right", "n", "error"),
     ]
-    found = series(told)
+    found = named_points(told)
     assert [point[2:] for point in found["private sigma_F"]] == [
         [1, 0.5, 0.4, 0.6],
         [10, 0.05, 0.04, 0.06],
         [100, 0.005, 0.004, 0.006],
     ]
     assert [point[2:] for point in found["other"]] == [[1, 0.3], [10, 0.2], [100, 0.1]]
-    assert [point[2:] for point in series(told, 1)[""]] == [[2, 1], [4, 3]]
+    assert [point[2:] for point in named_points(told, 1)[""]] == [[2, 1], [4, 3]]
 
 
 def test_points_lie_where_the_file_has_their_marks(tmp_path):
@@ -59,49 +63,63 @@ def test_points_reach_the_page(tmp_path):
     assert "<metadata" not in pictures.inline_svg((tmp_path / "figure.svg").read_text(), "one", "one-caption")
 
 
-def test_bands_are_intervals():
-    """Of the line of their colour."""
-    figure, two = new_figure(3, 3)
-    two.plot([1, 2], [5, 6], "o-", color="#0173b2", label="line")
-    two.plot([1, 2], [5, 6], "s", color="#de8f05", label="marks")
-    two.fill_between([1, 2], [4, 5], [6, 7], color="#0173b2", alpha=0.2)
-    two.fill_between([], [], [], color="#0173b2")
-    two.axhline(5.5)
-    told = drawn_points(figure)
-    assert [point[2:] for point in series(told)["line"]] == [[1, 5, 4, 6], [2, 6, 5, 7]]
-    assert [point[2:] for point in series(told)["marks"]] == [[1, 5], [2, 6]]
-    assert len(series(told)) == 2
+def drawn_alone(x: list, y: list, name: str = "line", **limits) -> dict:
+    figure, axis = new_figure(3, 3)
+    series(axis, pd.DataFrame({"x": x, "y": y}), "x", "y", Look(name, "#0072B2"))
+    axis.set(**limits)
+    return drawn_points(figure)
 
 
 def test_what_lies_outside_or_is_no_number_is_left_out():
-    figure, axis = new_figure(3, 3)
-    axis.plot([1, 2, 3, 50], [1, np.nan, 2, 1], "o", label="line")
-    axis.set(xlim=(0, 10), ylim=(0.5, 1.5))
-    assert [point[2:] for point in series(drawn_points(figure))["line"]] == [[1, 1]]
-
-
-def test_a_line_of_a_legend_names_the_marks_like_it():
-    """Marks drawn one by one have no label of their own."""
-    figure, axis = new_figure(3, 3)
-    axis.plot([], [], "o-", color="#029e73", label="measured")
-    axis.plot([1], [1], "o", color="#029e73")
-    axis.plot([2], [1], "o", color="#d55e00")
-    axis.legend()
-    assert {name: len(points) for name, points in series(drawn_points(figure)).items()} == {"measured": 1, "": 1}
+    told = drawn_alone([1, 2, 3, 50], [1, np.nan, 2, 1], xlim=(0, 10), ylim=(0.5, 1.5))
+    assert [point[2:] for point in named_points(told)["line"]] == [[1, 1]]
 
 
 def test_crowded_figures_are_thinned():
-    figure, axis = new_figure(3, 3)
-    axis.plot(np.arange(4 * MOST_IN_A_FIGURE), np.ones(4 * MOST_IN_A_FIGURE), "o", label="cloud")
-    assert 0.9 * MOST_IN_A_FIGURE <= len(series(drawn_points(figure))["cloud"]) <= MOST_IN_A_FIGURE
+    told = drawn_alone(np.arange(4 * MOST_IN_A_FIGURE), np.ones(4 * MOST_IN_A_FIGURE), "cloud")
+    assert 0.9 * MOST_IN_A_FIGURE <= len(named_points(told)["cloud"]) <= MOST_IN_A_FIGURE
 
 
-def test_an_interval_is_never_that_of_another_series():
-    """Where several of one colour go through a point none is said; another colour is another series."""
-    figure, axis = new_figure(3, 3)
-    for shift, colour in ((0.0, "#0173b2"), (0.1, "#0173b2"), (0.2, "#de8f05")):
-        axis.plot([1, 2], [5 + shift, 6 + shift], "o", color=colour, label=f"{shift:g}")
-        axis.vlines([1, 2], [4 + shift, 5 + shift], [6 + shift, 7 + shift], color=colour)
-    found = series(drawn_points(figure))
-    assert [point[4:] for name in ("0", "0.1") for point in found[name]] == [[]] * 4
-    assert [point[4:] for point in found["0.2"]] == [[4.2, 6.2], [5.2, 7.2]]
+def test_all_that_is_drawn_is_named_once_below_the_panels():
+    """A level and a law, too; the legend lies outside of every panel."""
+    figure, axes = new_figure(6, 3, ncols=2)
+    table = pd.DataFrame({"x": [1, 2, 3], "y": [3, 2, 1], "flag": [True, False, False]})
+    for axis in axes:
+        series(axis, table, "x", "y", look("unit"), hollow=table["flag"])
+        law(axis, table, "x", "y")
+        level(axis, 2, "asked for")
+    legend(figure)
+    (found,) = figure.legends
+    assert [text.get_text() for text in found.get_texts()] == ["unit steps", "law", "asked for"]
+    figure.draw_without_rendering()
+    box = found.get_window_extent()
+    assert all(box.y1 <= axis.get_tightbbox().y0 for axis in axes)
+    assert [len(axis.collections) for axis in axes] == [2, 2]  # filled and hollow marks
+
+
+def test_methods_are_told_apart():
+    """By colour, also in the eyes of those who see no red or no green, and by mark in grey."""
+    looks = list(METHODS.values())
+    assert len({one.marker for one in looks}) == len({one.colour for one in looks}) == len(looks)
+    # Viénot, Brettel and Mollon (1999), in linear RGB: without the cones for red, and for green
+    colours = np.array([to_rgb(one.colour) for one in looks]) ** 2.2
+    for red, green in ((0.11238, 0.88762), (0.29275, 0.70725)):
+        seen = np.column_stack([colours[:, :2] @ [red, green], colours[:, 2]]) ** (1 / 2.2)
+        apart = np.abs(seen[:, None] - seen[None]).max(axis=2) + np.eye(len(looks))
+        assert apart.min() > 0.04
+
+
+@pytest.mark.parametrize(
+    ("ends", "texts"),
+    [
+        ((1, 3), ["1", "1.5", "2", "2.5", "3"]),
+        ((1, 50), ["1", "2", "5", "10", "20", "50"]),
+        ((0.01, 1e4), ["0.01", "0.1", "1", "10", "100", "1000", "10k"]),
+        ((1e-5, 1e-2), ["$10^{-5}$", "$10^{-4}$", "$10^{-3}$", "$10^{-2}$"]),
+    ],
+)
+def test_an_axis_has_one_format_of_numbers(ends, texts):
+    _, axis = new_figure(4, 3)
+    label(axis, log="y", ylim=ends)
+    ticks = [tick for tick in axis.get_yticks() if ends[0] <= tick * (1 + 1e-9) and tick <= ends[1] * (1 + 1e-9)]
+    assert [axis.yaxis.get_major_formatter()(tick) for tick in ticks] == texts

@@ -5,33 +5,36 @@ from __future__ import annotations
 import pandas as pd
 from matplotlib.figure import Figure
 
-from replication.drawing.style import COLOURS, new_figure, plain_ticks
+from replication.drawing.series import curve, legend, series
+from replication.drawing.style import (
+    Look,
+    label,
+    look,
+    new_figure,
+    short,
+)
 from replication.run.settings import PlotSettings
 from replication.studies.clip_choice.analysis import CHOICES, OWN
 
-METHODS = {
-    "A": ("jain2021, samples clipped", COLOURS[3]),
-    "A-user": ("jain2021, user-level clipping", COLOURS[1]),
-    "B": ("shen2023", COLOURS[0]),
-    "B-random": ("shen2023, random start", COLOURS[4]),
+LOOKS = {
+    "A": look("altmin", "alternating minimisation, samples clipped"),
+    "A-user": look("altmin", "the same, users clipped", marker="v", dash="--"),
+    "B": look("centaur"),
+    "B-random": look("centaur", "CENTAUR, random start", marker="s", dash="--"),
 }
-CIRCLE = {"marker": "o", "linestyle": "", "markersize": 10, "fillstyle": "none"}
 
 
 def draw_clip_choice(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
     """Draw the error of both methods against their clips."""
-    figure, axis = new_figure(5.2, 4.2)
-    for series, (label, colour) in METHODS.items():
-        part = numbers[numbers["series"].isin(CHOICES[series])]
+    figure, axis = new_figure(5.4, 4.6)
+    for name, one in LOOKS.items():
+        part = numbers[numbers["series"].isin(CHOICES[name])]
         sized = part[part["size"].notna()].sort_values("size")
-        axis.plot(sized["size"], sized["dist2"], color=colour, linewidth=1.2, label=label)
-        axis.plot(part["drawn"], part["dist2"], "o", color=colour, markersize=4)
-        picked = part[part["chosen"]]
-        axis.plot(picked["drawn"], picked["dist2"], **CIRCLE, color=colour)
-    axis.set(xscale="log", yscale="log", xlabel="clip over the typical size", ylabel="dist2, geometric mean")
+        curve(axis, sized["size"], sized["dist2"], Look("", one.colour, "", one.dash))
+        series(axis, part, "drawn", "dist2", Look(**vars(one) | {"dash": ""}), hollow=~part["chosen"])
+    label(axis, "clip over the typical size (filled: chosen)", "dist2, geometric mean", log="xy")
     ticks = sorted(numbers["drawn"].unique())
-    axis.set_xticks(ticks, ["1e-4" if tick == OWN else f"{tick:g}" for tick in ticks])
+    axis.set_xticks(ticks, [short(1e-4) if tick == OWN else f"{tick:g}" for tick in ticks])
     axis.minorticks_off()
-    plain_ticks(axis.yaxis)
-    axis.legend(fontsize=7.5)
+    legend(figure)
     return figure

@@ -1,5 +1,4 @@
-# ruff: noqa: RUF001  (typographic signs are meant)
-"""Figures of the study heterogeneity (shen2023, Remark 3.1 and Section 6)."""
+"""Figures of the study heterogeneity (shen2023, Sections 3 and 6)."""
 
 from __future__ import annotations
 
@@ -8,124 +7,83 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from replication.drawing.series import groups, law, legend, level, series
 from replication.drawing.style import (
-    COLOURS,
-    NOTE,
-    few_ticks,
+    Look,
+    label,
+    look,
     new_figure,
-    plain_ticks,
     power_of_ten,
-    ticks_at,
-    with_bars,
 )
 from replication.run.settings import PlotSettings
 from replication.studies.heterogeneity.analysis import CENTAUR
 
 KINDS = {
-    "representation": ("representation alone", 0),
-    "shared": ("representation and head", 1),
-    "full": ("full model", 3),
+    "representation": Look("representation alone", "#0072B2"),
+    "shared": Look("representation and head", "#009E73", "s", "--"),
+    "full": Look("full model", "#E69F00", "v"),
 }
-"""What is shared -> label, colour."""
-NAMES = {
-    CENTAUR: ("CENTAUR, random start", "o-", 0),
-    "centaur": ("CENTAUR, power method", "o--", 9),
-    "ppsgd": ("PPSGD", "s-", 2),
-    "dp_fedavg": ("DP-FedAvg", "^-", 3),
-    "pmtl": ("PMTL", "v-", 4),
-    "altmin": ("jain2021", "D-", 1),
-    "altmin-eigclip": ("jain2021, eigenvalues raised", "D--", 1),
+"""What is shared -> its look."""
+LOOKS = {
+    CENTAUR: look("centaur", "CENTAUR, random start", marker="s", dash="--"),
+    "centaur": look("centaur", "CENTAUR, power method"),
+    "ppsgd": look("ppsgd"),
+    "dp_fedavg": look("fedavg"),
+    "pmtl": look("pmtl"),
+    "altmin": look("altmin"),
+    "altmin-eigclip": look("altmin", "the same, eigenvalues raised", marker="v", dash="--"),
 }
-"""Series -> label, style, colour."""
 
 
-def draw_kind(
-    axis: Axes, rows: pd.DataFrame, x: str, kind: str, what: str = "median", mark: str = "o-", of: str = ""
-) -> None:
-    """Draw a number of one kind of updates against a column; `of` is added to its label."""
-    label, colour = KINDS[kind]
-    axis.plot(rows[x], rows[f"{kind}_{what}"], mark, color=COLOURS[colour], markersize=4, label=label + of)
-
-
-def draw_distance(axis: Axes, rows: pd.DataFrame) -> None:
-    """Draw the median norm with the range up to the 99 % quantile, against the distance."""
-    for kind, (_, colour) in KINDS.items():
-        draw_kind(axis, rows, "start_sine", kind)
-        ends = rows[f"{kind}_median"], rows[f"{kind}_q99"]
-        axis.fill_between(rows["start_sine"], *ends, color=COLOURS[colour], alpha=0.12, linewidth=0)
-    for law in ("representation", "full"):
-        axis.plot(rows["start_sine"], rows[law], color="0.25", linestyle=":", linewidth=1.3)
-    axis.set(xlabel="distance from the optimum", ylabel="norm of an update", ylim=(0, None), title="Around the optimum")
-    axis.legend(loc="upper left")
-
-
-def draw_ranks(axis: Axes, rows: pd.DataFrame) -> None:
-    """Draw median norms against the rank, at two distances."""
-    for series, mark in (("rank-near", "o-"), ("rank-far", "s--")):
-        part = rows[rows["series"] == series]
-        where = part["start_sine"].iloc[0]
-        for kind in ("representation", "full"):
-            draw_kind(axis, part, "rank", kind, mark=mark, of=f", at {where:g}")
-    axis.set(xscale="log", yscale="log", xlabel="k", ylabel="median norm of an update", title="Against the rank")
-    ticks_at(axis, part["rank"])
-    few_ticks(axis.yaxis)
-    axis.legend(loc="upper left", fontsize=7.5)
-
-
-def draw_drift(axis: Axes, rows: pd.DataFrame) -> None:
-    """Draw the drift at the optimum against what users have in common."""
-    for rank, mark in ((1, "o-"), (2, "s--")):
-        for kind in ("full", "representation"):
-            draw_kind(axis, rows[rows["rank"] == rank], "head_bias", kind, "drift", mark, f", k = {rank}")
-    line = rows[rows["rank"] == 1]
-    axis.plot(line["head_bias"], line["drift_law"], color="0.25", linestyle=":", linewidth=1.3)
-    axis.set(
-        xlabel="bias b of the heads", ylabel="drift at the optimum, over the bound", title="Clipping at the optimum"
-    )
-    axis.legend(loc="upper left", fontsize=7.5)
-
-
-def draw_noise(axis: Axes, rows: pd.DataFrame) -> None:
-    """Draw median norms at the optimum against the label noise."""
-    for kind in KINDS:
-        draw_kind(axis, rows, "label_noise_sd", kind)
-    axis.set(xlabel="σ, label noise", ylabel="median norm at the optimum", ylim=(0, None), title="With label noise")
-    axis.legend(loc="lower right")
+def kinds(axis: Axes, rows: pd.DataFrame, x: str, names: tuple[str, ...], what: str, of: str = "", **changed) -> None:
+    """Draw a number of some kinds of updates against a column; `of` is added to their labels."""
+    for kind in names:
+        one = KINDS[kind]
+        series(axis, rows, x, f"{kind}_{what}", Look(**vars(one) | changed | {"label": one.label + of}))
 
 
 def draw_update_norms(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
     """Draw norms against distance, rank and label noise, and the drift of clipped updates."""
-    figure, axes = new_figure(7.8, 6.2, nrows=2, ncols=2)
+    figure, axes = new_figure(7.8, 7.0, nrows=2, ncols=2)
+    (by_distance, by_rank), (by_noise, drift) = axes
     distance = numbers[numbers["series"] == "distance"]
-    silent = distance[distance["start_sine"] == 0]
-    draw_distance(axes[0, 0], distance)
-    draw_ranks(axes[0, 1], numbers)
-    draw_noise(axes[1, 0], pd.concat([silent, numbers[numbers["series"] == "noise"]]))
-    draw_drift(axes[1, 1], numbers[numbers["series"] == "bias"])
+    for kind, one in KINDS.items():
+        ends = {"low": f"{kind}_median", "high": f"{kind}_q99"}
+        series(by_distance, distance, "start_sine", f"{kind}_median", one, band=True, **ends)
+    for name in ("representation", "full"):
+        law(by_distance, distance, "start_sine", name)
+    label(by_distance, "distance from the optimum", "norm of an update", "Around the optimum", ylim=(0, None))
+    two = ("representation", "full")
+    for name, changed in (("rank-near", {}), ("rank-far", {"dash": "--", "filled": False})):
+        part = numbers[numbers["series"] == name]
+        kinds(by_rank, part, "rank", two, "median", f", at {part['start_sine'].iloc[0]:g}", **changed)
+    label(by_rank, "$k$", "median norm of an update", "Against the rank", "xy", sorted(part["rank"].unique()))
+    noise = pd.concat([distance[distance["start_sine"] == 0], numbers[numbers["series"] == "noise"]])
+    kinds(by_noise, noise, "label_noise_sd", tuple(KINDS), "median")
+    label(by_noise, r"label noise $\sigma$", "median norm at the optimum", "With label noise", ylim=(0, None))
+    bias = numbers[numbers["series"] == "bias"]
+    for rank, changed in ((1, {}), (2, {"dash": "--", "filled": False})):
+        kinds(drift, bias[bias["rank"] == rank], "head_bias", two, "drift", f", $k$ = {rank}", **changed)
+    law(drift, bias[bias["rank"] == 1], "head_bias", "drift_law")
+    label(drift, "bias $b$ of the heads", "drift over the bound", "Clipping at the optimum")
+    legend(figure)
     return figure
 
 
 def draw_baselines(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
     """Draw excess risk against epsilon, the clipping bound, and what users have in common."""
-    figure, axes = new_figure(9.4, 3.9, ncols=3, width_ratios=(4, 3, 3))
-    for axis, (panel, points) in zip(axes, numbers.groupby("panel", sort=False), strict=True):
-        for method, part in points.groupby("method", sort=False):
-            label, style, colour = NAMES[method]
-            look = {"fmt": style, "color": COLOURS[colour], "markersize": 4, "elinewidth": 0.8, "label": label}
-            with_bars(axis, part, "value", "risk", "low", "high", **look)
-        axis.set(yscale="log")
-        plain_ticks(axis.yaxis)
-        axis.minorticks_off()
-    alone, delta = numbers[["alone", "delta"]].iloc[0]
-    shown, common = (numbers.loc[numbers["panel"] == panel, "epsilon"].iloc[0] for panel in ("bound", "common"))
-    for axis, panel in zip(axes[:2], ("epsilon", "bound"), strict=True):
-        axis.axhline(alone, color="0.45", linewidth=0.9, linestyle=":")
-        axis.set_xscale("log")
-        ticks_at(axis, np.unique(numbers.loc[numbers["panel"] == panel, "value"].round(6)))
-    axes[0].annotate("each user alone", (1, alone), xytext=(2, -12), **NOTE)
-    axes[0].set(xlabel=f"ε (exact, δ = {power_of_ten(delta)})", ylabel="excess risk", title="At the rule's bounds")
-    axes[1].set(xlabel="clipping bound over the rule's", title=f"ε = {shown:g}")
-    axes[2].set(xlabel="bias b of the heads", title=f"Rank 1, ε = {common:g}")
-    axes[2].set_xticks([0, 0.5, 1])
-    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=4)
+    figure, axes = new_figure(9.0, 4.4, ncols=3, width_ratios=(4, 3, 3))
+    panels = {name: numbers[numbers["panel"] == name] for name in ("epsilon", "bound", "common")}
+    for axis, (name, points) in zip(axes, panels.items(), strict=True):
+        groups(axis, points, "value", "risk", "method", LOOKS, low="low", high="high")
+        if name != "common":
+            level(axis, numbers["alone"].iloc[0], "each user alone", dash=":")
+    x = rf"$\epsilon$ (exact, $\delta$ = {power_of_ten(numbers['delta'].iloc[0])})"
+    ticks = [np.unique(panels[name]["value"].round(6)) for name in panels]
+    label(axes[0], x, "excess risk", "At the rule's bounds", "xy", ticks[0])
+    title = rf"$\epsilon$ = {panels['bound']['epsilon'].iloc[0]:g}"
+    label(axes[1], "clipping bound over the rule's", title=title, log="xy", xticks=ticks[1])
+    title = rf"Rank 1, $\epsilon$ = {panels['common']['epsilon'].iloc[0]:g}"
+    label(axes[2], "bias $b$ of the heads", title=title, log="y", xticks=[0, 0.5, 1])
+    legend(figure)
     return figure

@@ -1,5 +1,4 @@
-# ruff: noqa: RUF001  (typographic signs are meant)
-"""Figures of the study selection (shen2023, Lemma F.3 and Corollary F.1)."""
+"""Figures of the study selection (shen2023, Algorithm 3 and Corollary F.1)."""
 
 from __future__ import annotations
 
@@ -8,49 +7,59 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from privrep.theory.shen2023 import TARGET
-from replication.drawing.style import COLOURS, NOTE, few_ticks, new_figure, plain_ticks, ticks_at
+from replication.drawing.series import curve, legend, level, series
+from replication.drawing.style import (
+    METHODS,
+    NOTE,
+    Look,
+    distinct,
+    graded,
+    label,
+    log_ticks,
+    new_figure,
+)
 from replication.run.settings import PlotSettings
 
 
 def draw_selection(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
     """Draw failures of selection among synthetic candidates, and errors among real ones."""
     made, real = (numbers[numbers["panel"] == panel] for panel in ("made up", "real"))
-    figure, (left, right) = new_figure(7.9, 3.5, ncols=2)
-    for colour, (probability, part) in zip(COLOURS, made.groupby("good_share", sort=False), strict=False):
-        for mark, shift, (bad, points) in zip("os", (0.93, 1.07), part.groupby("bad", sort=False), strict=True):
-            shown = np.maximum(points["failed"], 1e-3)
-            spread = [shown - np.maximum(points["ci_low"], 1e-3), points["ci_high"] - shown]
-            look = {"markerfacecolor": "white"} if bad != "alike" else {"label": f"p = {probability:g}"}
-            look |= {"fmt": mark, "color": colour, "markersize": 4.5, "elinewidth": 1}
-            left.errorbar(points["failure"] * shift, shown, np.maximum(spread, 0), **look)
+    figure, (left, right) = new_figure(8.2, 4.2, ncols=2)
+    shown = made.assign(**{name: made[name].clip(lower=1e-3) for name in ("failed", "ci_low", "ci_high")})
+    for probability, one in graded(sorted(made["good_share"].unique()), "$p$ = {}", dash="").items():
+        for bad, shift in zip(made["bad"].unique(), (0.93, 1.07), strict=True):
+            points = shown[(shown["good_share"] == probability) & (shown["bad"] == bad)]
+            text = f"{one.label}, bad ones {bad}"
+            changed = {"label": text, "filled": bad == "alike"}
+            points = points.assign(shifted=points["failure"] * shift)
+            series(left, points, "shifted", "failed", Look(**vars(one) | changed), low="ci_low", high="ci_high")
     ends = np.array([made["failure"].min() / 1.3, made["failure"].max() * 1.3])
-    left.plot(ends, ends, color=COLOURS[3], linestyle="--", linewidth=1.2)
-    left.set(xscale="log", yscale="log", xlabel="failure probability asked for, δ′", ylabel="failures", ylim=(8e-4, 1))
-    left.legend(loc="lower left", bbox_to_anchor=(-0.1, 1.0), ncols=3, columnspacing=1, handletextpad=0.2)
-    for side in (left.xaxis, left.yaxis):
-        plain_ticks(side)
+    curve(left, ends, ends, Look("as asked for", METHODS["altmin"].colour, "", "--"))
+    x, title = r"failure probability asked for, $\delta'$", "Made-up candidates (0.001: none failed)"
+    label(left, x, "share of failures", title, "xy", ylim=(8e-4, 1))
     noisy = real[real["noise_multiplier"] > 0]
-    for colour, name in zip(COLOURS, ("worst", "median", "selected", "average"), strict=False):
-        right.plot(noisy["noise_multiplier"], noisy[name], "o-", color=colour, markersize=4.5, label=name)
-    right.axhline(real["median"].iloc[0], color="0.5", linewidth=0.8, linestyle=":")
-    right.axhline(TARGET, color="0.6", linewidth=0.8)
-    right.set(xscale="log", yscale="log", xlabel="Δ", ylabel="dist2")
-    ticks_at(right, noisy["noise_multiplier"])
-    few_ticks(right.yaxis)
-    right.legend(loc="upper left")
+    for name, one in distinct(("worst", "median", "selected", "average")).items():
+        series(right, noisy, "noise_multiplier", name, Look(**vars(one) | {"label": f"{name} candidate"}))
+    level(right, real["median"].iloc[0], "median without noise", dash=":")
+    level(right, TARGET, "target", dash="-")
+    label(right, r"$\Delta$", "dist2", "Real candidates", "xy", sorted(noisy["noise_multiplier"].unique()))
+    legend(figure)
     return figure
 
 
 def draw_start_cost(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
     """Draw what a start costs against the main rounds, each for the same accuracy."""
-    found = dict(zip(numbers["of"], numbers["mu squared"], strict=True))
-    figure, axis = new_figure(7.9, 2.6)
-    colours = [COLOURS[7] if name == "main rounds" else COLOURS[0] for name in found]
-    for place, (value, colour) in enumerate(zip(found.values(), colours, strict=True)):
-        axis.plot(value, -place, "o", color=colour, markersize=8)
-        axis.annotate(f"{value:.2g}", (value, -place), xytext=(8, -3), **NOTE)
-    axis.set_yticks([-place for place in range(len(found))], list(found))
-    axis.set(xscale="log", xlabel=f"μ² at which dist2 = {TARGET:g}")
-    axis.set(ylim=(0.6 - len(found), 0.4), xlim=(min(found.values()) / 2, max(found.values()) * 2))
-    few_ticks(axis.xaxis)
+    figure, axis = new_figure(7.9, 2.9)
+    numbers = numbers.assign(place=-np.arange(len(numbers)))
+    main = numbers["of"] == "main rounds"
+    series(axis, numbers[~main], "mu squared", "place", Look("a start", METHODS["centaur"].colour, dash=""), size=50)
+    series(axis, numbers[main], "mu squared", "place", Look("the rounds after it", "0.25", "s", ""), size=50)
+    for value, place in zip(numbers["mu squared"], numbers["place"], strict=True):
+        axis.annotate(f"{value:.2g}", (value, place), xytext=(8, -3), **NOTE)
+    ends = numbers["mu squared"].min() / 2, numbers["mu squared"].max() * 2
+    x = rf"$\mu^2$ at which dist2 = {TARGET:g}"
+    label(axis, x, log="x", ylim=(0.6 - len(numbers), 0.4), xlim=ends)
+    axis.set_yticks(numbers["place"], numbers["of"])
+    log_ticks(axis.xaxis)
+    legend(figure)
     return figure

@@ -1,4 +1,4 @@
-"""Figures of the study unit_figure2 (unit steps, a method of this project)."""
+"""Figures of the study unit_figure2 (unit steps on the problem of Figure 2)."""
 
 from __future__ import annotations
 
@@ -7,86 +7,91 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from replication.drawing.style import COLOURS, NOTE, few_ticks, new_figure, plain_ticks, power_of_ten, ticks_at
+from replication.drawing.series import legend, level, series
+from replication.drawing.style import (
+    METHODS,
+    NOTE,
+    Look,
+    label,
+    look,
+    new_figure,
+    power_of_ten,
+)
 from replication.run.settings import PlotSettings
 
-CURVES = (("o--", 0), ("s-", 2), ("D-", 4), ("P-", 5), ("o-", 3), ("x", 7))
-"""Styles and colours of the curves of Figure 2, in their order."""
-PRIORS = (("o-", 3), ("s-", 0), ("^-", 0))
+CURVES = (
+    look("altmin", filled=False, dash="--"),
+    look("altmin", marker="v"),
+    look("fedrep"),
+    look("centaur"),
+    look("unit"),
+    Look("", "0.25", "x", ""),
+)
+"""Looks of the curves of Figure 2, in their order."""
+PRIORS = (look("mixed"), look("unit"), look("unit", marker="s", dash="--"))
 """Of those with heads of full rank."""
 
 
-def draw_lines(axis: Axes, numbers: pd.DataFrame, styles: tuple[tuple[str, int], ...]) -> None:
+def by_epsilon(axis: Axes, numbers: pd.DataFrame, looks: tuple[Look, ...], y: str) -> None:
     """Draw curves with their intervals against epsilon."""
-    for (label, table), (style, number) in zip(numbers.groupby("curve", sort=False), styles, strict=True):
-        colour = COLOURS[number]
-        look = {"color": colour, "markersize": 5, "linewidth": 1.3, "label": label}
-        axis.plot(table["x"], table["y"], style, markerfacecolor="white" if "--" in style else colour, **look)
-        axis.vlines(table["x"], table["ci_low"], table["ci_high"], color=colour, linewidth=1.2)
+    for (name, table), one in zip(numbers.groupby("curve", sort=False), looks, strict=True):
+        series(axis, table, "x", "y", Look(**vars(one) | {"label": name}), low="ci_low", high="ci_high")
+    delta = rf" ($\delta$ = {power_of_ten(numbers['delta'].iloc[0])})" if "delta" in numbers else ""
+    label(axis, rf"user-level $\epsilon${delta}", y, log="xy", xticks=sorted(numbers["x"].unique()))
 
 
 def draw_figure2(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
     """Draw Figure 2 of jain2021 with unit steps in it."""
-    figure, axis = new_figure(7.4, 4.8)
+    figure, axis = new_figure(7.4, 5.2)
     curves, floor = numbers.iloc[:-1], numbers["y"].iloc[-1]
-    draw_lines(axis, curves, CURVES)
-    axis.axhline(floor, color="0.3", linewidth=1, linestyle=":")
-    where = (axis.get_xlim()[1], floor)
-    axis.annotate("heads in the true subspace, non-private", where, xytext=(-4, -11), ha="right", **NOTE)
-    delta = power_of_ten(numbers["delta"].iloc[0])
-    axis.set(xscale="log", yscale="log", xlabel=f"user-level ε (δ = {delta})", ylabel="excess risk")
+    by_epsilon(axis, curves, CURVES, "excess risk")
+    level(axis, floor, "heads in the true subspace, non-private", dash=":")
     axis.set_ylim(floor / 3)
-    ticks_at(axis, sorted(curves["x"].unique()))
-    plain_ticks(axis.yaxis)
-    figure.legend(loc="outside lower center", ncols=3)
+    legend(figure)
     return figure
 
 
-def draw_marks(axis: Axes, table: pd.DataFrame, colour: str, spelled: str = ".3g") -> None:
+def marks(axis: Axes, table: pd.DataFrame, one: Look, spelled: str = ".3g") -> None:
     """Draw one mark a row, from top to bottom, with the number beside it in the format `spelled`."""
-    places = np.arange(len(table))[::-1]
-    axis.hlines(places, table["ci_low"], table["ci_high"], color=colour, linewidth=1.4)
-    axis.plot(table["y"], places, "o", color=colour, markersize=5)
-    for place, value in zip(places, table["y"], strict=True):
+    table = table.assign(place=np.arange(len(table))[::-1])
+    series(axis, table, "y", "place", one, low="ci_low", high="ci_high", sideways=True)
+    level(axis, 1, "as without privacy", along="y", dash=":")
+    for place, value in zip(table["place"], table["y"], strict=True):
         text = f"{value:{spelled}}"
         text = f"{float(text):,.0f}" if "e" in text else text
-        axis.annotate(text, (value, place), xytext=(0, 5), textcoords="offset points", ha="center", fontsize=8)
-    axis.set(
-        xscale="log",
-        ylim=(-0.6, len(table) - 0.3),
-        yticks=places,
-        yticklabels=[str(one).strip() for one in table["curve"]],
-    )
-    axis.axvline(1, color="0.4", linewidth=1, linestyle=":")
+        axis.annotate(text, (value, place), xytext=(0, 6), ha="center", **NOTE | {"fontsize": 8})
+    axis.set(ylim=(-0.6, len(table) - 0.2))
+    axis.set_yticks(table["place"], [str(name).strip() for name in table["curve"]])
     axis.grid(axis="y", visible=False)
-    plain_ticks(axis.xaxis)
 
 
 def draw_ladder(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
     """Draw the ladders from the published methods, and unit steps with one part removed."""
-    figure, axes = new_figure(9.4, 5.4, ncols=2)
-    for axis, (_, part), colour in zip(axes, numbers.groupby("x"), (COLOURS[0], COLOURS[3]), strict=True):
-        draw_marks(axis, part, colour)
-        axis.set(xlabel="excess risk over the non-private one")
+    figure, axes = new_figure(9.4, 5.8, ncols=2)
+    looks = (Look("towards unit steps", "#0072B2", dash=""), Look("a part left out", "#D55E00", "^", ""))
+    for axis, (_, part), one, title in zip(
+        axes, numbers.groupby("x"), looks, ("From published methods", "Without one part"), strict=True
+    ):
+        marks(axis, part, one)
+        label(axis, "excess risk over the non-private one", title=title, log="x")
+    legend(figure)
     return figure
 
 
 def draw_departures(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
     """Draw risks under model misspecification, and with wrong hyperparameters."""
-    figure, axis = new_figure(6.4, 3.9)
-    draw_marks(axis, numbers, COLOURS[3], ".3f")
-    axis.set(xscale="linear", xlabel="excess risk over the non-private one on the same users")
+    figure, axis = new_figure(6.6, 4.3)
+    marks(axis, numbers, look("unit", dash=""), ".3f")
+    label(axis, "excess risk over the non-private one on the same users")
+    legend(figure)
     return figure
 
 
 def draw_full_prior(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
     """Draw risks for heads of full rank: a prior, two subspaces, and each user alone."""
-    figure, axis = new_figure(5.8, 3.8)
+    figure, axis = new_figure(5.8, 4.2)
     curves, own = numbers.iloc[:-1], numbers.iloc[-1]
-    draw_lines(axis, curves, PRIORS)
-    axis.axhline(own["y"], color=COLOURS[1], linewidth=1.3, label=own["curve"])
-    axis.set(xscale="log", yscale="log", xlabel="user-level ε", ylabel="risk over that of predicting zero")
-    ticks_at(axis, sorted(curves["x"].unique()))
-    few_ticks(axis.yaxis)
-    figure.legend(loc="outside lower center", ncols=2)
+    by_epsilon(axis, curves, PRIORS, "risk over that of predicting zero")
+    level(axis, own["y"], own["curve"], colour=METHODS["own"].colour)
+    legend(figure)
     return figure
