@@ -116,7 +116,7 @@ def planned(folder, path: str, old: str, new: str) -> set[str]:
 def test_style_change_reruns_no_simulation(finished):
     """After an edit of the plotting style only plots and the page are made again."""
     again = planned(finished, "src/replication/drawing/style.py", '"grid.linewidth": 0.6', '"grid.linewidth": 0.7')
-    assert "plot_figure2" in again
+    assert "plot_jain2021" in again
     assert not again & {"run_shard", "measure_figure2", "judge_claims"}
 
 
@@ -161,7 +161,7 @@ def test_a_claimed_exponent_reruns_its_figures_alone(finished):
     again = planned(
         finished, "src/replication/studies/init_rates/settings.yaml", line, line.replace("value: -1", "value: -0.9")
     )
-    assert again == JUDGED | {"plot_init_rates"}
+    assert again == JUDGED | {"plot_jain2021"}
 
 
 def test_a_window_of_the_scale_reruns_measures_and_figures_and_no_cell(tiny_run, tmp_path):
@@ -172,7 +172,7 @@ def test_a_window_of_the_scale_reruns_measures_and_figures_and_no_cell(tiny_run,
         "  tiny:\n    window: {points: 2, span: 2}\n",
     )
     again = planned(folder, "src/replication/studies/init_rates/settings.yaml", scale, window)
-    assert {"measure_init_rates", "plot_init_rates"} <= again <= JUDGED | {"measure_init_rates", "plot_init_rates"}
+    assert {"measure_init_rates", "plot_jain2021"} <= again <= JUDGED | {"measure_init_rates", "plot_jain2021"}
     measures, settings = (
         folder / "results/tiny/init_rates/measures.csv",
         folder / "src/replication/studies/init_rates/settings.yaml",

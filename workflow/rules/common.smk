@@ -144,10 +144,18 @@ def figure_files(*studies, kinds=("svg", "csv")):
     return [f"{FIGURES}/{figure}.{kind}" for figure in figures for kind in kinds]
 
 
-def own_drawing(study):
-    """Return the file in which a study draws what is no figure of sweeps, if it has any."""
-    path = Path("src/replication/studies", study, "figures.py")
-    return [str(path)] if path.exists() else []
+# Studies whose figures one job draws: those of a paper, unless figures are asked for by study or by name.
+DRAWN_TOGETHER = (
+    {study: [study] for study in STUDIES}
+    if any(word in STUDIES or word.endswith((".svg", ".pdf")) for word in sys.argv[1:])
+    else STUDIES_OF_PAPER
+)
+
+
+def own_drawing(*studies):
+    """Return the files in which studies draw what is no figure of sweeps."""
+    paths = [Path("src/replication/studies", study, "figures.py") for study in studies]
+    return [str(path) for path in paths if path.exists()]
 
 
 # Benchmark files of the jobs of this run; an earlier division into more shards leaves its own.
@@ -157,7 +165,8 @@ JOBS = [
         for study in SIMULATED
         for i in range(STUDIES[study].shards)
     ),
-    *(f"{rule}_{study}" for study in STUDIES for rule in ("measure", "plot")),
+    *(f"measure_{study}" for study in STUDIES),
+    *(f"plot_{part}" for part in DRAWN_TOGETHER),
     *("check_errata", "judge_claims"),
 ]
 
@@ -176,7 +185,8 @@ def shard_minutes(wildcards, attempt):
 
 
 IMPORT = re.compile(
-    r"^\s*from ((?:privrep|images|replication)[\w.]*) import (\([^)]*\)|.*)", re.MULTILINE
+    r"^\s*from ((?:privrep|images|replication)[\w.]*) import (\([^)]*\)|.*)",
+    re.MULTILINE,
 )
 
 
@@ -233,7 +243,9 @@ PAGE_FILES = sorted(
 )
 PAGE_CODE = code_of(
     "render_report",
-    *sorted(str(path) for path in Path("src/replication").glob("studies/*/analysis.py")),
+    *sorted(
+        str(path) for path in Path("src/replication").glob("studies/*/analysis.py")
+    ),
 )
 
 

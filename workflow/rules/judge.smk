@@ -1,8 +1,8 @@
 # From results to one table, measured quantities, figures, verdicts and errata.
 
 
-# One measuring and one plotting job per study, and one for print when asked for.
-# One job draws all figures of a study, since importing the plotting stack costs more than drawing.
+# One measuring job per study. One job draws the figures of a paper, or of a study where its own are asked for, since
+# importing the plotting stack costs as much as drawing; for print when asked for.
 for study in STUDIES:
 
     rule:
@@ -13,7 +13,9 @@ for study in STUDIES:
             settings=[
                 f"{RESULTS}/{study}/{name}.json" for name in ("shards", "measure")
             ],
-            code=code_of("measure_study", f"src/replication/studies/{study}/analysis.py"),
+            code=code_of(
+                "measure_study", f"src/replication/studies/{study}/analysis.py"
+            ),
             # The long image runs, which are kept
             kept=["docs/record/images.csv"] if study == "images" else [],
         output:
@@ -37,21 +39,24 @@ for study in STUDIES:
             "python workflow/scripts/measure_study.py --folder {params.folder} --figures {params.figures} > {log} 2>&1"
             " && sha256sum {output} > {log}.sha256"
 
+
+for part, studies in DRAWN_TOGETHER.items():
+
     for step, kind, words in (("plot", "svg", ""), ("print", "pdf", "--print")):
 
         rule:
             name:
-                f"{step}_{study}"
+                f"{step}_{part}"
             input:
-                numbers=figure_files(study, kinds=("csv",)),
-                settings=f"{RESULTS}/{study}/plot.json",
-                code=code_of("plot_study", *own_drawing(study)),
+                numbers=figure_files(*studies, kinds=("csv",)),
+                settings=[f"{RESULTS}/{study}/plot.json" for study in studies],
+                code=code_of("plot_study", *own_drawing(*studies)),
             output:
-                figure_files(study, kinds=(kind,)),
+                figure_files(*studies, kinds=(kind,)),
             log:
-                f"logs/{RUN}/{step}_{study}.log",
+                f"logs/{RUN}/{step}_{part}.log",
             benchmark:
-                f"benchmarks/{RUN}/{step}_{study}.tsv"
+                f"benchmarks/{RUN}/{step}_{part}.tsv"
             priority: SOON
             localrule: True
             conda:

@@ -1,5 +1,4 @@
-"""All figures of a study: those of sweeps as every study has them, others by the function of its `figures.py` that has
-their name."""
+"""A figure of a study: of sweeps as every study has them, or by the function of its `figures.py` that has its name."""
 
 from __future__ import annotations
 
@@ -11,11 +10,6 @@ from matplotlib.figure import Figure
 from replication.drawing.style import new_figure
 from replication.drawing.sweeps import draw_sweeps
 from replication.run.settings import PlotSettings
-
-
-def drawn(numbers: dict[str, pd.DataFrame], study: PlotSettings) -> dict[str, Figure]:
-    """Return the figures of a study by id, from the numbers of each."""
-    return {name: draw(name, numbers[name], study) for name in study.figures}
 
 
 def draw(name: str, numbers: pd.DataFrame, study: PlotSettings) -> Figure:

@@ -23,7 +23,7 @@ from replication.report.captions import PLACEHOLDER
 from replication.report.stub_run import planned_cells
 from replication.run.config import ROOT, read_yaml, study_names
 from replication.run.settings import MeasureSettings, PlotSettings, Sweeps, read_settings, settings_of
-from replication.studies.drawn import drawn
+from replication.studies.drawn import draw
 
 CAPTIONS = {study: read_yaml(ROOT / settings_of(study))["figures"] for study in study_names()}
 
@@ -161,7 +161,7 @@ def test_drawn_points_stand_in_the_table(quick_run: Path, study: str):
     folder = quick_run / "results" / "quick"
     settings = read_settings(PlotSettings, folder / study / "plot.json")
     tables = {name: pd.read_csv(folder / "figures" / f"{name}.csv") for name in settings.figures}
-    figures = drawn(tables, settings)
+    figures = {name: draw(name, table, settings) for name, table in tables.items()}
     assert set(figures) == set(CAPTIONS[study])
     for name, figure in figures.items():
         assert missing(figure, tables[name], name) == [], name
