@@ -13,7 +13,8 @@ from privrep.users.problem import Problem
 IDENTITY = {
     "key": "name of the fit: the first 12 hexadecimal digits of the sha256 of its parameters",
     "algorithm": "method or experiment: a file of the package",
-    **Problem.columns,
+    **{name: meaning for name, meaning in Problem.columns.items() if name != "seed"},
+    "seed": Problem.columns["seed"],
     "calibration": "how the noise was chosen: paper (printed theorem) or exact (Gaussian DP of the joint release)",
     "epsilon": "target epsilon",
     "delta": "delta of all epsilons in the row",
