@@ -6,7 +6,7 @@
 
   function points(told) {
     return told.panels.flatMap((panel, at) => panel.series.flatMap((series, line) => series.points.map(([left, top, x, y, low, high]) =>
-      ({left, top, line: at + "/" + line, text: [[panel.title, series.name].filter(Boolean).join(": "), (panel.x || "x") + " = " + spelled(x),
+      ({left, top, panel: at, line: at + "/" + line, text: [[panel.title, series.name].filter(Boolean).join(": "), (panel.x || "x") + " = " + spelled(x),
         (panel.y || "y") + " = " + spelled(y) + (low === undefined ? "" : " [" + spelled(low) + ", " + spelled(high) + "]")].filter(Boolean).join("\n")}))));
   }
 
@@ -27,7 +27,28 @@
     const made = document.createElement("template");
     made.innerHTML = packs.get(figure).picture;
     figure.querySelector(".card svg").append(...made.content.firstChild.childNodes);
+    stack(figure);
   }
+  // On a narrow screen the panels stand below each other: each is a view of the same picture. The legend comes last.
+  function stack(figure) {
+    const card = figure.querySelector(".card"), svg = card?.querySelector("svg"), {panels = [], rest = []} = packs.get(figure).points;
+    if (!svg || panels.length + rest.length < 3) return;
+    const narrow = card.clientWidth < parseFloat(getComputedStyle(svg).getPropertyValue("--least"));
+    if (narrow && !card.querySelector(".piece")) {
+      for (const {frame, own, y} of [...panels, ...rest.map((frame) => ({frame, own: true}))]) {
+        const piece = document.createElementNS(SVG, "svg"), use = document.createElementNS(SVG, "use");
+        piece.setAttribute("viewBox", frame.join(" "));
+        piece.setAttribute("class", "piece");
+        piece.style.maxWidth = frame[2] * 4 / 3 + "px";
+        use.setAttribute("href", "#" + svg.firstElementChild.id);
+        piece.append(use);
+        if (!own && y) card.append(Object.assign(document.createElement("p"), {className: "axis", textContent: y}));
+        card.append(piece);
+      }
+    }
+    figure.classList.toggle("stacked", narrow);
+  }
+  addEventListener("resize", () => figures.forEach((figure) => undrawn.has(figure) || stack(figure)));
   const near = new IntersectionObserver((seen) => {
     for (const {target, isIntersecting} of seen) if (isIntersecting) unpacked(target).then(() => draw(target));
   }, {rootMargin: "100%"});
@@ -67,7 +88,15 @@
     const card = plot.querySelector(".card"), svg = card.querySelector("svg"), says = plot.querySelector(".says");
     const all = points(told);
     let here = null, ring;
-    const frame = () => { const box = svg.getBoundingClientRect(); return {box, scale: box.width / told.width}; };
+    // Where points are on the screen: in the picture, or in the view of their panel
+    function places() {
+      const views = plot.closest(".stacked") ? [...card.querySelectorAll(".piece")].map((one, at) => [one, told.panels[at]?.frame ?? [0, 0, 1]]) : null;
+      const boxes = (views ?? [[svg, [0, 0, told.width]]]).map(([one, [left, top, width]]) => ({one, left, top, width, box: one.getBoundingClientRect()}));
+      return (point) => {
+        const {one, left, top, width, box} = boxes[views ? point.panel : 0], scale = box.width / width;
+        return {one, x: box.left + (point.left - left) * scale, y: box.top + (point.top - top) * scale};
+      };
+    }
 
     function show(point) {
       here = point;
@@ -76,17 +105,17 @@
       if (!point) return;
       ring = document.createElementNS(SVG, "circle");
       for (const [name, value] of Object.entries({cx: point.left, cy: point.top, r: 6, class: "here"})) ring.setAttribute(name, value);
-      svg.append(ring);
-      const {box, scale} = frame(), around = plot.getBoundingClientRect(), middle = box.left - around.left + point.left * scale;
-      const top = box.top - around.top + point.top * scale, room = around.width - says.offsetWidth;
+      const {one, x, y} = places()(point), around = plot.getBoundingClientRect(), middle = x - around.left;
+      one.append(ring);
+      const top = y - around.top, room = around.width - says.offsetWidth;
       says.style.left = Math.max(0, Math.min(room, middle - says.offsetWidth / 2)) + "px";
       says.style.top = (top > says.offsetHeight + 14 ? top - says.offsetHeight - 12 : top + 14) + "px";
     }
     function nearest(event) {
-      const {box, scale} = frame(), x = event.clientX - box.left, y = event.clientY - box.top;
+      const place = places();
       let best = null, least = REACH;
       for (const point of all) {
-        const distance = Math.hypot(point.left * scale - x, point.top * scale - y);
+        const {x, y} = place(point), distance = Math.hypot(x - event.clientX, y - event.clientY);
         if (distance < least) [best, least] = [point, distance];
       }
       if (best !== here) show(best);
@@ -108,7 +137,7 @@
       if (!["ArrowLeft", "ArrowRight", "ArrowUp", "ArrowDown", "Home", "End"].includes(event.key)) return;
       event.preventDefault();
       show(here ? moved(event.key) : all[0]);
-      const {box, scale} = frame(), view = card.getBoundingClientRect(), x = box.left + here.left * scale;
+      const {x} = places()(here), view = card.getBoundingClientRect();
       if (x < view.left + 40 || x > view.right - 40) { card.scrollLeft += x - (view.left + view.right) / 2; show(here); }
     });
     card.setAttribute("role", "application");

@@ -7,6 +7,7 @@ import re
 from dataclasses import dataclass
 
 import numpy as np
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
@@ -33,16 +34,20 @@ def record(axis: Axes, name: str, points: np.ndarray, *, marked: bool) -> None:
 
 
 def drawn_points(figure: Figure) -> dict:
-    """Return width, height and panels of a figure; a panel has a title, x and y as labels, its frame, and series, each
-    with a name and points [left, top, x, y, low, high] in points from the upper left corner, where low and high are
-    left out unless there is an interval."""
+    """Return width, height and panels of a figure, all in points from the upper left corner; a panel has a title, x and
+    y as labels, its frame [left, top, width, height], whether the label of y is its own, and series, each with a name
+    and points [left, top, x, y, low, high], where low and high are left out unless there is an interval. rest : frames
+    of other panels, and of the legend."""
     width, height = (float(inches) * SVG_DPI for inches in figure.get_size_inches())
-    panels = [panel for axis in figure.axes if (panel := _panel(axis, height)) and panel["series"]]
+    shown = [(axis, _panel(axis, height)) for axis in figure.axes if axis.axison]
+    panels = [panel for _, panel in shown if panel["series"]]
+    rest = [_frame(axis, figure, height) for axis, panel in shown if not panel["series"]]
+    rest += [_frame(one, figure, height) for one in figure.legends]
     entries = [entry for panel in panels for entry in panel["series"]]
     every = max(1, math.ceil(sum(len(entry["points"]) for entry in entries) / MOST_IN_A_FIGURE))
     for entry in entries:
         entry["points"] = entry["points"][::every]
-    return {"width": round(width, 1), "height": round(height, 1), "panels": panels}
+    return {"width": round(width, 1), "height": round(height, 1), "panels": panels, "rest": rest}
 
 
 def plain(label: str) -> str:
@@ -61,7 +66,15 @@ def _panel(axis: Axes, height: float) -> dict:
         places.setdefault(plain(one.name), []).extend(_points(axis, one, height))
     series = [{"name": name, "points": sorted(found)} for name, found in places.items() if found]
     labels = {name: plain(_shared(axis, name)) for name in "xy"}
+    labels |= {"frame": _frame(axis, axis.figure, height), "own": bool(axis.get_ylabel())}
     return {"title": plain(axis.get_title("left").split("\n")[0]), **labels, "series": series}
+
+
+def _frame(one: Artist, figure: Figure, height: float) -> list[float]:
+    """Return left, top, width and height of a panel with its labels, or of a legend."""
+    box, scale = one.get_tightbbox(), SVG_DPI / figure.dpi
+    edges = box.x0 * scale - 2, height - box.y1 * scale - 2, box.width * scale + 4, box.height * scale + 4
+    return [round(edge, 1) for edge in edges]
 
 
 def _shared(axis: Axes, name: str) -> str:

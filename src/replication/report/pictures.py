@@ -37,11 +37,13 @@ def inline_svg(svg: str, prefix: str, described_by: str) -> Markup:
     svg = re.sub(r'\bid="([^"]+)"', rf'id="{prefix}-\1"', svg)
     svg = re.sub(r'((?:xlink:)?href)="#([^"]+)"', rf'\1="#{prefix}-\2"', svg)
     svg = re.sub(r"url\(#([^)]+)\)", rf"url(#{prefix}-\1)", svg)
-    svg = svg.replace("*{stroke-linejoin", f"#{prefix}-svg *{{stroke-linejoin")
-    svg = _with_classes(svg, f"{prefix}-svg")
+    svg = svg.replace("*{stroke-linejoin", f"#{prefix}-all *{{stroke-linejoin")
+    svg = _with_classes(svg, f"{prefix}-all")
     opening, rest = svg.split(">", 1)
+    # One group holds all, which figures.js shows panel by panel on a narrow screen.
+    rest = f'<g id="{prefix}-all">{rest.removesuffix("</svg>")}</g></svg>'
     opening = re.sub(r'\s(?:width|height)="[^"]*"', "", opening)
-    style = f"max-width:{width:.0f}px;min-width:{least:.0f}px"
+    style = f"--least:{least:.0f};max-width:{width:.0f}px;min-width:{least:.0f}px"
     return Markup(f'{opening} id="{prefix}-svg" role="img" aria-labelledby="{described_by}" style="{style}">{rest}')
 
 
