@@ -99,11 +99,17 @@ SHOWN = 16
 D = TypeVar("D", bound=Declared)
 
 
+def plain(values: Mapping[str, object]) -> dict[str, object]:
+    """Return values with numbers of numpy as those of Python."""
+    single = {name: hasattr(value, "dtype") and not getattr(value, "shape", 1) for name, value in values.items()}
+    return {name: value.item() if single[name] else value for name, value in values.items()}
+
+
 def check_values(kind: type[Declared], values: Mapping[str, object], what: str) -> None:
     """Raise ValueError where a value is none of a class of declared parameters, of the wrong type or out of range.
     `what` says whose they are."""
     known = {one.name: one for one in fields(kind)}
-    for name, value in values.items():
+    for name, value in plain(values).items():
         if name not in known:
             (near,) = difflib.get_close_matches(str(name), known, n=1, cutoff=0)
             raise ValueError(f"{name} is no option of {what}; the nearest is {near}; it has {', '.join(known)}")
@@ -117,11 +123,10 @@ def build(kind: type[D], values: Mapping[str, object], what: str) -> D:
     """Return a class of declared parameters with the given values; ValueError as `check_values`, and where one is
     missing."""
     check_values(kind, values, what)
-    plain = {name: value.item() if hasattr(value, "dtype") else value for name, value in values.items()}
     for one in fields(kind):
         if one.default is MISSING and one.name not in values:
             raise ValueError(f"{one.name} is missing; {what} needs {one.metadata.get('meaning', 'it')}")
-    return kind(**plain)
+    return kind(**plain(values))
 
 
 def check_type(name: str, value: object, type_: str) -> None:

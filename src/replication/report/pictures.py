@@ -41,7 +41,7 @@ def inline_svg(svg: str, prefix: str, described_by: str) -> Markup:
     svg = _with_classes(svg, f"{prefix}-all")
     opening, rest = svg.split(">", 1)
     # One group holds all, which figures.js shows panel by panel on a narrow screen.
-    rest = f'<g id="{prefix}-all">{rest.removesuffix("</svg>")}</g></svg>'
+    rest = FIGURE.whole(prefix, Markup(rest.removesuffix("</svg>"))) + Markup("</svg>")
     opening = re.sub(r'\s(?:width|height)="[^"]*"', "", opening)
     style = f"--least:{least:.0f};max-width:{width:.0f}px;min-width:{least:.0f}px"
     return Markup(f'{opening} id="{prefix}-svg" role="img" aria-labelledby="{described_by}" style="{style}">{rest}')

@@ -274,7 +274,7 @@ def test_without_noise_the_ledger_says_so(case):
         ("no_such_file", {}, "^algorithm is 'no_such_file'; there is no file"),
         ("moment_step", {}, "^algorithm is 'moment_step'; there is no file"),
         ("own_data", {"lambda": 1.0}, "^lambda is no option of own_data; the nearest is penalty; it has penalty"),
-        ("altmin", {"init": "random"}, "^options of altmin: .*missing"),
+        ("altmin", {"init": "random"}, "^split is missing; altmin needs"),
         ("reference_model", {"kind": "best"}, "^kind is 'best'"),
     ],
 )

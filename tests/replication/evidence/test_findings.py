@@ -37,5 +37,5 @@ def test_every_figure_has_numbers_and_no_other():
     tables = {"paper/a": pd.DataFrame({"x": [math.pi]})}
     assert Findings([], tables).numbers(study).keys() == tables.keys()
     for wrong in ({}, tables | {"paper/b": pd.DataFrame()}):
-        with pytest.raises(ConfigError, match=r"toy\.yaml: figures are paper/a; there are numbers for"):
+        with pytest.raises(ConfigError, match=r"toy/settings\.yaml: figures are paper/a; there are numbers for"):
             Findings([], wrong).numbers(study)

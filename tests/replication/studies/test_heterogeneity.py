@@ -29,7 +29,7 @@ from replication.run.config import ROOT, read_config, read_study, read_yaml
 from replication.run.grids import expand
 from replication.run.registry import options_class
 from replication.run.settings import PlotSettings, settings_of
-from replication.studies.drawn import drawn
+from replication.studies.drawn import draw
 from replication.studies.heterogeneity import analysis as heterogeneity
 from replication.studies.heterogeneity.analysis import CENTAUR, TUNED, bounds_tried, two_models_drift
 
@@ -287,7 +287,8 @@ def test_a_failed_fit_counts_as_lost(small_run):
 
 def test_figures_show_every_series(found):
     """All methods and settings have points, and the files of the study are made."""
-    figures = drawn(found.tables, PlotSettings(study="heterogeneity", claimed={}, figures=tuple(STUDY["figures"])))
+    plot = PlotSettings(study="heterogeneity", claimed={}, figures=tuple(STUDY["figures"]))
+    figures = {name: draw(name, table, plot) for name, table in found.tables.items()}
     assert set(figures) == set(found.tables) == set(STUDY["figures"])
     norms, risks = (found.tables[f"shen2023/{name}"] for name in ("update_norms", "baselines"))
     assert set(norms["series"]) == {"distance", "rank-optimum", "rank-near", "rank-far", "samples", "bias", "noise"}

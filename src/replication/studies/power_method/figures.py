@@ -59,7 +59,7 @@ def draw_power_success(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
     for axis, panel, column in ((axes[0], "iterations", "iterations"), (axes[1], "noise", "level")):
         points = numbers[numbers["panel"] == panel].sort_values(column)
         series(axis, points, column, "share", line, low="ci_low", high="ci_high")
-        level(axis, 0.99, "0.99, as claimed", colour=METHODS["altmin"].colour)
+        level(axis, 0.99, "share claimed", colour=METHODS["altmin"].colour)
     level(axes[1], 1, "noise that the law permits", along="y", dash=":")
     y = rf"share of runs with dist2 $\leq$ {TARGET:g}"
     label(axes[0], "iterations $L$", y, "Iterations", ylim=(-0.03, 1.05))

@@ -26,7 +26,7 @@ def draw_risk_heads(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
         graded(sorted(numbers["start_sine"].unique()), "sine {}", dash=""),
         sorted(numbers["samples"].unique()),
     )
-    panels = {"exact": "Over the law F6", "printed": "Over eq. (22), m/2 samples"}
+    panels = {"exact": "Over the law F6", "printed": "Over eq. (22)"}
     for axis, (column, title) in zip(axes, panels.items(), strict=True):
         relative = numbers.assign(relative=numbers["measured"] / numbers[column])
         groups(axis, relative, "samples", "relative", "start_sine", looks)

@@ -38,12 +38,13 @@ USERS = {
     "B kept": look("centaur", "shen2023, start kept", marker="s", dash="", filled=False),
 }
 FACTORS = {
-    "chosen clips": Look("chosen clips", "#000000", "o"),
-    "clips that cut nothing": Look("clips that cut nothing", "#CC79A7", "s"),
-    "whole users clipped": Look("whole users clipped", "#009E73", "D", "--"),
-    "label noise 0.5": Look("label noise 0.5", "#E69F00", "v", "--"),
-    "label noise 1": Look("label noise 1", "#7F7F7F", "^", ":"),
+    "chosen clips": ("#000000", "o", "-"),
+    "clips that cut nothing": ("#CC79A7", "s", "-"),
+    "whole users clipped": ("#009E73", "D", "--"),
+    "label noise 0.5": ("#E69F00", "v", "--"),
+    "label noise 1": ("#7F7F7F", "^", ":"),
 }
+FACTORS = {name: Look(name, *one) for name, one in FACTORS.items()}
 """Factors drawn beside the band."""
 PROMISES = {"A-uncut dist2": ("jain2021", 1.5), "B-uncut dist2": ("shen2023", 1.0)}
 """Sweeps in d of both methods at clips that cut nothing -> paper and the power of d that it states."""
