@@ -66,7 +66,11 @@ def series(
 
 
 def groups(axis: Axes, rows: pd.DataFrame, x: str, y: str, by: str, looks: Mapping[object, Look], **more) -> None:
-    """Draw a series for each value of a column, as `series` does, in the order of their looks."""
+    """Draw a series for each value of a column, as `series` does, in the order of their looks; ValueError names a value
+    without a look, which would be missing in silence."""
+    unknown = set(rows[by].dropna()) - set(looks)
+    if unknown:
+        raise ValueError(f"{by} is {min(unknown)!r}; it has no look, and {', '.join(map(repr, looks))} have one")
     for value, look in looks.items():
         series(axis, rows[rows[by] == value], x, y, look, **more)
 

@@ -57,8 +57,9 @@ def draw_image_epsilon(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
     for axis, panel in zip(axes[0], panels, strict=True):
         here = numbers[numbers["panel"] == panel].sort_values("epsilon")
         together = {method: LOOKS[method] for method in TOGETHER}
-        groups(axis, here, "epsilon", "accuracy", "method", together, low="low", high="high")
-        alone = here[here["method"] == "stand_alone"]
+        alone = here["method"] == "stand_alone"
+        groups(axis, here[~alone], "epsilon", "accuracy", "method", together, low="low", high="high")
+        alone = here[alone]
         if len(alone):
             level(axis, alone["accuracy"].iloc[0], "clients alone", colour=LOOKS["stand_alone"].colour, dash=":")
         ticks = sorted(here["epsilon"].unique())
