@@ -27,11 +27,9 @@ from markupsafe import Markup
 from privrep.options import misnamed
 from replication.evidence.verdicts import Verdict
 from replication.report import spelling, summary
-from replication.report.badges import counted
-from replication.report.captions import constants
 from replication.report.layout import PIECES, macros
 from replication.report.run_tables import Measures, NotMeasured, Run
-from replication.report.sizes import enumerated, found, size
+from replication.report.sizes import constants, enumerated, found, size
 from replication.run.config import ROOT
 from replication.run.models import ConfigError
 
@@ -71,20 +69,14 @@ def chapter_file(study: str) -> Path:
 
 @dataclass
 class Words:
-    """What a text may use of a run. Names that it looks up are those of its study, or of the one given.
-
-    Attributes
-    ----------
-    study : whose chapter this is; empty for a text on several. placed : figures and claims that the text has shown.
-    drawn : these figures in their order, as HTML. tables : those read so far. grounds : what its paragraphs rest on.
-    """
+    """What a text may use of a run. Names that it looks up are those of its study, or of the one given."""
 
     run: Run
-    study: str = ""
-    placed: set[str] = field(default_factory=set)
-    drawn: list[str] = field(default_factory=list)
-    tables: dict = field(default_factory=dict)
-    grounds: list[tuple] = field(default_factory=list)
+    study: str = ""  # whose chapter this is; empty for a text on several
+    placed: set[str] = field(default_factory=set)  # figures and claims that the text has shown
+    drawn: list[str] = field(default_factory=list)  # these figures in their order, as HTML
+    tables: dict = field(default_factory=dict)  # those read so far
+    grounds: list[tuple] = field(default_factory=list)  # what the paragraphs rest on
 
     def value(self, quantity: str, study: str = "") -> float:
         """A measured number, for conditions and arithmetic."""
@@ -285,7 +277,7 @@ def chapter(study: str, run: Run) -> str:
     if claims:
         rows = run.claims[run.claims["id"].isin(claims)]
         tested = rows.loc[rows["basis"] != "definition", "verdict"]
-        title = f"Verdicts: {PIECES.tally_line(counted(tested))}"
+        title = f"Verdicts: {PIECES.tally_line(summary.by_verdict(tested))}"
         parts.append(CHAPTER.fold(title, run.section_claims(*claims)))
     figures = [figure for figure in run.captions[study] if figure not in words.placed | {OPENING_FIGURE}]
     if figures:
@@ -297,5 +289,5 @@ def chapter(study: str, run: Run) -> str:
         written = written.replace(first, "", 1).replace(LEAD_END, f"{LEAD_END}\n\n{first}\n\n{MORE}", 1)
     shown, rest = written.split(MORE)
     rows = run.claims[run.claims["id"].isin(run.claims_of(study)) & (run.claims["basis"] != "definition")]
-    title = f"The chapter {PIECES.tally_line(counted(rows['verdict']))}"
+    title = f"The chapter {PIECES.tally_line(summary.by_verdict(rows['verdict']))}"
     return shown + CHAPTER.fold(title, rest.strip(), "chapter")

@@ -3,19 +3,24 @@ behind them."""
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Mapping
-from math import isfinite
+from dataclasses import astuple, dataclass
 
 import pandas as pd
 from markupsafe import Markup
 
+from replication.evidence.compare import interval_of
 from replication.evidence.verdicts import Verdict
-from replication.report.anchors import claim_anchor, unused
-from replication.report.bars import drawn
-from replication.report.layout import macros
+from replication.report.layout import BAR_WIDTH, macros
+from replication.report.spelling import claim_anchor, unused
 
 CLAIMS = macros("claims.html.jinja")
+MARGIN, OPEN_MARGIN = 6, 24
+"""Room beside the marks, and on a side on which all is tolerated."""
+LOG_FROM = 20
+"""Positive numbers that differ by more than this factor stand on a logarithmic scale."""
 SHOWN_SHIFT = 0.005
 """A finite grid's share in an exponent is shown from here on."""
 TOO_SMALL = r"^needs scale |did not run at this scale$"
@@ -51,15 +56,8 @@ def brief_table(claims: pd.DataFrame) -> Markup:
 def all_rows(
     claims: pd.DataFrame, figures: list[str], errata: Mapping[str, list[str]], grid: Callable[[dict], str]
 ) -> Markup:
-    """Every row with what stands behind it, and the same rows as data for the page's script.
-    Rows that the scale does not test come last.
-
-    Parameters
-    ----------
-    claims : rows of claims.csv, as text. figures : ids of the figures in the page.
-    errata : id of a claim -> ids of the errata that touch it.
-    grid : what a row's study ran, in words.
-    """
+    """Every row with what stands behind it: its figure, if the page has it, errata by claim, and what its study ran.
+    The same rows are data for the page's script; those that the scale does not test come last."""
     claims = pd.concat(by_scale(claims))
     taken: set[str] = set()
     rows = [
@@ -89,7 +87,7 @@ def _shown(row: dict) -> dict:
     origin = [ORIGINS[row[name]] for name in ("whose", "basis") if row[name] in ORIGINS]
     origin += ["another verdict on another seed"] if row["confirmed"] == "no" else []
     shift = float(row["corrected"] or "nan") - float(row["measured"] or "nan")
-    shifted = row["rule"] == "rate" and isfinite(shift) and abs(shift) > SHOWN_SHIFT
+    shifted = row["rule"] == "rate" and math.isfinite(shift) and abs(shift) > SHOWN_SHIFT
     return row | {"origin": origin, "marks": drawn(row), "shifted": shifted}
 
 
@@ -97,3 +95,57 @@ def _asked(row: dict) -> str:
     """What agreement asks of a row, in a sentence."""
     limit = row["claimed"].split(" ")[-1] + (f", up to {row['tolerance']}" if row["tolerance"] else "")
     return RULES[row["rule"]].format(tolerance=row["tolerance"], claimed=row["claimed"], limit=limit)
+
+
+@dataclass(frozen=True)
+class Bar:
+    """What is drawn. The claimed side reaches from `low` to `high`, which may be infinite;
+    `claimed` is its edge or its middle."""
+
+    measured: float
+    start: float
+    end: float
+    claimed: float
+    low: float
+    high: float
+
+
+def bar_of(row: dict) -> Bar | None:
+    """The bar of a row of claims.csv, its numbers as text; None where there is no number to draw.
+    An exponent is drawn as corrected for the finite grid."""
+    measured, start, end = interval_of(row)
+    if row["rule"] in ("", "all_hold") or not math.isfinite(measured):
+        return None
+    if not (math.isfinite(start) and math.isfinite(end)):
+        start = end = measured
+    claimed = float(row["claimed"].removeprefix("<= ").removeprefix(">= "))
+    tolerance = float(row["tolerance"] or 0)
+    low, high = claimed - tolerance, claimed + tolerance
+    if row["rule"] == "at_most":
+        low = -math.inf
+    elif row["rule"] == "at_least":
+        high = math.inf
+    return Bar(measured, start, end, claimed, low, high)
+
+
+def drawn(row: dict) -> Bar | None:
+    """The bar of a row with the places of its marks on one scale, in units of the picture."""
+    found = bar_of(row)
+    if found is None:
+        return None
+    marks = astuple(found)
+    finite = [mark for mark in marks if math.isfinite(mark)]
+    least, most = min(finite), max(finite)
+    scale = math.log if least > 0 and most > LOG_FROM * least else float
+    least, most = scale(least), scale(most)
+    span = (most - least) or abs(most) or 1.0
+    left, right = (MARGIN if math.isfinite(end) else OPEN_MARGIN for end in (found.low, found.high))
+    start_at = left if most > least else (BAR_WIDTH + left - right) / 2
+
+    def place(value: float) -> float:
+        if not math.isfinite(value):
+            return 0.0 if value < 0 else float(BAR_WIDTH)
+        at = start_at + (scale(value) - least) / span * (BAR_WIDTH - left - right)
+        return round(min(max(at, 0), BAR_WIDTH), 1)
+
+    return Bar(*map(place, marks))

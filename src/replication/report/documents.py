@@ -27,12 +27,12 @@ from replication.evidence.compare import (
     table,
 )
 from replication.evidence.verdicts import NEGATIVE, SEVERITIES, Verdict
-from replication.report.anchors import claim_anchor
 from replication.report.chapters import page_text
-from replication.report.comparison import DOCS, confirmation_of, reasons
-from replication.report.papers import by_severity
+from replication.report.record import DOCS, confirmation_of, reasons
 from replication.report.run_tables import Measures, Run, listed, read_text
+from replication.report.spelling import claim_anchor
 from replication.report.stub_run import planned_sizes
+from replication.report.summary import by_severity
 from replication.run.csv_tables import read_rows
 from replication.run.models import ConfigError
 

@@ -12,7 +12,10 @@ import jinja2
 from markupsafe import Markup
 
 from replication.evidence.verdicts import SEVERITIES, Verdict
-from replication.report import anchors, bars, spelling
+from replication.report import spelling
+
+BAR_WIDTH = 120
+"""Of the small picture of a judged number."""
 
 ENVIRONMENT = jinja2.Environment(
     loader=jinja2.PackageLoader("replication.report"),
@@ -22,10 +25,9 @@ ENVIRONMENT = jinja2.Environment(
     lstrip_blocks=True,
 )
 ENVIRONMENT.policies["json.dumps_kwargs"] = {"separators": (",", ":"), "ensure_ascii": False}
-ANCHORS = (anchors.claim_anchor, anchors.figure_anchor)
-WORDS = (spelling.count, spelling.number, spelling.plural, spelling.sentence, spelling.share, spelling.typeset)
-ENVIRONMENT.filters |= {one.__name__: one for one in (*ANCHORS, *WORDS)} | {"verdict": Verdict}
-ENVIRONMENT.globals |= {"interval": spelling.interval, "severities": SEVERITIES, "bar_width": bars.WIDTH}
+SPELT = ("count", "number", "plural", "sentence", "share", "typeset", "claim_anchor", "figure_anchor")
+ENVIRONMENT.filters |= {name: getattr(spelling, name) for name in SPELT} | {"verdict": Verdict}
+ENVIRONMENT.globals |= {"interval": spelling.interval, "severities": SEVERITIES, "bar_width": BAR_WIDTH}
 
 
 def macros(name: str) -> ModuleType:

@@ -15,12 +15,12 @@ from markupsafe import Markup
 from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
 
 from replication.evidence.verdicts import GROUPS
-from replication.report import comparison, deviations, papers, run_record, summary
-from replication.report.anchors import unused
+from replication.report import record, summary
 from replication.report.chapters import chapter, page_text
 from replication.report.claims_table import all_rows
 from replication.report.layout import PIECES, laid_out
 from replication.report.run_tables import Run
+from replication.report.spelling import unused
 from replication.run.config import read_papers
 from replication.run.models import ConfigError
 
@@ -39,12 +39,7 @@ def from_markdown(source: str) -> Markup:
 
 
 def formula(latex: str, display: str) -> str:
-    """LaTeX as MathML.
-
-    Raises
-    ------
-    ConfigError : it holds HTML, such as a number with a link, whose tags would be read as symbols.
-    """
+    """LaTeX as MathML; ConfigError if it holds HTML, such as a number with a link, whose tags would be symbols."""
     source = html.unescape(latex).strip()
     if "</" in source:
         raise ConfigError(f"HTML in the formula ${source}$; a number within a formula is {{{{ value(...) | number }}}}")
@@ -99,7 +94,7 @@ def body(run: Run) -> Markup:
         "content.html.jinja",
         title=TITLE,
         record=run.provenance,
-        of_record=comparison.with_record(run),
+        of_record=record.with_record(run),
         alone=run.alone,
         small=run.scale not in summary.FULL_SCALES,
         about=about,
@@ -108,12 +103,12 @@ def body(run: Run) -> Markup:
         contradictions=summary.contradictions(run.claims),
         verdicts=GROUPS,
         chapters=[from_markdown(chapter(study, run)) for paper in about.values() for study in paper.chapters],
-        rows=all_rows(run.claims, run.shown(), papers.claims_touched(run.errata), run.grid_of),
-        confirmation=comparison.confirmation(run.claims),
-        deviations=deviations.deviations_table(run.deviations),
-        errata=papers.errata_list(run.errata),
-        candidates=papers.candidates_table(run.errata),
-        provenance=run_record.provenance_table(run.provenance),
+        rows=all_rows(run.claims, run.shown(), summary.claims_touched(run.errata), run.grid_of),
+        confirmation=record.confirmation(run.claims),
+        deviations=summary.ERRATA.deviations(run.deviations, summary.KINDS),
+        errata=summary.errata_list(run.errata),
+        candidates=summary.candidates_table(run.errata),
+        provenance=record.provenance_table(run.provenance),
     )
 
 

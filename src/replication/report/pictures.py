@@ -10,9 +10,8 @@ import re
 
 from markupsafe import Markup
 
-from replication.report.anchors import figure_anchor
 from replication.report.layout import macros
-from replication.report.spelling import GREEK
+from replication.report.spelling import GREEK, figure_anchor
 
 FIGURE = macros("figure.html.jinja")
 POINTS = re.compile(r'<metadata id="points">(.*?)</metadata>', flags=re.DOTALL)

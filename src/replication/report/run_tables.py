@@ -21,10 +21,9 @@ from replication.evidence.claims import Claim
 from replication.evidence.facts import NotMeasured
 from replication.evidence.quantities import checked_claims, measured
 from replication.evidence.verdicts import Verdict
-from replication.report.captions import with_sizes
 from replication.report.claims_table import brief_table
-from replication.report.grids import grid_line
 from replication.report.pictures import FIGURE, FOLDER, figure_html
+from replication.report.sizes import grid_line, with_sizes
 from replication.run.config import read_config, read_study, read_yaml
 from replication.run.models import ConfigError
 from replication.run.settings import Study
@@ -37,15 +36,10 @@ def read_text(path: Path) -> pd.DataFrame:
 
 @dataclass(frozen=True)
 class Measures:
-    """The rows of a study's measures.csv by quantity.
-
-    Attributes
-    ----------
-    listed : names of all quantities that the study measures at the default scale. A name that is neither there nor in
-        the rows, which another scale may have, is an error, not a gap.
-    """
+    """The rows of a study's measures.csv by quantity."""
 
     rows: pd.DataFrame
+    # All quantities of the study at the default scale: a name neither here nor in the rows is an error, not a gap.
     listed: tuple[str, ...]
 
     def __contains__(self, quantity: str) -> bool:
@@ -115,23 +109,16 @@ def told(name: str, study: str, facts: Mapping[str, object]) -> object:
 @dataclass(frozen=True, eq=False)
 class Run:
     """Where the tables of one run are, and how to read them. Its sections are HTML.
-    A run equals itself alone, so that what is made of it can be kept.
-
-    Attributes
-    ----------
-    captions : study -> figure -> its label and caption, in the order of the page.
-    deviations : entries of deviations.yaml.
-    alone : whether its page stands without the files of the run beside it.
-    """
+    A run equals itself alone, so that what is made of it can be kept."""
 
     claims: pd.DataFrame
     errata: pd.DataFrame
     provenance: dict
     results: Path
     figures: Path
-    captions: dict[str, dict[str, dict[str, str]]] = field(default_factory=dict)
-    deviations: list[dict] = field(default_factory=list)
-    alone: bool = False
+    captions: dict[str, dict[str, dict[str, str]]] = field(default_factory=dict)  # by study and figure, in their order
+    deviations: list[dict] = field(default_factory=list)  # entries of deviations.yaml
+    alone: bool = False  # whether the page stands without the files of the run beside it
 
     @classmethod
     def read(

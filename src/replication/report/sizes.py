@@ -1,16 +1,38 @@
-"""Sizes of what was run, for prose and captions that name them: a table with series, column and value
-(`replication.evidence.cells.sizes_of`)."""
+"""Sizes of what was run, for prose, captions and the rows of claims: a table with series, column and value
+(`replication.evidence.cells.sizes_of`).
+
+A caption names them in braces, for the run that is shown: {series.column} is what the cells of a series have in a
+column, one value, a list or a range; {NAME} is a constant of the study's analysis, for what no cell holds.
+"""
 
 from __future__ import annotations
 
+import importlib
+import re
 from collections.abc import Sequence
+from functools import cache
 
 import pandas as pd
+from markupsafe import Markup
 
-from replication.report.spelling import listing
+from replication.report.spelling import listing, plural, typeset
+from replication.run.config import ROOT, ConfigError, read_yaml
+from replication.run.settings import settings_of
 
 LISTED = 4
 """So many values are listed; of more the least and the largest are named."""
+PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
+SIGNS = {
+    "users": "n",
+    "samples": "m",
+    "dim": "d",
+    "rank": "k",
+    "epsilon": "epsilon",
+    "noise_multiplier": "Delta",
+    "label_noise_sd": "sigma_F",
+    "head_condition": "kappa",
+}
+"""Column -> its sign. Others are options of one algorithm, which stand in the study's file."""
 
 
 def exact(value: float) -> str:
@@ -49,3 +71,65 @@ def size(table: pd.DataFrame, series: str, column: str) -> str:
     if len(values) != 1:
         raise ValueError(f"series {series!r} has {len(values)} values of {column!r}; prose can name only one")
     return exact(values[0])
+
+
+def with_sizes(figure: str, caption: str, study: str, table: pd.DataFrame | None) -> str:
+    """Fill all placeholders of a figure's caption from the sizes of the study, of which one of arithmetic has none."""
+
+    def put(match: re.Match) -> str:
+        try:
+            return enumerated(_values(match[1], study, table))
+        except ValueError as error:
+            source = f"{settings_of(study)}: figures.{figure}.caption"
+            raise ConfigError(f"{source}: {match[0]}: {error}") from None
+
+    return PLACEHOLDER.sub(put, caption)
+
+
+def _values(name: str, study: str, table: pd.DataFrame | None) -> list[float]:
+    series, dot, column = name.rpartition(".")
+    if dot:
+        if table is None:
+            raise ValueError(f"the study {study} has no cells")
+        return found(table, series, column)
+    constant = constants(study).get(name)
+    if constant is None:
+        raise ValueError(
+            f"the analysis of {study} has no constant of this name; a size of the cells is {{series.column}}"
+        )
+    return list(constant) if isinstance(constant, tuple) else [constant]
+
+
+@cache
+def constants(study: str) -> dict[str, object]:
+    """Return the constants of a study's analysis and, in capitals, the thresholds of its file."""
+    thresholds = read_yaml(ROOT / settings_of(study)).get("thresholds", {})
+    own = vars(importlib.import_module(f"replication.studies.{study}.analysis"))
+    return {name: value for name, value in own.items() if name.isupper()} | {
+        name.upper(): value for name, value in thresholds.items()
+    }
+
+
+def grid_line(table: pd.DataFrame | None, series: str = "") -> Markup:
+    """Sizes and repetitions of a series, or of all.
+
+    table : the study's sizes; None for a study of arithmetic.
+    """
+    if table is None:
+        return Markup("arithmetic, nothing is drawn")
+    if series:
+        table = table[table["series"] == series]
+    found = dict(list(table.groupby("column")["value"]))
+    parts = [
+        typeset(f"{sign} = {enumerated([_short(value) for value in found[column]])}")
+        for column, sign in SIGNS.items()
+        if column in found
+    ]
+    if "seed" in found:
+        parts.append(plural(found["seed"].nunique(), "repetition"))
+    return Markup("; ").join(parts)
+
+
+def _short(value: float) -> float:
+    """A count with all its digits, another number with three."""
+    return value if value == int(value) else float(f"{value:.3g}")

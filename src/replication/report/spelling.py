@@ -1,9 +1,10 @@
 # ruff: noqa: RUF001  (typographic signs are meant)
-"""Numbers, names and counts as text: how the report spells what the tables say."""
+"""Numbers, names and counts as text, and names of places within the page: how the report spells what the tables say."""
 
 from __future__ import annotations
 
 import html
+import itertools
 import math
 import re
 from collections.abc import Iterable
@@ -138,3 +139,21 @@ def sentence(text: str) -> str:
 def codes(names: Iterable[str]) -> str:
     """Names of series as a phrase in Markdown."""
     return listing(f"`{name}`" for name in names)
+
+
+def claim_anchor(claim: str) -> str:
+    """Where the first row of a claim stands in the page."""
+    return "claim-" + re.sub(r"[^\w.]+", "-", claim.replace("'", " prime")).strip("-")
+
+
+def figure_anchor(figure: str) -> str:
+    """Where a figure stands in the page."""
+    return "fig-" + re.sub(r"\W+", "-", figure).strip("-")
+
+
+def unused(base: str, taken: set[str]) -> str:
+    """The name, numbered where it is taken already; it is taken from now on."""
+    names = itertools.chain([base], (f"{base}-{number}" for number in itertools.count(2)))
+    name = next(name for name in names if name not in taken)
+    taken.add(name)
+    return name

@@ -121,14 +121,8 @@ def stub_runs() -> list[StubRun]:
 
 
 def check_chapter(study: str) -> None:
-    """Write the chapter of a study with and without numbers.
-
-    Raises
-    ------
-    ConfigError
-        If it names something that does not exist, or needs a number that a smaller run may lack;
-        the message names the file.
-    """
+    """Write the chapter of a study with and without numbers; ConfigError, with its file, if it names something that
+    does not exist, or needs a number that a smaller run may lack."""
     for run in stub_runs():
         text(study, run)
 

@@ -1,26 +1,45 @@
 """All claims together: how many there are of each verdict, what counts as agreement, and what does not hold as
-printed."""
+printed; the errata found in the papers; and what was revised, filled in or replaced."""
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
+from typing import get_args
 
 import numpy as np
 import pandas as pd
 from markupsafe import Markup
 
-from replication.evidence.catalogue import MENDED
+from replication.evidence.catalogue import MENDED, Change
 from replication.evidence.compare import interval_of
 from replication.evidence.verdicts import NEGATIVE, SEVERITIES, Verdict
-from replication.report import badges
 from replication.report.layout import PIECES, macros
-from replication.report.papers import by_change, by_severity, decided
 from replication.report.run_tables import Run
 
+ERRATA = macros("errata.html.jinja")
+LEVELS = ("good", "fair", "open", "bad", "none")
+"""What verdicts say, from agreement to no test."""
 FULL_SCALES = ("default", "record")
 """Scales at which every verdict can be reached."""
 NARROWER = (2 / 3, 1 / 3)
 """Shares of the tolerance at which agreement of exponents is counted again."""
+KINDS = {
+    "revised-after-results": "Revised after results existed",
+    "revised-after-confirmation": "Revised after the confirmation on a second master seed",
+    "left-open": "Left open by the papers",
+    "fallback": "Fallbacks",
+    "split": "Which samples serve which step",
+    "analogue": "Analogues of methods that are not linear",
+    "stand-in": "Stand-ins",
+}
+"""Kind of a deviation -> caption of its table."""
+
+
+def by_verdict(verdicts: Iterable[str]) -> dict[str, int]:
+    """How many there are of each verdict, from agreement to no test."""
+    counts = Counter(verdicts)
+    return {word: counts[word] for word in sorted(Verdict, key=lambda one: LEVELS.index(one.level)) if word in counts}
 
 
 def evidence(claims: pd.DataFrame) -> pd.DataFrame:
@@ -35,7 +54,7 @@ def tally(claims: pd.DataFrame) -> Markup:
     rows = evidence(claims)
     bases = {"Measured": "measured", "Computed from printed formulas": "computed"}
     return PIECES.tally(
-        {words: badges.counted(rows.loc[rows["basis"] == basis, "verdict"]) for words, basis in bases.items()}
+        {words: by_verdict(rows.loc[rows["basis"] == basis, "verdict"]) for words, basis in bases.items()}
     )
 
 
@@ -56,7 +75,7 @@ def counted(claims: pd.DataFrame) -> dict[str, int]:
     rows = evidence(claims)
     levels = Counter(Verdict(word).level for word in rows["verdict"])
     sizes = {"claims": rows["id"].nunique(), "papers": rows["paper"].nunique(), "quantities": len(rows)}
-    return sizes | {level: levels[level] for level in badges.LEVELS}
+    return sizes | {level: levels[level] for level in LEVELS}
 
 
 def exponents(claims: pd.DataFrame) -> pd.DataFrame:
@@ -88,7 +107,49 @@ def agreement(claims: pd.DataFrame) -> dict[str, object]:
 def contradictions(claims: pd.DataFrame) -> Markup:
     """What does not hold as printed: one line for an error, the most severe first."""
     rows = claims[claims["verdict"].isin(NEGATIVE)].to_dict("records")
-    return macros("errata.html.jinja").contradictions(by_severity(rows))
+    return ERRATA.contradictions(by_severity(rows))
+
+
+def by_severity(rows: Iterable[dict]) -> list[dict]:
+    """The rows of claims or errata, the most severe first."""
+    return sorted(rows, key=lambda row: [*SEVERITIES, ""].index(row["severity"]))
+
+
+def decided(errata: pd.DataFrame) -> pd.DataFrame:
+    """Errata with a demonstration."""
+    return errata[errata["confirmed"].isin(("yes", "no"))]
+
+
+def by_change(errata: pd.DataFrame) -> dict[str, pd.DataFrame]:
+    """The errata by what they change, the most severe first, as they are counted:
+    without those that are one question with another."""
+    rows = decided(errata)
+    rows = rows[rows["same_as"] == ""]
+    return {change: part for change in get_args(Change) if len(part := rows[rows["changes"] == change])}
+
+
+def claims_touched(errata: pd.DataFrame) -> dict[str, list[str]]:
+    """Id of a claim -> ids of the errata that a reader of it should know."""
+    found: dict[str, list[str]] = {}
+    for row in decided(errata).to_dict("records"):
+        for claim in filter(None, row["claims"].split("; ")):
+            found.setdefault(claim, []).append(row["id"])
+    return found
+
+
+def errata_list(errata: pd.DataFrame) -> Markup:
+    """What is printed, what is right, how that was shown, and what it changes, the most severe first;
+    one question stands together."""
+    every = decided(errata).to_dict("records")
+    changes = {change: [] for change in by_change(errata)}
+    for row in by_severity(row for row in every if not row["same_as"]):
+        changes[row["changes"]] += [row, *(other for other in every if other["same_as"] == row["id"])]
+    return ERRATA.errata(changes)
+
+
+def candidates_table(errata: pd.DataFrame) -> Markup:
+    """What was suspected, and why it was set aside."""
+    return ERRATA.candidates(errata.drop(decided(errata).index).to_dict("records"))
 
 
 def facts(run: Run) -> dict[str, object]:

@@ -218,7 +218,7 @@ class PlotSettings(AnalysisSettings):
 
 class Figure(Model):
     """A figure of a study: what stands before its caption, and the caption, with placeholders for sizes
-    (`replication.report.captions`).
+    (`replication.report.sizes`).
 
     sweeps : what it shows, if that is fits and nothing else; any other figure is drawn by the study's `figures.py`.
     """

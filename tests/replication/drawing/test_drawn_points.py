@@ -19,7 +19,7 @@ from matplotlib.figure import Figure
 
 from replication.drawing.points import drawn_points, plain
 from replication.evidence.cells import read_cells
-from replication.report.captions import PLACEHOLDER
+from replication.report.sizes import PLACEHOLDER
 from replication.report.stub_run import planned_cells
 from replication.run.config import ROOT, read_yaml, study_names
 from replication.run.settings import MeasureSettings, PlotSettings, Sweeps, read_settings, settings_of

@@ -31,8 +31,8 @@ from replication.evidence.compare import (
     summary,
     table,
 )
-from replication.report.comparison import DOCS, confirmation, with_record
 from replication.report.documents import confirmation_page, explained
+from replication.report.record import DOCS, confirmation, with_record
 from replication.report.run_tables import Run
 from replication.run.config import ConfigError
 from replication.run.csv_tables import read_rows, write_rows

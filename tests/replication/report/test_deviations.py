@@ -9,7 +9,7 @@ import yaml
 from workflow_helpers import ROOT
 
 from replication.evidence.catalogue import read_deviations
-from replication.report.deviations import KINDS, deviations_table
+from replication.report.summary import ERRATA, KINDS
 from replication.run.config import read_papers, study_names
 from replication.run.models import ConfigError
 
@@ -51,7 +51,7 @@ def test_commits_of_revisions_exist():
 
 def test_every_deviation_is_in_the_table():
     found = read_deviations(LISTED)
-    content = deviations_table(found)
+    content = ERRATA.deviations(found, KINDS)
     for one in found:
         assert f'<span class="id">{one["id"]}</span>' in content
         assert all(f"<code>{commit}</code>" in content for commit in one.get("commits", []))

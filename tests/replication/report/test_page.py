@@ -21,7 +21,7 @@ from patience import patience, unit_seconds
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 from stub_page import DRAWN, render, unpacked, write_run
 
-from replication.report.anchors import figure_anchor
+from replication.report.spelling import figure_anchor
 from replication.studies.guide.analysis import AXES, EXAMPLE
 
 BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)

@@ -19,7 +19,7 @@ from replication.evidence.cells import sizes_of
 from replication.evidence.claims import CLAIM_COLUMNS
 from replication.evidence.quantities import checked_claims
 from replication.evidence.verdicts import GROUPS, OUTCOMES, Verdict
-from replication.report import anchors, badges, bars, chapters, grids, layout, page, papers, pictures, summary
+from replication.report import chapters, claims_table, layout, page, pictures, sizes, summary
 from replication.report import spelling as wording
 from replication.report.claims_table import all_rows, brief_table, by_scale
 from replication.report.documents import with_findings
@@ -184,15 +184,15 @@ def test_page_shows_every_claim_and_known_verdicts_alone(content, rendered):
     found, claims = Page(content), pd.read_csv(rendered / "claims.csv", dtype=str, keep_default_na=False)
     assert set(claims["id"]) == set(CLAIMS_BY_ID)
     for claim in claims["id"].unique():
-        assert anchors.claim_anchor(claim) in found.values("id")
+        assert wording.claim_anchor(claim) in found.values("id")
     for command in claims.drop_duplicates("id")["command"]:
         assert f'<code class="command">{command}</code>' in content or not command
     labels = re.findall(r'class="badge \w+"><span aria-hidden="true">.</span> ([A-Z-]+)<', content)
     assert set(claims["verdict"]) <= set(labels) <= set(Verdict)
     for figure in FIGURES:
-        assert anchors.figure_anchor(figure) in found.values("id")
+        assert wording.figure_anchor(figure) in found.values("id")
     linked = {target for target in found.values("href") if target.startswith("#fig-")}
-    assert linked == {f"#{anchors.figure_anchor(figure)}" for figure in claims["figure"] if figure in FIGURES}
+    assert linked == {f"#{wording.figure_anchor(figure)}" for figure in claims["figure"] if figure in FIGURES}
 
 
 def test_the_opening_comes_first(content):
@@ -330,7 +330,7 @@ def test_what_a_template_is_given_is_text():
         "correct": "d^2",
         "confirmed": "set aside",
     }
-    shown = papers.candidates_table(pd.DataFrame([row]))
+    shown = summary.candidates_table(pd.DataFrame([row]))
     for text in ("A&lt;b&gt;", "p&amp;q", "Lemma 1 &lt; 2", "d²"):
         assert text in shown
     assert "&amp;lt;" not in shown and "<b>" not in shown
@@ -367,7 +367,7 @@ def test_every_verdict_is_explained():
     assert {verdict for pair in OUTCOMES.values() for verdict in pair} <= set(Verdict)
     guide = html.unescape(layout.PIECES.verdict_guide(GROUPS))
     assert all(guide.count(f"</span> {verdict}<") == 1 and verdict.meaning in guide for verdict in Verdict)
-    assert {verdict.level for verdict in Verdict} == set(badges.LEVELS)
+    assert {verdict.level for verdict in Verdict} == set(summary.LEVELS)
     with pytest.raises(ValueError, match="'FINE' is not a valid Verdict"):
         layout.PIECES.badge("FINE")
 
@@ -447,12 +447,12 @@ def judged_row(**values) -> dict:
 def test_bars_show_interval_claim_and_tolerance():
     """On one scale, an exponent as corrected; the claimed side of a limit has no end."""
     row = judged_row(measured="1.4", corrected="1.5", ci_low="1.3", ci_high="1.6")
-    assert bars.bar_of(row) == bars.Bar(1.5, pytest.approx(1.4), pytest.approx(1.7), 1.5, 1.35, 1.65)
-    limit = bars.bar_of(judged_row(rule="at_most", claimed="<= 2", tolerance="", measured="1"))
+    assert claims_table.bar_of(row) == claims_table.Bar(1.5, pytest.approx(1.4), pytest.approx(1.7), 1.5, 1.35, 1.65)
+    limit = claims_table.bar_of(judged_row(rule="at_most", claimed="<= 2", tolerance="", measured="1"))
     assert (limit.low, limit.high, limit.start, limit.end) == (-math.inf, 2, 1, 1)
-    assert bars.bar_of(judged_row(rule="at_least", claimed=">= 2", measured="1")).high == math.inf
+    assert claims_table.bar_of(judged_row(rule="at_least", claimed=">= 2", measured="1")).high == math.inf
     for missing in ({"measured": ""}, {"measured": "nan"}, {"measured": "inf"}, {"rule": "all_hold", "measured": "3"}):
-        assert bars.bar_of(judged_row(**missing)) is None and bars.drawn(judged_row(**missing)) is None
+        assert claims_table.bar_of(judged_row(**missing)) is None and claims_table.drawn(judged_row(**missing)) is None
 
 
 @pytest.mark.parametrize("measured", [0.5, 1.0, 2.0, 4.0])
@@ -460,10 +460,10 @@ def test_bars_keep_the_order_of_the_numbers(measured):
     """Left of the claimed number what is less, right what is more; on a linear and on a logarithmic scale."""
     for factor in (1, 1e3):
         row = judged_row(rule="at_most", claimed="<= 1.0", tolerance="", measured=str(measured ** math.log(2 * factor)))
-        drawn = layout.macros("claims.html.jinja").bar(bars.drawn(row), "bad")
+        drawn = layout.macros("claims.html.jinja").bar(claims_table.drawn(row), "bad")
         claim, dot = (float(re.search(pattern, drawn)[1]) for pattern in (r'claim-mark" d="M([\d.]+)', r'cx="([\d.]+)'))
         assert (dot > claim) - (dot < claim) == (measured > 1) - (measured < 1)
-        assert min(dot, claim) >= 0 and max(dot, claim) <= bars.WIDTH
+        assert min(dot, claim) >= 0 and max(dot, claim) <= layout.BAR_WIDTH
 
 
 def test_grids_are_spelled():
@@ -472,9 +472,9 @@ def test_grids_are_spelled():
         {"series": ["a", "a", "b"], "users": [10, 20, 99], "epsilon": [1.23456] * 3, "seed": [0, 1, 0]}
     )
     table = sizes_of(cells, cells.columns)
-    assert grids.grid_line(table, "a") == f"n{NBSP}={NBSP}10 and 20; ε{NBSP}={NBSP}1.23; two repetitions"
-    assert "99" in grids.grid_line(table)
-    assert grids.grid_line(None) == "arithmetic, nothing is drawn"
+    assert sizes.grid_line(table, "a") == f"n{NBSP}={NBSP}10 and 20; ε{NBSP}={NBSP}1.23; two repetitions"
+    assert "99" in sizes.grid_line(table)
+    assert sizes.grid_line(None) == "arithmetic, nothing is drawn"
 
 
 def test_pictures_take_the_colours_of_the_page():

@@ -27,9 +27,8 @@ from workflow_helpers import ROOT
 from images.table import listed as read_rows_of_images
 from replication.evidence.cells import sizes_of
 from replication.evidence.quantities import checked_claims
-from replication.report.captions import PLACEHOLDER, with_sizes
 from replication.report.run_tables import listed
-from replication.report.sizes import found
+from replication.report.sizes import PLACEHOLDER, found, with_sizes
 from replication.run.columns import settings_columns
 from replication.run.config import read_config, read_study, read_yaml, study_names
 from replication.run.grids import expand

@@ -1,5 +1,6 @@
-"""What the page says of other runs: how the shown run agrees with the run of record in docs/record, and the default run
-with its confirmation on another master seed in docs/confirmation.csv."""
+# ruff: noqa: RUF001  (typographic signs are meant)
+"""What the page says of the run itself, and of others: how it agrees with the run of record in docs/record, and the
+default run with its confirmation on another master seed in docs/confirmation.csv."""
 
 from __future__ import annotations
 
@@ -23,6 +24,7 @@ from replication.evidence.compare import (
 from replication.report.claims_table import row_anchor
 from replication.report.layout import macros
 from replication.report.run_tables import Run
+from replication.report.spelling import number, share
 from replication.run.config import ROOT, read_yaml
 from replication.run.csv_tables import read_rows
 
@@ -73,3 +75,28 @@ def confirmation(claims: pd.DataFrame, docs: Path = DOCS) -> Markup:
     now = claims["confirmed"].value_counts().to_dict()
     text = f"{summary(pairs)} {coverage(pairs)}"
     return RECORD.confirmation(pairs[0][0], len(claims), now, text, _shown(changed(both_tested(pairs)), False, {}))
+
+
+def provenance_table(record: dict) -> Markup:
+    """What the run was made with, and how long it took: every entry named ..._seconds or share_... is shown."""
+    packages = ", ".join(f"{name} {version}" for name, version in record["packages"].items())
+    blas = " ".join(str(value) for value in (record.get("blas") or {}).values())
+    words = {name: name.removesuffix("_seconds").replace("_", " ").replace("cpu", "CPU") for name in record}
+    times = [f"{words[name]} {duration(value)}" for name, value in record.items() if name.endswith("_seconds")]
+    shares = {
+        words[name]: "–" if value is None else share(value)
+        for name, value in record.items()
+        if name.startswith("share_")
+    }
+    return RECORD.provenance(record, packages, blas, times, shares)
+
+
+def duration(seconds: float) -> str:
+    """Seconds in words.
+
+    >>> duration(42), duration(754), duration(7300)
+    ('42 s', '12.6 min', '2.03 h')
+    """
+    if seconds < 120:
+        return f"{number(seconds)} s"
+    return f"{number(seconds / 60)} min" if seconds < 7200 else f"{number(seconds / 3600)} h"
