@@ -23,10 +23,10 @@ from workflow_helpers import ROOT, called, copy_project, copy_run, environment, 
 
 from replication.evidence.cells import read_cells
 from replication.run import owner
-from replication.run.checksums import changed
 from replication.run.cli_errors import Unreadable, error_line
 from replication.run.config import ConfigError
 from replication.run.csv_tables import read_rows, write_rows
+from replication.run.provenance import changed
 
 RESULTS = Path("results/tiny")
 CELLS = RESULTS / "figure2/cells.csv"

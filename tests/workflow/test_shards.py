@@ -10,7 +10,7 @@ from workflow_helpers import ROOT
 
 from replication.run.cli_errors import Unreadable
 from replication.run.csv_tables import REMEDY, write_rows
-from replication.run.merging import merge
+from replication.run.grids import merge
 
 
 def script(name: str):

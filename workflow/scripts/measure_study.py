@@ -17,7 +17,7 @@ from replication.evidence.measured import MEASURE_COLUMNS, check_names
 from replication.run.cli_errors import one_line_errors
 from replication.run.columns import settings_columns
 from replication.run.csv_tables import write_rows
-from replication.run.merging import merge_study
+from replication.run.grids import merge_study
 from replication.run.resolved import write_if_changed
 from replication.run.settings import MeasureSettings, ShardSettings, read_settings
 

@@ -17,10 +17,10 @@ from pathlib import Path
 from platformdirs import user_cache_path
 
 from replication.run import owner
-from replication.run.checksums import changed
 from replication.run.cli_errors import at_least_one, one_line_errors
 from replication.run.config import read_config, run_name
 from replication.run.csv_tables import read_rows
+from replication.run.provenance import changed
 
 LINE_EVERY_SECONDS = 10.0
 

@@ -2,14 +2,16 @@
 
 A study is its settings.yaml with what differs at the chosen scale merged in. Everything is checked before any job
 starts: types and names by the models of `replication.run.settings`, ranges and feasibility by building every cell.
-A job reads the settings that the run resolved for it, never these files.
+A job reads the settings that the run resolved for it, never these files. An error in what a scale or an overlay
+changes names the line of its own file.
 """
 
 from __future__ import annotations
 
 import pickle
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
@@ -19,12 +21,14 @@ from privrep.options import misnamed
 from replication.run.models import ConfigError, checked
 from replication.run.rivals import read_choices
 from replication.run.settings import Overridable, Paper, RunConfig, Study, settings_of
-from replication.run.source_lines import Layer, place
 
 ROOT = Path(__file__).resolve().parents[3]
 
 
-class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
+YAML = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+class _Loader(YAML):
     """Loader of YAML that refuses a key that stands twice, and a number that is not what it looks like."""
 
     def construct_mapping(self, node, deep=False):
@@ -83,19 +87,6 @@ def merge(base: Mapping, overrides: Mapping) -> dict:
     return merged
 
 
-def _files(folder: Path) -> list[Path]:
-    """Return the files of a folder in order, without an editor's hidden ones; ConfigError where one has the name of a
-    copy or a backup."""
-    paths = sorted(path for path in folder.glob("*.y*ml") if not path.name.startswith("."))
-    for path in paths:
-        if not re.fullmatch(r"[a-z0-9_]+\.yaml", path.name):
-            raise ConfigError(
-                f"config/{folder.name}/{path.name}: this is no name of a file that is read here, small letters, digits "
-                "and _ before .yaml; rename it, or move it elsewhere"
-            )
-    return paths
-
-
 def study_names(root: Path = ROOT) -> list[str]:
     """Return the names of all studies, which are folders with settings; ConfigError where one is named like a copy."""
     names = sorted(path.parent.name for path in root.glob(settings_of("*")))
@@ -108,15 +99,18 @@ def study_names(root: Path = ROOT) -> list[str]:
 
 
 def read_papers(root: Path = ROOT) -> dict[str, Paper]:
-    """Return the papers by name, in alphabetical order."""
-    paths = _files(root / "config" / "papers")
-    return {path.stem: _paper(path, path.read_bytes()) for path in paths}
-
-
-@cache
-def _paper(path: Path, content: bytes) -> Paper:
-    """Parse a paper's file, once for each content, since every study asks for its paper."""
-    return checked(Paper, read_yaml(path), f"config/papers/{path.name}")
+    """Return the papers by name, in alphabetical order, without an editor's hidden files; ConfigError where a file has
+    the name of a copy or a backup."""
+    found = {}
+    for path in sorted((root / "config" / "papers").glob("[!.]*.y*ml")):
+        source = f"config/papers/{path.name}"
+        if not re.fullmatch(r"[a-z0-9_]+\.yaml", path.name):
+            raise ConfigError(
+                f"{source}: this is no name of a file that is read here, small letters, digits and _ before .yaml; "
+                "rename it, or move it elsewhere"
+            )
+        found[path.stem] = checked(Paper, read_yaml(path), source)
+    return found
 
 
 def chapters(root: Path = ROOT) -> list[str]:
@@ -147,6 +141,51 @@ def check_config(config: dict, root: Path = ROOT) -> RunConfig:
     for name in set(known) - set(chapters(root)):
         _read_own(name, root)
     return checked_config
+
+
+@dataclass(frozen=True)
+class Layer:
+    """A file with settings of a study. prefix : the keys under which they stand."""
+
+    path: Path
+    prefix: tuple[str, ...] = ()
+
+
+@cache
+def _document(path: Path, changed: int) -> yaml.Node | None:
+    return yaml.compose(path.read_text(), Loader=YAML)
+
+
+def line_of(path: Path, keys: Sequence[str]) -> int | None:
+    """Return the line, from 1, of a key that stands under others; None where it is not in the file."""
+    try:
+        node = _document(path, path.stat().st_mtime_ns)
+    except (OSError, yaml.YAMLError):
+        return None
+    line = 1
+    for key in keys:
+        if isinstance(node, yaml.SequenceNode) and str(key).isdecimal() and int(key) < len(node.value):
+            node = node.value[int(key)]
+            line = node.start_mark.line + 1
+            continue
+        entries = node.value if isinstance(node, yaml.MappingNode) else []
+        found = [(name, value) for name, value in entries if name.value == str(key)]
+        if not found:
+            return None
+        name, node = found[0]
+        line = name.start_mark.line + 1
+    return line
+
+
+def place(layers: Iterable[Layer], *choices: Sequence[str], root: Path = Path()) -> str:
+    """Return file and line of the first of some keys that a layer has, the last layer first, or an empty text."""
+    for keys in choices:
+        for layer in reversed(list(layers)):
+            line = line_of(layer.path, [*layer.prefix, *keys])
+            if line:
+                shown = layer.path.relative_to(root) if layer.path.is_relative_to(root) else layer.path
+                return f"{shown}, line {line}"
+    return ""
 
 
 def layers(config: RunConfig, name: str, overlays: Sequence[Path] = (), root: Path = ROOT) -> list[Layer]:

@@ -1,4 +1,4 @@
-"""Cells of a study, from its settings, and their division into shards.
+"""Cells of a study, from its settings, their division into shards, and the merging of these into one table.
 
 A cell is one fit: problem, algorithm with options, budget, repetition. Its key is a hash of these values by name, so a
 cell keeps its key and its random streams when the grid around it changes.
@@ -10,6 +10,7 @@ import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 
 from privrep.methods.running.method import MethodOptions
 from privrep.methods.running.runner import prepared
@@ -17,12 +18,14 @@ from privrep.options import build
 from privrep.privacy.accounting import Budget, FixedNoise
 from privrep.simulate import PROBLEM_AXES, Cell, check_budget
 from privrep.users.problem import Problem
-from replication.run.config import ROOT
+from replication.run.cli_errors import Unreadable
+from replication.run.columns import TIMING_COLUMNS, study_columns
+from replication.run.config import ROOT, Layer, place
+from replication.run.csv_tables import REMEDY, read_rows, write_rows
 from replication.run.models import ConfigError
 from replication.run.registry import load_options
 from replication.run.rivals import chosen_options
 from replication.run.settings import Simulation, settings_of
-from replication.run.source_lines import Layer, place
 
 
 @dataclass(frozen=True)
@@ -133,3 +136,29 @@ def groups(cells: list[Cell], size: int) -> list[list[Cell]]:
 def shard(study: Simulation, index: int) -> list[list[Cell]]:
     """Return the groups of shard `index`: every `shards`-th one, so that large and small draws mix."""
     return groups(expand(study), study.cells_per_draw)[index :: study.shards]
+
+
+def merge(paths: list[Path], expected: list[list[tuple[str, str]]], order: list[tuple[str, str]]) -> list[dict]:
+    """Return the rows of all shards in a given order of (series, key); Unreadable if a file has not the cells that are
+    expected of its shard."""
+    found: dict[tuple[str, str], dict] = {}
+    for path, cells in zip(paths, expected, strict=True):
+        listed = read_rows(path)
+        rows = {(row["series"], row["key"]): row for row in listed}
+        if len(listed) != len(cells) or rows.keys() != set(cells):
+            raise Unreadable(
+                f"{path}: it has {len(listed)} rows and {len(set(cells) & rows.keys())} of its {len(cells)} cells; "
+                f"{REMEDY}"
+            )
+        found |= rows
+    return [found[name] for name in order]
+
+
+def merge_study(study: Simulation, folder: Path) -> None:
+    """Write `folder`/cells.csv and timings.csv from the shards in `folder`/shards."""
+    order = [(cell.series, cell.key) for cell in expand(study)]
+    parts = range(study.shards)
+    expected = [[(cell.series, cell.key) for group in shard(study, part) for cell in group] for part in parts]
+    for table, suffix, columns in (("cells", "csv", study_columns(study)), ("timings", "timings.csv", TIMING_COLUMNS)):
+        paths = [folder / "shards" / f"{part}.{suffix}" for part in parts]
+        write_rows(folder / f"{table}.csv", merge(paths, expected, order), columns)

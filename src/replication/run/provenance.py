@@ -1,4 +1,4 @@
-"""Record of what a run was made with: commit, configuration, versions, machine."""
+"""Record of what a run was made with: commit, configuration, versions, machine; and what of it was cut or edited."""
 
 from __future__ import annotations
 
@@ -58,3 +58,16 @@ def provenance(config: dict) -> dict:
         "simd": [name for name, found in np._core._multiarray_umath.__cpu_features__.items() if found],
         "blas": {key: blas[0].get(key) for key in ("internal_api", "version", "architecture")} if blas else {},
     }
+
+
+def changed(folder: Path) -> list[Path]:
+    """Return the files that are there and differ from what their job left, by the lists of checksums below a folder:
+    each rule ends with `sha256sum` of its outputs into a file beside its log."""
+    found = []
+    for listed in sorted(folder.rglob("*.sha256")):
+        for line in listed.read_text(errors="replace").splitlines():
+            checksum, _, name = line.partition("  ")
+            path = Path(name)
+            if len(checksum) == 64 and path.is_file() and hashlib.sha256(path.read_bytes()).hexdigest() != checksum:
+                found.append(path)
+    return found

@@ -12,11 +12,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from privrep.users.whole_files import in_one_move
-from replication.run.config import read_study
+from replication.run.config import Layer, read_study
 from replication.run.grids import expand
 from replication.run.models import Model
 from replication.run.settings import Analysis, RunConfig, RunSettings, Simulation, Study
-from replication.run.source_lines import Layer
 
 
 def write_resolved(
