@@ -15,19 +15,11 @@ from pathlib import Path
 
 import pandas as pd
 
-from replication.evidence.compare import (
-    Pair,
-    both_tested,
-    changed,
-    confirmation_pairs,
-    coverage,
-    number_text,
-    paired,
-    summary,
-    table,
-)
-from replication.evidence.verdicts import NEGATIVE, SEVERITIES, Verdict
+from replication.evidence import compare
+from replication.evidence.compare import Pair, both_tested, changed, confirmation_pairs, number_text, paired, summary
+from replication.evidence.verdicts import NEGATIVE, Verdict
 from replication.report.chapters import page_text
+from replication.report.layout import laid_out
 from replication.report.record import DOCS, confirmation_of, reasons
 from replication.report.run_tables import Measures, Run, listed, read_text
 from replication.report.spelling import claim_anchor
@@ -62,13 +54,9 @@ def with_findings(readme: str, run: Run) -> str:
         claim_anchor(claim): f"docs/record/claims.csv#L{row + 2}"
         for row, claim in reversed(list(enumerate(run.claims["id"])))
     }
-    opening = re.sub(
-        r'<a class="q" href="#([^"]+)">(.*?)</a>',
-        lambda match: f"[{match[2]}]({lines[match[1]]})",
-        page_text("opening", run),
-    )
-    findings = re.findall(r"^### .*?(?=\n### |\Z)", as_markdown(opening), flags=re.MULTILINE | re.DOTALL)[0]
-    findings = findings.strip()
+    link = r'<a class="q" href="#([^"]+)">(.*?)</a>'
+    opening = re.sub(link, lambda match: f"[{match[2]}]({lines[match[1]]})", page_text("opening", run))
+    findings = re.search(r"^### .*?(?=\n### |\Z)", as_markdown(opening), flags=re.MULTILINE | re.DOTALL)[0].strip()
     return BLOCK.sub(lambda match: f"{match[1]}\n{findings}\n\n{match[2]}", readme)
 
 
@@ -84,55 +72,25 @@ def results_page(docs: Path = DOCS) -> str:
     """Return docs/results.md: claims, contradictions, the default run and the run on another seed."""
     record, confirmation = docs / "record", confirmation_of(docs)
     claims = read_rows(record / "claims.csv")
-    about = json.loads((record / "provenance.json").read_text())
-    letters = "; ".join(f"{letter} {meaning}" for letter, meaning in SEVERITIES.items())
     pairs = both_tested(paired((default for default, _ in confirmation), claims))
-    return (
-        "\n\n".join(
-            [
-                "# Results of the run of record",
-                "Written by `make docs` from the tables in [record](record) and beside it. "
-                "[claims.csv](record/claims.csv) has every row with its interval and reason.",
-                f"Scale {about['config']['scale']}, master seed `{about['config']['master_seed']}`, commit "
-                f"`{about['commit']}`, finished {about['finished'][:10]}: {about['cell_cpu_seconds'] / 3600:.1f} CPU "
-                f"hours on {about['cpu']}.",
-                "## What became of each claim",
-                "The papers' own statements. Not counted are corrections, laws and limits of this project, and what "
-                "holds by definition.",
-                _table(("claim", "place", "verdicts on its quantities"), verdicts_by_claim(claims)),
-                "## What does not hold as printed",
-                f"Severity: {letters}.",
-                _table(("claim", "severity", "printed", "measured", "what to do"), contradictions(claims)),
-                "## What the verdicts mean",
-                _table(("verdict", "meaning"), [[word, word.meaning] for word in Verdict]),
-                "## The default run beside it",
-                f"{summary(pairs)} Why they differ is written by hand in [differences.yaml](record/differences.yaml).",
-                _table(("claim", "quantity", "default", "record", "why"), explained(changed(pairs), docs)),
-                "## The default run once more",
-                "On a master seed never used; see [confirmation.md](confirmation.md).",
-                summary(confirmation),
-            ]
-        ).rstrip()
-        + "\n"
+    return laid_out(
+        "results.md.jinja",
+        about=json.loads((record / "provenance.json").read_text()),
+        claims=verdicts_by_claim(claims),
+        contradictions=contradictions(claims),
+        verdicts=[[word, word.meaning] for word in Verdict],
+        default=summary(pairs),
+        differ=explained(changed(pairs), docs),
+        confirmation=summary(confirmation),
+        table=_table,
     )
 
 
 def confirmation_page(rows: list[dict]) -> str:
     """Return docs/confirmation.md, from the rows of docs/confirmation.csv."""
-    fact, pairs = rows[0], confirmation_pairs(rows)
-    differ = table(changed(both_tested(pairs)))
-    parts = [
-        "# Confirmation",
-        "Written by `make confirmation` from `docs/confirmation.csv`; not edited by hand.",
-        f"The configuration was frozen at commit `{fact['commit']}` and run once more, with master seed "
-        f"`{fact['confirmed_seed']}`, on which nothing had been run before. The first run has the default master seed "
-        f"`{fact['seed']}`, which was used throughout development. The two runs differ in their master seed alone. How "
-        "many verdicts another seed should change is not estimated.",
-        f"{summary(pairs)} {coverage(pairs)}",
-        "## Quantities whose verdict differs",
-        _table(("claim", "quantity", "first run", "second run"), differ) if differ else "None.",
-    ]
-    return "\n\n".join(parts) + "\n"
+    pairs = confirmation_pairs(rows)
+    agreement, differ = f"{summary(pairs)} {compare.coverage(pairs)}", compare.table(changed(both_tested(pairs)))
+    return laid_out("confirmation.md.jinja", fact=rows[0], agreement=agreement, differ=differ, table=_table)
 
 
 def explained(pairs: list[Pair], docs: Path = DOCS) -> list[list[str]]:
@@ -144,7 +102,7 @@ def explained(pairs: list[Pair], docs: Path = DOCS) -> list[list[str]]:
     if wrong:
         lines = "; ".join(f"{' '.join(name)} {what}" for name, what in wrong)
         raise ConfigError(f"docs/record/differences.yaml: {lines}")
-    return [[*cells, known[cells[0], cells[1]]] for cells in table(pairs)]
+    return [[*cells, known[cells[0], cells[1]]] for cells in compare.table(pairs)]
 
 
 def verdicts_by_claim(claims: list[dict]) -> list[list[str]]:
@@ -158,15 +116,11 @@ def verdicts_by_claim(claims: list[dict]) -> list[list[str]]:
 
 def contradictions(claims: list[dict]) -> list[list[str]]:
     """Return what does not hold as printed, the most severe first."""
+    rows = by_severity(row for row in claims if row["verdict"] in list(NEGATIVE))
+    measured = (f"{row['quantity']}: {number_text(row)}, claimed {row['claimed']}; {row['verdict']}" for row in rows)
     return [
-        [
-            row["id"],
-            row["severity"],
-            row["printed"],
-            f"{row['quantity']}: {number_text(row)}, claimed {row['claimed']}; {row['verdict']}",
-            row["advice"],
-        ]
-        for row in by_severity(row for row in claims if row["verdict"] in list(NEGATIVE))
+        [row["id"], row["severity"], row["printed"], text, row["advice"]]
+        for row, text in zip(rows, measured, strict=True)
     ]
 
 

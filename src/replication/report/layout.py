@@ -1,4 +1,4 @@
-"""All HTML of the report stands in `templates`, one file for each kind of piece, and is escaped there:
+"""What the report says around numbers stands in `templates`, one file for each kind of piece; HTML is escaped there:
 Python hands over plain data.
 
 What is markup already, by another template or as Markdown, comes as `markupsafe.Markup`.

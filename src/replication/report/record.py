@@ -10,17 +10,8 @@ from pathlib import Path
 import pandas as pd
 from markupsafe import Markup
 
-from replication.evidence.compare import (
-    Pair,
-    both_tested,
-    by_name,
-    changed,
-    confirmation_pairs,
-    coverage,
-    number_text,
-    paired,
-    summary,
-)
+from replication.evidence import compare
+from replication.evidence.compare import Pair, both_tested, by_name, changed, paired
 from replication.report.claims_table import row_anchor
 from replication.report.layout import macros
 from replication.report.run_tables import Run
@@ -34,7 +25,7 @@ RECORD = macros("record.html.jinja")
 
 def confirmation_of(docs: Path = DOCS) -> list[Pair]:
     """The rows of the default run, each with that on another master seed."""
-    return confirmation_pairs(read_rows(docs / "confirmation.csv"))
+    return compare.confirmation_pairs(read_rows(docs / "confirmation.csv"))
 
 
 def reasons(docs: Path = DOCS) -> dict[tuple[str, str], str]:
@@ -49,7 +40,7 @@ def _shown(pairs: list[Pair], anchors: bool, why: dict[tuple[str, str], str]) ->
             "id": row["id"],
             "quantity": row["quantity"],
             "anchor": row_anchor(row) if anchors else "",
-            "both": [(one["verdict"], number_text(one)) for one in (row, other)],
+            "both": [(one["verdict"], compare.number_text(one)) for one in (row, other)],
             "why": why.get((row["id"], row["quantity"]), ""),
         }
         for row, other in pairs
@@ -73,7 +64,7 @@ def confirmation(claims: pd.DataFrame, docs: Path = DOCS) -> Markup:
     """The section on the confirmation, for the rows of claims.csv that the page shows."""
     pairs = confirmation_of(docs)
     now = claims["confirmed"].value_counts().to_dict()
-    text = f"{summary(pairs)} {coverage(pairs)}"
+    text = f"{compare.summary(pairs)} {compare.coverage(pairs)}"
     return RECORD.confirmation(pairs[0][0], len(claims), now, text, _shown(changed(both_tested(pairs)), False, {}))
 
 

@@ -32,6 +32,7 @@ from replication.run.models import ConfigError
 
 NBSP = "\u00a0"
 TEMPLATES = Path(layout.__file__).with_name("templates")
+MARKDOWN = {f"{name}.md.jinja" for name in ("chapter", "confirmation", "results")}
 CLAIMS_BY_ID = {claim.id: claim for claims in checked_claims().values() for claim in claims}
 
 
@@ -342,7 +343,7 @@ def test_what_a_template_is_given_is_text():
 @pytest.mark.parametrize("path", sorted(TEMPLATES.glob("*")), ids=lambda path: path.name)
 def test_templates_escape(path):
     """All but what is Markdown, and without exceptions."""
-    assert path.name.endswith(".html.jinja") or path.name == "chapter.md.jinja"
+    assert path.name.endswith(".html.jinja") or path.name in MARKDOWN
     assert not re.search(r"\|\s*safe\b|autoescape", path.read_text())
     assert not re.search(r"[ \t]$|\t", path.read_text(), flags=re.MULTILINE)
 
