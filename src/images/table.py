@@ -32,6 +32,7 @@ from privrep.privacy.accounting import Budget
 from privrep.privacy.ledger import Ledger
 from privrep.privacy.mechanisms import Release
 from privrep.users.rng import Streams, digest, stream
+from privrep.users.whole_files import in_one_move
 
 DELTA = 1e-5
 SAVED_EVERY = 60.0
@@ -40,22 +41,13 @@ SAVED_EVERY = 60.0
 
 @dataclass(frozen=True)
 class Row:
-    """One run.
-
-    Attributes
-    ----------
-    clients, samples : how many, and images of each, validation included.
-    rank : S, shards of a client.
-    epsilon : for adding or removing a client, at delta 1e-5; inf without noise. Clients that train alone have none.
-    seed : of the partition and of starts and mini-batches, which rows with the same clients share.
-    options : how clients train.
-    """
+    """One run."""
 
     clients: int
-    samples: int
-    rank: int
-    epsilon: float
-    seed: int
+    samples: int  # images of a client, validation included
+    rank: int  # S, shards of a client
+    epsilon: float  # for adding or removing a client; inf without noise, and where clients train alone of no meaning
+    seed: int  # of the partition and of starts and mini-batches, which rows with the same clients share
     options: ImageOptions
 
     @classmethod
@@ -153,12 +145,10 @@ def add_line(path: Path, line: dict[str, Any]) -> None:
     """Add a line to a table, whole or not at all."""
     with locked(path.with_name(f".{path.name}.lock"), wait=True):
         lines = [*read_table(path).values(), line]
-        part = path.with_name(f".{path.name}.part")
-        with part.open("w", newline="") as stream:
+        with in_one_move(path) as part, part.open("w", newline="") as stream:
             writer = csv.DictWriter(stream, COLUMNS, lineterminator="\n", restval="")
             writer.writeheader()
             writer.writerows(lines)
-        os.replace(part, path)
 
 
 @contextmanager

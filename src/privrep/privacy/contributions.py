@@ -55,16 +55,10 @@ def _clip_weights(norms: np.ndarray, clip: float, participating: np.ndarray | No
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """One array per user, clipped as a whole in L2 norm.
+    """One array per user, clipped as a whole in L2 norm."""
 
-    Attributes
-    ----------
-    values : (B, ...).
-    margin : part of the clip that is left to rounding.
-    """
-
-    values: np.ndarray
-    margin: float = 0.0
+    values: np.ndarray  # (B, ...)
+    margin: float = 0.0  # part of the clip that is left to rounding
 
     def flat(self) -> np.ndarray:
         """Return the arrays as rows (B, p) in float64, in which they are measured and summed.
@@ -133,16 +127,10 @@ class Scores:
 
 @dataclass(frozen=True, eq=False)
 class Outer:
-    """Outer products l r^T, clipped in Frobenius norm, which is |l| |r|, without forming them.
+    """Outer products l r^T, clipped in Frobenius norm, which is |l| |r|, without forming them."""
 
-    Attributes
-    ----------
-    left : (B, d).
-    right : (B, k).
-    """
-
-    left: np.ndarray
-    right: np.ndarray
+    left: np.ndarray  # (B, d)
+    right: np.ndarray  # (B, k)
 
     @cached_property
     def factors(self) -> tuple[np.ndarray, np.ndarray]:
@@ -182,14 +170,9 @@ class SymmetricOuter(Outer):
 
 @dataclass(frozen=True, eq=False)
 class Semidefinite:
-    """Sums of r r^T, positive semidefinite, clipped by trace, which bounds the Frobenius norm.
+    """Sums of r r^T, positive semidefinite, clipped by trace, which bounds the Frobenius norm."""
 
-    Attributes
-    ----------
-    rows : (B, d), or (q, B, d) with q of them for each user.
-    """
-
-    rows: np.ndarray
+    rows: np.ndarray  # (B, d), or (q, B, d) with q of them for each user
 
     @cached_property
     def norms(self) -> np.ndarray:

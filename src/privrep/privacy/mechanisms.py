@@ -35,37 +35,22 @@ class Watch(Protocol):
 
 @dataclass(frozen=True)
 class Part:
-    """One of the sums of a pass.
+    """One of the sums of a pass."""
 
-    Attributes
-    ----------
-    name : of its entry in the ledger.
-    clip : as its kind of contribution takes it.
-    share : of the handle's mu^2.
-    """
-
-    name: str
-    clip: object
-    share: float = 1.0
+    name: str  # of its entry in the ledger
+    clip: object  # as its kind of contribution takes it
+    share: float = 1.0  # of the handle's mu^2
 
 
 @dataclass(frozen=True, eq=False)
 class Clipped:
     """Statistic of a block of users: noise specifications and clipped sums of what they add, then what they keep, then
-    norms before the clip where these are watched.
+    norms before the clip where these are watched."""
 
-    Attributes
-    ----------
-    contribution : block -> a kind of `privrep.privacy.contributions`, or a tuple of as many as there are clips, and one
-        `Own` more if users keep something.
-    clips : one for each sum.
-    taking_part : of users; by default everybody.
-    watched : whether norms are wanted.
-    """
-
+    # To a kind of `privrep.privacy.contributions`, or a tuple of one for each clip, and an `Own` of what users keep.
     contribution: Callable[[Block], Contribution | tuple]
     clips: tuple
-    taking_part: Own | None = None
+    taking_part: Own | None = None  # by default everybody
     watched: bool = False
 
     def __call__(self, block: Block) -> tuple:
