@@ -213,7 +213,7 @@ def fit(
 def check_memory(problem: Problem) -> None:
     """Raise ValueError where a block of a problem's users, and as much again to work on it, exceeds the memory here."""
     users = min(problem.users, STREAMS_PER_BLOCK * problem.stream_users)
-    needed = 2 * replace(problem, users=users, adversaries=0).bytes
+    needed = 2 * replace(problem, users=users, adversaries=0).known.bytes
     there = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     if needed > there:
         raise ValueError(

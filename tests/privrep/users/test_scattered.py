@@ -15,7 +15,7 @@ import pytest
 from workflow_helpers import ROOT, environment
 
 from privrep.simulate import fit_users
-from privrep.users import capped_users, scattered, table_files
+from privrep.users import problem, scattered, table_files
 from privrep.users.given_users import GivenUsers
 from privrep.users.passes import rows as rows_of
 from privrep.users.passes import total
@@ -73,7 +73,7 @@ def moments(block) -> tuple[np.ndarray, ...]:
 def small_pieces(monkeypatch):
     """Several batches, and several blocks of several users."""
     monkeypatch.setattr(table_files, "ROWS", 40)
-    monkeypatch.setattr(capped_users, "FLOATS_PER_STREAM", 4 * 9 * SCHEMA.dim)
+    monkeypatch.setattr(problem, "FLOATS_PER_STREAM", 4 * 9 * SCHEMA.dim)
 
 
 @pytest.mark.parametrize("name", ["people.parquet", "people.csv"])
