@@ -1,14 +1,14 @@
-"""One fit of simulated users from a Python shell, with the random streams that a study would give it; or of users of
-your own.
+"""One fit of simulated users from a Python shell, with the random streams that a study would give it, or of your own
+rows.
 
 from privrep.simulate import fit, fit_users
 row, ledger = fit("centaur", users=2000, samples=24, dim=20, rank=2, epsilon=2.0, rounds=20, clip=0.5, batch_samples=8)
 print(row["excess_risk"], row["dist2"], ledger)
 
-from privrep.users.given_users import GivenUsers
 table = pd.read_csv("people.csv")
-users = GivenUsers.from_rows(table[["x1", "x2", "x3"]], table.y, table.who, rank=1, held_out=0.2, label_noise_sd=0.5)
-outcome, ledger = fit_users("unit_steps", users, epsilon=2.0)
+outcome, models, ledger = fit_users(
+    "unit_steps", table[["x1", "x2", "x3"]], table.y, table.who, rank=1, held_out=0.2, label_noise_sd=0.5, epsilon=2.0
+)
 print(outcome.held_out, ledger)
 
 Both take an engine on which passes over users run, and the same bytes come out: engine="threads", or engine="dask" with
@@ -33,11 +33,16 @@ from privrep.options import Declared, among, build, check_positive, check_share,
 from privrep.privacy.accounting import Budget, FixedNoise
 from privrep.privacy.ledger import Ledger
 from privrep.users.engines import running_on
-from privrep.users.problem import STREAMS_PER_BLOCK, Problem, UserData, Users
+from privrep.users.given_users import GivenUsers
+from privrep.users.known import Known
+from privrep.users.passes import rows
+from privrep.users.problem import STREAMS_PER_BLOCK, Problem, Users
 from privrep.users.rng import digest, stream
 from privrep.users.subspace import dist2, dist_frobenius
 
 PROBLEM_AXES = tuple(field.name for field in fields(Problem))
+PUBLIC = tuple(field.name for field in fields(Known))[4:]
+"""What a caller may state of rows of their own, beside the sizes and the rank."""
 MOST = 10**12
 """Largest size of a fit; one pass over so many users takes a day or more."""
 SHARED_ROLES = ("init",)
@@ -213,7 +218,7 @@ def fit(
 def check_memory(problem: Problem) -> None:
     """Raise ValueError where a block of a problem's users, and as much again to work on it, exceeds the memory here."""
     users = min(problem.users, STREAMS_PER_BLOCK * problem.stream_users)
-    needed = 2 * replace(problem, users=users, adversaries=0).bytes
+    needed = 2 * replace(problem, users=users, adversaries=0).known.bytes
     there = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     if needed > there:
         raise ValueError(
@@ -224,38 +229,47 @@ def check_memory(problem: Problem) -> None:
 
 def fit_users(
     algorithm: str,
-    users: UserData,
+    features: np.ndarray,
+    labels: np.ndarray,
+    user: np.ndarray,
     *,
+    rank: int,
+    held_out: float = 0.0,
     epsilon: float | None = None,
     delta: float = 1e-6,
     calibration: str = "exact",
     master_seed: int = 0,
     engine: str = "process",
     scheduler: str | None = None,
-    **options: object,
-) -> tuple[Outcome, Ledger]:
-    """Fit given users (`privrep.users.given_users`, `privrep.users.scattered`), and return the outcome and its ledger.
+    **settings: object,
+) -> tuple[Outcome, np.ndarray | None, Ledger]:
+    """Fit rows of your own, in any order, and return the outcome, the users' own models and the ledger.
 
-    Its privacy is that of its releases. `Outcome.personal` has the users' own models, and `held_out` is exact; all else
-    in an outcome may be published.
+    Its privacy is that of its releases. Models and `Outcome.held_out`, the error on rows that the fit has not read, are
+    exact; all else in an outcome may be published. Tables with kinds and ranges, or on disk, go to `privrep.estimator`.
 
     Parameters
     ----------
-    algorithm : file of `privrep.methods`. epsilon : None for a method without privacy.
-    calibration : `exact` or `paper`. options : of the algorithm.
-    engine, scheduler : see `privrep.users.engines.running_on`.
+    features, labels, user : (N, d), (N,) and (N,) whose each row is. Models (n, d) stand in the order of
+        np.unique(user) and predict labels in their own unit; None from a method that personalises nothing.
+    rank : of the subspace that is sought. held_out : share of each user's rows, the last ones, that no fit reads.
+    settings : what is public of the data (`privrep.users.known.Known`), and options of the algorithm.
+    epsilon, delta, calibration, engine, scheduler : as of `fit`.
 
     Raises
     ------
     ValueError
-        As `fit`.
+        As `fit`, and if the arrays do not fit together.
     """
     privacy = Privacy.of(epsilon, delta, calibration, master_seed)
-    chosen = load_options(algorithm, options)
-    method, ledger = chosen.build(users.known), Ledger()
-    budget = privacy.budget(algorithm, method)
-    axes = {"algorithm": algorithm, **options, **vars(privacy), **vars(users.known)}
-    task = Task(users, budget, partial(stream, master_seed, axes=axes), ledger)
+    public = {name: value for name, value in settings.items() if name in PUBLIC}
+    options = {name: value for name, value in settings.items() if name not in PUBLIC}
+    users = GivenUsers.from_rows(features, labels, user, rank=rank, held_out=held_out, **public)
+    known, chosen, ledger = users.known, load_options(algorithm, options), Ledger()
+    method = chosen.build(known)
+    axes = {"algorithm": algorithm, **options, **vars(privacy), **vars(known)}
+    task = Task(users, privacy.budget(algorithm, method), partial(stream, master_seed, axes=axes), ledger)
     with running_on(engine, scheduler):
-        outcome = scored(method, chosen.scores, task)
-    return check_spent(method, task, outcome), ledger
+        outcome = check_spent(method, task, scored(method, chosen.scores, task))
+        models = outcome.personal and rows(users, lambda block: (outcome.personal.models(block),))[0]
+    return outcome, None if models is None else models * (known.label_scale / known.feature_scale), ledger

@@ -27,8 +27,8 @@ from privrep.methods.unit_steps import UnitSteps
 from privrep.privacy.accounting import Budget, check_delta, gdp_mu
 from privrep.privacy.lattice import SystemNoise
 from privrep.privacy.ledger import Ledger
-from privrep.users.capped_users import MemoryUsers
 from privrep.users.engines import running_on
+from privrep.users.given_users import GivenUsers
 from privrep.users.passes import rows
 from privrep.users.problem import UserData
 from privrep.users.rng import stream
@@ -348,13 +348,13 @@ class PrivateRepresentation(RegressorMixin, BaseEstimator):
 
 def in_memory(
     schema: Schema, frame: pd.DataFrame, labels: np.ndarray, ids: np.ndarray, cap: int, rank: int
-) -> tuple[MemoryUsers, np.ndarray]:
+) -> tuple[GivenUsers, np.ndarray]:
     """Lay out the rows of a table by user; return the users and their ids (n,), in the order of the ids."""
     number, names = pd.factorize(ids, sort=True)  # unlike np.unique it sorts numbers and text together
     scaled = schema.scaled_labels(labels)
     if np.isnan(scaled).all():
         raise ValueError("y has no label that is a number")
-    return MemoryUsers.of(scaled, schema.scaled(frame), number, len(names), cap, rank), names
+    return GivenUsers.capped(scaled, schema.scaled(frame), number, len(names), cap, rank), names
 
 
 def heads(mixture: Mixture, data: UserData) -> np.ndarray:

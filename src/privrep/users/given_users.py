@@ -2,27 +2,34 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
-from collections.abc import Iterator
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
+import pandas as pd
 
 from privrep.users.known import Known
-from privrep.users.problem import Block, Truth
+from privrep.users.problem import STREAMS_PER_BLOCK, Block, Truth, UserData, users_of_a_stream
 
 
 def laid_out(
-    features: np.ndarray, labels: np.ndarray, user: np.ndarray, samples: int, users: int
+    features: np.ndarray, labels: np.ndarray, counts: np.ndarray, samples: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Arrange rows with features (N, d), labels (N,) and ascending user numbers (N,) as float32 arrays (samples,
-    users, d) and (samples, users), zero past a user's last sample."""
-    position = np.arange(len(user)) - np.searchsorted(user, user)
-    by_user = np.zeros((samples, users, features.shape[1]), np.float32), np.zeros((samples, users), np.float32)
+    """Arrange rows user by user, features (N, d) and labels (N,), of which each user has one of `counts` (B,), as
+    float32 arrays (samples, B, d) and (samples, B), zero past a user's last row."""
+    user = np.repeat(np.arange(len(counts)), counts)
+    by_user = (
+        np.zeros((samples, len(counts), features.shape[1]), np.float32),
+        np.zeros((samples, len(counts)), np.float32),
+    )
     for array, rows in zip(by_user, (features, labels), strict=True):
-        array[position, user] = rows
+        array[positions(user), user] = rows
     return by_user
+
+
+def positions(user: np.ndarray) -> np.ndarray:
+    """Number each user's rows, for ascending user numbers (N,)."""
+    return np.arange(len(user)) - np.searchsorted(user, user)
 
 
 def held_out_rows(user: np.ndarray, share: float) -> np.ndarray:
@@ -33,10 +40,13 @@ def held_out_rows(user: np.ndarray, share: float) -> np.ndarray:
 
 
 @dataclass(frozen=True, eq=False)
-class GivenUsers:
-    """Users with given arrays, `features` (m, n, d) and `labels` (m, n); `heads` (n, k) and `truth` where they are
-    known, `held_out` with samples that no fit reads, blocks of `block_size` users (by default all in one), and `sums`,
-    the cache of `privrep.users.passes.total`."""
+class GivenUsers(UserData):
+    """Users with given arrays: `features` (m, n, d) and `labels` (m, n), or, with the `counts` (n,) of each user's
+    rows, features (N, d) and labels (N,) user by user, of which only a block at a time is padded to m samples.
+
+    `heads` (n, k) and `truth` where they are known, `held_out` with samples that no fit reads, and blocks of
+    `block_size` users, by default all in one.
+    """
 
     known: Known
     features: np.ndarray
@@ -45,29 +55,18 @@ class GivenUsers:
     truth: Truth | None = None
     held_out: GivenUsers | None = None
     block_size: int | None = None
-    sums: OrderedDict = field(default_factory=OrderedDict, repr=False)
+    counts: np.ndarray | None = None
+    stream_users: int | None = None
 
     @classmethod
     def from_rows(
         cls, features: np.ndarray, labels: np.ndarray, user: np.ndarray, *, rank: int, held_out: float = 0.0, **known
     ) -> GivenUsers:
-        """Users from one row a sample, in any order.
+        """Take one row a sample, in any order, with `held_out` of each user's in [0, 1) for scoring.
 
-        Features are divided by `feature_scale` and labels by `label_scale`, as `Known` says.
-
-        Parameters
-        ----------
-        features : (N, d).
-        labels : (N,).
-        user : (N,), whose the rows are.
-        rank : of the subspace that is sought.
-        held_out : share of each user's samples that no fit sees, in [0, 1).
-        **known : further fields of `Known`.
-
-        Raises
-        ------
-        ValueError
-            If the arrays do not fit together, or no user keeps a sample.
+        Features (N, d) are divided by `feature_scale` and labels (N,) by `label_scale`, as `Known` says, which has the
+        meaning of all that is `known`; `user` (N,) says whose the rows are. Raise ValueError if the arrays do not fit
+        together, or no user keeps a sample.
         """
         features, labels, user = np.asarray(features), np.asarray(labels), np.asarray(user)
         if features.ndim != 2 or not len(features) == len(labels) == len(user):
@@ -77,40 +76,53 @@ class GivenUsers:
             raise ValueError(f"held_out is {held_out!r}; it must be at least 0 and less than 1")
         names, number = np.unique(user, return_inverse=True)
         order = np.argsort(number, kind="stable")
-        number, (users, dim) = number[order], (len(names), features.shape[1])
-        held = held_out_rows(number, held_out)
+        held = held_out_rows(number[order], held_out)
         parts = []
-        for rows in (~held, held):
-            kept, of = order[rows], number[rows]
-            samples = int(np.bincount(of, minlength=1).max())
-            facts = Known(users, samples, dim, rank, **known)
+        for kept in (order[~held], order[held]):
+            counts = np.bincount(number[kept], minlength=len(names))
+            facts = Known(len(names), int(counts.max()), features.shape[1], rank, **known)
             scaled = features[kept] / facts.feature_scale, labels[kept] / facts.label_scale
-            parts.append(cls(facts, *laid_out(*scaled, of, samples, users)))
+            parts.append(cls(facts, *scaled, counts=counts))
         if not parts[0].known.samples:
             raise ValueError("no user has a sample")
         return replace(parts[0], held_out=parts[1] if held_out else None)
 
-    def __getstate__(self) -> dict:
-        """Drop caches."""
-        given = {one.name: getattr(self, one.name) for one in fields(self)}
-        return given | {"sums": self.sums and OrderedDict()}
+    @classmethod
+    def capped(
+        cls, labels: np.ndarray, features: np.ndarray, number: np.ndarray, users: int, cap: int, rank: int
+    ) -> GivenUsers:
+        """Take rows in any order, with labels (N,), features (N, d) and user numbers (N,) below `users`, padded to a
+        cap that is public: what rows a user has moves no other user and no shape.
+
+        Rows with a NaN label are dropped. Of more than `cap` rows a user keeps a choice that is public and does not
+        look at values.
+        """
+        order = np.flatnonzero(~np.isnan(labels))
+        order = order[np.argsort(number[order], kind="stable")]
+        of = number[order]
+        # Hashes of user and position: by its place in the table, rows of others would move a user's choice.
+        turn = pd.util.hash_array(of.astype(np.uint64) << np.uint64(32) | positions(of).astype(np.uint64))
+        order = order[np.lexsort((turn, of))][positions(of) < cap]
+        size = users_of_a_stream(cap, features.shape[1])
+        return cls(
+            Known(users, cap, features.shape[1], rank),
+            features[order].astype(np.float32),
+            labels[order].astype(np.float32),
+            block_size=STREAMS_PER_BLOCK * size,
+            counts=np.bincount(number[order], minlength=users),
+            stream_users=size,
+        )
 
     @cached_property
-    def _blocks(self) -> list[Block]:
-        size = self.block_size or self.known.users
-        parts = [slice(first, first + size) for first in range(0, self.known.users, size)]
-        return [
-            Block(
-                part.start,
-                *(np.ascontiguousarray(array[:, part], np.float32) for array in (self.features, self.labels)),
-                None if self.heads is None else self.heads[part],
-            )
-            for part in parts
-        ]
+    def _ends(self) -> np.ndarray:
+        """Rows of the users before each one, and of all, (n + 1,)."""
+        return np.concatenate([[0], np.cumsum(self.counts)])
 
-    def blocks(self, start: int = 0, stop: int | None = None) -> Iterator[Block]:
-        """Yield the users numbered start, ..., stop - 1, block by block."""
-        stop = self.known.users if stop is None else stop
-        for block in self._blocks:
-            if block.start < stop and start < block.start + block.users:
-                yield block.take(start, stop)
+    def read(self, first: int, last: int) -> Block:
+        """Cut out a block, or lay out its rows."""
+        if self.counts is None:
+            cut = (np.ascontiguousarray(array[:, first:last], np.float32) for array in (self.features, self.labels))
+        else:
+            rows = slice(self._ends[first], self._ends[last])
+            cut = laid_out(self.features[rows], self.labels[rows], self.counts[first:last], self.known.samples)
+        return Block(first, *cut, None if self.heads is None else self.heads[first:last], self.stream_users)

@@ -22,8 +22,7 @@ class Known:
     label_noise_sd : sigma_F in these units.
     head_condition : sqrt(lam_1 / lam_k) >= 1 of the second moments of the heads, whose scales lie between in geometric
         steps.
-    longest_head : max ||v_j|| / sqrt(k lam_1), for heads of limited length; None for Gaussian ones. The mu of both
-        papers, max ||v_j|| / sqrt(k lam_k), is head_condition times it.
+    longest_head : max ||v_j|| / sqrt(k lam_1), for heads of limited length; None for Gaussian ones.
     feature_scale : root mean square coordinate of the features.
     label_scale : what a head of scale 1 and features of scale 1 make a label, in its own unit.
     """
@@ -49,11 +48,21 @@ class Known:
         return float((self.head_scales**2).mean())
 
     @property
+    def mu(self) -> float | None:
+        """The incoherence of both papers, max ||v_j|| / sqrt(k lam_k); None for Gaussian heads."""
+        return None if self.longest_head is None else self.head_condition * self.longest_head
+
+    @property
     def head_bound(self) -> float:
-        """The largest ||v_j||, mu sqrt(k lam_k): exact for heads of limited length; for Gaussian heads a bound on n
-        norms that holds in more than 95 % of draws of 100 users or more, not with probability 1 - n^-10."""
+        """The largest ||v_j||, mu sqrt(k) at lam_k = 1: exact for heads of limited length; for Gaussian heads a bound
+        on n norms that holds in more than 95 % of draws of 100 users or more, not with probability 1 - n^-10."""
         k = self.rank
-        if self.longest_head is None:
+        if self.mu is None:
             log_users = math.log(self.users)
             return math.sqrt(k + 2 * math.sqrt(k * log_users) + 2 * log_users)
-        return self.head_condition * self.longest_head * math.sqrt(k)
+        return self.mu * math.sqrt(k)
+
+    @property
+    def bytes(self) -> int:
+        """Memory of all features, labels, feature norms and heads in float32."""
+        return 4 * self.users * (self.samples * (self.dim + 2) + self.rank)

@@ -10,9 +10,8 @@ from __future__ import annotations
 import math
 from collections import OrderedDict
 from collections.abc import Iterator
-from dataclasses import InitVar, dataclass, field, replace
+from dataclasses import InitVar, dataclass
 from functools import cached_property
-from typing import Protocol
 
 import numpy as np
 
@@ -183,14 +182,13 @@ class Problem(Declared):
 
     @property
     def stream_users(self) -> int:
-        """Users drawn from one stream, a function of the problem alone, so that numbers do not depend on the
-        machine."""
-        return max(1, FLOATS_PER_STREAM // (self.samples * self.dim))
+        """Users drawn from one stream."""
+        return users_of_a_stream(self.samples, self.dim)
 
-    @property
-    def bytes(self) -> int:
-        """Memory of all features, labels, feature norms and heads in float32."""
-        return 4 * self.users * (self.samples * (self.dim + 2) + self.rank)
+
+def users_of_a_stream(samples: int, dim: int) -> int:
+    """Return how many users are drawn from one stream, by sizes alone, so that numbers do not depend on the machine."""
+    return max(1, FLOATS_PER_STREAM // (samples * dim))
 
 
 @dataclass(frozen=True)
@@ -210,20 +208,6 @@ def draw_truth(problem: Problem, master_seed: int) -> Truth:
         return Truth(basis, np.eye(problem.rank))
     columns /= np.linalg.norm(columns, axis=0)
     return Truth(basis, basis.T @ columns)
-
-
-class UserData(Protocol):
-    """Users as a method reads them: simulated (`Users`), arrays (`privrep.users.given_users`), a table on disk
-    (`privrep.users.scattered`) or images (`images.image_users`). `block_size` is None where all users are read
-    in sequence; scoring also reads `truth` and `held_out`, which may be None."""
-
-    @property
-    def known(self) -> Known: ...
-
-    @property
-    def block_size(self) -> int | None: ...
-
-    def blocks(self, start: int = 0, stop: int | None = None) -> Iterator[Block]: ...
 
 
 def norms_in_domain(features: np.ndarray) -> np.ndarray:
@@ -338,33 +322,70 @@ def draw_stream(problem: Problem, truth: Truth, streams: BlockStreams, index: in
     return Block(start, features, labels, heads, in_domain=True)
 
 
-def draw_block(problem: Problem, truth: Truth, streams: BlockStreams, index: int) -> Block:
-    """Draw one block, the users of `STREAMS_PER_BLOCK` consecutive streams."""
-    count = -(-problem.users // problem.stream_users)
-    among = range(count)[index * STREAMS_PER_BLOCK : (index + 1) * STREAMS_PER_BLOCK]
-    drawn = [draw_stream(problem, truth, streams, one) for one in among]
-    if len(drawn) == 1:
-        return drawn[0]
-    features, labels = (
-        np.concatenate([getattr(part, name) for part in drawn], axis=1) for name in ("features", "labels")
-    )
-    heads = np.concatenate([part.heads for part in drawn])
-    return Block(drawn[0].start, features, labels, heads, problem.stream_users, in_domain=True)
+class UserData:
+    """Users as a method reads them: simulated (`Users`), in memory (`privrep.users.given_users`) or in a table on disk
+    (`privrep.users.scattered`); `images.image_users` has the same names.
+
+    `known` is public, and scoring also reads `truth` and `held_out`, which may be None. `block_size` is None where all
+    users are one block. Blocks stay in memory between passes where all users fit into `memory_budget` bytes, and are
+    read again on each pass otherwise, with the same numbers. What an object keeps is no field: a copy with other data
+    has none of it.
+    """
+
+    known: Known
+    block_size: int | None
+    truth: Truth | None = None
+    held_out: UserData | None = None
+    memory_budget = 400 * 2**20
+
+    def read(self, first: int, last: int) -> Block:
+        """Draw or read the users numbered first, ..., last - 1, which are a whole block."""
+        raise NotImplementedError
+
+    @cached_property
+    def sums(self) -> OrderedDict:
+        """Sums over the users that were taken before, see `privrep.users.passes.total`."""
+        return OrderedDict()
+
+    @cached_property
+    def _kept(self) -> dict[int, Block]:
+        return {}
+
+    def __getstate__(self) -> dict:
+        """Drop what is kept."""
+        return {name: value for name, value in vars(self).items() if name not in ("sums", "_kept")}
+
+    @property
+    def kept(self) -> bool:
+        """Whether blocks stay in memory between passes."""
+        return self.known.bytes <= self.memory_budget
+
+    def _block(self, first: int, last: int) -> Block:
+        if first in self._kept:
+            return self._kept[first]
+        block = self.read(first, last)
+        if self.kept:
+            self._kept[first] = block
+        return block
+
+    def blocks(self, start: int = 0, stop: int | None = None) -> Iterator[Block]:
+        """Yield the users numbered start, ..., stop - 1, block by block."""
+        users = self.known.users
+        stop = users if stop is None else stop
+        if not 0 <= start <= stop <= users:
+            raise ValueError(f"users {start} to {stop} are asked for; there are {users}")
+        size = self.block_size or users
+        for first in range(start // size * size, stop, size):
+            yield self._block(first, min(first + size, users)).take(start, stop)
 
 
 @dataclass
-class Users:
-    """All users of a problem, streamed. Blocks stay in memory when the whole problem fits into `memory_budget` bytes
-    and are drawn again on each pass otherwise, with the same numbers. `sums` is the cache of
-    `privrep.users.passes.total`."""
+class Users(UserData):
+    """All users of a problem, streamed."""
 
     problem: Problem
     master_seed: int = 0
-    memory_budget: int = 400 * 2**20
-    held_out = None
-    sums: OrderedDict = field(default_factory=OrderedDict, repr=False)
-    """Sums over the users that were taken before, see `privrep.users.passes.total`."""
-    _kept: dict[int, Block] = field(default_factory=dict, repr=False)
+    memory_budget: int = UserData.memory_budget
 
     @property
     def known(self) -> Known:
@@ -382,52 +403,15 @@ class Users:
     def block_size(self) -> int:
         return STREAMS_PER_BLOCK * self.problem.stream_users
 
-    def __getstate__(self) -> dict:
-        """Drop caches."""
-        return vars(self) | {"sums": OrderedDict(), "_kept": {}}
-
-    @property
-    def kept(self) -> bool:
-        """Whether blocks stay in memory between passes."""
-        return self.problem.bytes <= self.memory_budget
-
-    def _block(self, index: int) -> Block:
-        if index in self._kept:
-            return self._kept[index]
-        block = draw_block(self.problem, self.truth, self._streams, index)
-        if self.kept:
-            self._kept[index] = block
-        return block
-
-    def blocks(self, start: int = 0, stop: int | None = None) -> Iterator[Block]:
-        """Yield the users numbered start, ..., stop - 1, block by block."""
-        stop = self.problem.users if stop is None else stop
-        if not 0 <= start <= stop <= self.problem.users:
-            raise ValueError(f"users {start} to {stop} are asked for; there are {self.problem.users}")
-        size = self.block_size
-        for index in range(start // size, -(-stop // size)):
-            yield self._block(index).take(start, stop)
-
-
-@dataclass
-class FirstUsers:
-    """The first `count` users of a larger set without corrupted users, with the same samples."""
-
-    users: Users
-    count: int
-    held_out = None
-
-    def __post_init__(self):
-        if self.users.problem.adversaries:
-            raise ValueError(
-                f"adversaries is {self.users.problem.adversaries!r}; a part of the users has no given number of them"
-            )
-        self.problem = replace(self.users.problem, users=self.count)
-        self.known, self.truth, self.block_size = self.problem.known, self.users.truth, self.users.block_size
-
-    def blocks(self, start: int = 0, stop: int | None = None) -> Iterator[Block]:
-        """Yield the users numbered start, ..., stop - 1, block by block."""
-        stop = self.count if stop is None else stop
-        if not 0 <= start <= stop <= self.count:
-            raise ValueError(f"users {start} to {stop} are asked for; there are {self.count}")
-        return self.users.blocks(start, stop)
+    def read(self, first: int, last: int) -> Block:
+        """Draw one block, the users of `STREAMS_PER_BLOCK` consecutive streams."""
+        size = self.problem.stream_users
+        streams = range(first // size, -(-last // size))
+        drawn = [draw_stream(self.problem, self.truth, self._streams, one) for one in streams]
+        if len(drawn) == 1:
+            return drawn[0]
+        features, labels = (
+            np.concatenate([getattr(part, name) for part in drawn], axis=1) for name in ("features", "labels")
+        )
+        heads = np.concatenate([part.heads for part in drawn])
+        return Block(first, features, labels, heads, size, in_domain=True)

@@ -14,6 +14,7 @@ import tempfile
 import weakref
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import IO
 
@@ -21,8 +22,9 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from privrep.users.capped_users import CappedUsers
+from privrep.users.given_users import laid_out, positions
 from privrep.users.known import Known
+from privrep.users.problem import STREAMS_PER_BLOCK, Block, UserData, users_of_a_stream
 from privrep.users.schema import Schema
 from privrep.users.table_files import TableFile
 
@@ -32,16 +34,21 @@ user has much of all rows."""
 
 
 @dataclass(frozen=True, eq=False)
-class ScatteredUsers(CappedUsers):
-    """The users of a table, with features and labels as `privrep.users.schema.Schema` scales them.
+class ScatteredUsers(UserData):
+    """The users of a table, with features and labels as `privrep.users.schema.Schema` scales them, padded block by
+    block to a cap that is public.
 
     `ids` (n,) name the users in the order of the blocks, as in the table, text from CSV; `counts` (n,) are rows kept of
     each, 0 for a user without labels. `file` has labels and features of the rows, (N, 1 + d) float32, user by user. It
     is deleted with this object, and if it has no name also with its process.
     """
 
+    known: Known
+    counts: np.ndarray
     ids: pa.Array
     file: IO[bytes]
+
+    memory_budget = 0
 
     def __post_init__(self):
         weakref.finalize(self, self.file.close)
@@ -93,8 +100,7 @@ class ScatteredUsers(CappedUsers):
             for bucket in scattered(table, Path(folder)):
                 of_bucket, number, rows = sorted_rows(table, bucket, seed)
                 own = np.bincount(number, minlength=len(of_bucket))
-                position = np.arange(len(number)) - np.repeat(np.cumsum(own) - own, own)
-                rows[position < max_samples].tofile(file)
+                rows[positions(number) < max_samples].tofile(file)
                 ids.append(of_bucket)
                 counts.append(np.minimum(own, max_samples))
             if not sum(map(np.sum, counts)):
@@ -104,12 +110,28 @@ class ScatteredUsers(CappedUsers):
         public = Known(len(counts), max_samples, schema.dim, schema.dim if rank is None else rank, **known)
         return cls(public, counts, pa.concat_arrays(ids).cast(table.id_type), file)
 
-    def rows(self, begin: int, end: int) -> np.ndarray:
+    @cached_property
+    def _ends(self) -> np.ndarray:
+        """Rows of the users before each one, and of all, (n + 1,)."""
+        return np.concatenate([[0], np.cumsum(self.counts)])
+
+    @property
+    def _stream_users(self) -> int:
+        return users_of_a_stream(self.known.samples, self.known.dim)
+
+    @property
+    def block_size(self) -> int:
+        return STREAMS_PER_BLOCK * self._stream_users
+
+    def read(self, first: int, last: int) -> Block:
+        """Read a block from the file."""
+        begin, end = self._ends[first], self._ends[last]
         rows = np.empty((end - begin, 1 + self.known.dim), np.float32)
-        read = os.preadv(self.file.fileno(), [rows], begin * rows.strides[0])  # a place of its own for each thread
+        read = os.preadv(self.file.fileno(), [rows], int(begin) * rows.strides[0])  # each thread at its own place
         if read < rows.nbytes:
             raise OSError(f"the file of the users' rows ends after {read} of {rows.nbytes} bytes of a block")
-        return rows
+        arrays = laid_out(rows[:, 1:], rows[:, 0], self.counts[first:last], self.known.samples)
+        return Block(first, *arrays, stream_users=self._stream_users)
 
     def __reduce__(self) -> tuple:
         """Pickle for a process that can open the file."""

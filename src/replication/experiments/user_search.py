@@ -19,7 +19,7 @@ from privrep.options import Declared, among, option
 from privrep.privacy.accounting import UNLIMITED, Cost
 from privrep.privacy.clipping import check_bound
 from privrep.privacy.ledger import Ledger
-from privrep.users.problem import FirstUsers, Problem
+from privrep.users.problem import Block, Problem, UserData, Users
 
 PRECISION = 1.03
 """Ratio of the ends of the bracket at which the bisection stops."""
@@ -45,6 +45,28 @@ class Target(Declared):
     def risk(self, rank: int) -> float:
         """Return the target in absolute terms."""
         return self.target * (rank if self.target_unit == "rank" else 1)
+
+
+@dataclass
+class FirstUsers(UserData):
+    """The first `count` users of a larger set without corrupted users, with the same samples."""
+
+    users: Users
+    count: int
+
+    memory_budget = 0
+
+    def __post_init__(self):
+        corrupted = self.users.problem.adversaries
+        if corrupted:
+            raise ValueError(f"adversaries is {corrupted!r}; a part of the users has no given number of them")
+        self.problem = replace(self.users.problem, users=self.count)
+        self.known, self.truth, self.block_size = self.problem.known, self.users.truth, self.users.block_size
+
+    def read(self, first: int, last: int) -> Block:
+        """Cut these users out of a block of the larger set."""
+        (block,) = self.users.blocks(first, last)
+        return block
 
 
 @dataclass(frozen=True)

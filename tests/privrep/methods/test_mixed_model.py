@@ -23,7 +23,6 @@ from privrep.methods.steps.sharing import (
 )
 from privrep.privacy.ledger import Ledger
 from privrep.privacy.mechanisms import Release
-from privrep.users.capped_users import MemoryUsers
 from privrep.users.given_users import GivenUsers
 from privrep.users.known import Known
 from privrep.users.problem import Block
@@ -36,7 +35,7 @@ def block_of(samples: int, users: int, dim: int, rng: np.random.Generator = RNG)
     return Block(0, features, rng.standard_normal((samples, users)).astype(np.float32))
 
 
-def people(users: int, rows: int, dim: int, spread: float, rng: np.random.Generator, noise: float = 0.3) -> MemoryUsers:
+def people(users: int, rows: int, dim: int, spread: float, rng: np.random.Generator, noise: float = 0.3) -> GivenUsers:
     """Labels follow a constant, a shared mean, and one direction of each user's own."""
     number = np.repeat(np.arange(users), rows)
     features = rng.standard_normal((len(number), dim))
@@ -44,10 +43,10 @@ def people(users: int, rows: int, dim: int, spread: float, rng: np.random.Genera
     mean = np.r_[0.2, np.full(dim - 1, 0.1)]
     own = spread * rng.standard_normal((users, 1)) * np.r_[0.0, 1.0, np.zeros(dim - 2)]
     labels = (features * (mean + own[number])).sum(axis=1) + noise * rng.standard_normal(len(number))
-    return MemoryUsers.of(labels.clip(-1, 1), features, number, users, rows, dim)
+    return GivenUsers.capped(labels.clip(-1, 1), features, number, users, rows, dim)
 
 
-def fitted(users: MemoryUsers, multiplier: float, seed: int = 0, rank: int | None = None):
+def fitted(users: GivenUsers, multiplier: float, seed: int = 0, rank: int | None = None):
     release = Release.from_one(multiplier, np.random.default_rng(seed), users.known.users, Ledger())
     (last,) = MixedModel(0.5, rank, constant=True).fit(users, release)
     return last, release
@@ -136,7 +135,7 @@ def test_no_user_moves_what_the_others_add():
     errors = LogErrors([Prior(np.zeros(3), np.eye(3), 1.0), Prior(np.ones(3), np.eye(3), 0.5)], 0.1)
 
     def others(features, labels, number):
-        users = MemoryUsers.of(labels, features, number, 50, 6, 3)
+        users = GivenUsers.capped(labels, features, number, 50, 6, 3)
         (block,) = users.blocks()
         return np.delete(Gains(errors)(block).values, 7, axis=0), np.delete(moments(block).rows, 7, axis=1)
 
@@ -185,7 +184,7 @@ def test_labels_that_are_permuted_among_users_leave_no_heads():
     (block,) = data.blocks()
     flat, order = block.features.reshape(-1, 6), rng.permutation(12_000)
     permuted = flat[order], block.labels.ravel()[order], np.repeat(np.arange(3000), 4)
-    users = MemoryUsers.of(permuted[1], permuted[0], permuted[2], 3000, 4, 6)
+    users = GivenUsers.capped(permuted[1], permuted[0], permuted[2], 3000, 4, 6)
     assert {ANSWERS[fitted(users, 2.0, seed)[0].log["answer"]] for seed in range(5)} == {MEAN}
 
 
@@ -227,7 +226,7 @@ def test_a_rank_truncates_the_shapes():
 def test_features_that_are_degenerate_end_in_finite_numbers():
     """All rows alike, or none at all."""
     for features in (np.ones((40, 3)), np.zeros((40, 3))):
-        users = MemoryUsers.of(np.zeros(40), features, np.repeat(np.arange(10), 4), 10, 4, 3)
+        users = GivenUsers.capped(np.zeros(40), features, np.repeat(np.arange(10), 4), 10, 4, 3)
         release = Release.from_one(1.0, np.random.default_rng(0), 10, Ledger())
         (last,) = MixedModel(0.5).fit(users, release)
         (block,) = users.blocks()

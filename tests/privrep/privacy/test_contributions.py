@@ -546,7 +546,7 @@ class Watching:
 def test_a_sum_with_a_key_is_taken_once():
     """For the same users, clip and key; another of these is another sum.
     Who is sampled is in no key, and whoever watches sees all users."""
-    users = GivenUsers(Problem(9, 1, 1, 1), np.zeros((1, 9, 1)), np.zeros((1, 9)))
+    users = GivenUsers(Problem(9, 1, 1, 1).known, np.zeros((1, 9, 1)), np.zeros((1, 9)))
     one, again, other = Counted("one", 1.0), Counted("one", 1.0), Counted("other", 2.0)
     watching = Watching()
     release = opened(0.0, participants=np.random.default_rng(0))

@@ -16,7 +16,7 @@ from privrep.users.risk import held_out_errors
 from replication.run.registry import load_options
 
 DIM = 4
-NOISE = {"label_noise_sd": 0.1, "longest_head": None}
+OWN = {"rank": 2, "held_out": 0.25, "label_noise_sd": 0.1, "longest_head": None}
 
 
 def rows(users: int, most: int, seed: int = 0, scale: float = 1.0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -84,19 +84,30 @@ def test_units_are_divided_out_on_the_users_side():
 )
 def test_a_fit_of_own_rows_spends_its_budget(algorithm, options, epsilon):
     """And is scored on rows that it has not read."""
-    users = GivenUsers.from_rows(*rows(400, 8), rank=2, held_out=0.25, **NOISE)
-    outcome, ledger = fit_users(algorithm, users, epsilon=epsilon, **options)
-    assert np.isfinite(outcome.held_out).all()
+    outcome, models, ledger = fit_users(algorithm, *rows(400, 8), epsilon=epsilon, **OWN, **options)
+    assert np.isfinite(outcome.held_out).all() and models.shape == (400, DIM)
     if epsilon is not None:
         assert ledger.epsilon(1e-6) == pytest.approx(epsilon, rel=1e-6)
+
+
+def test_models_are_those_of_the_users_in_the_unit_of_their_rows():
+    """They leave of held-out rows what the score says, and powers of two in the rows are divided out of them."""
+    features, labels, user = rows(60, 8)
+    outcome, models, _ = fit_users("own_data", features, labels, user, penalty=0.1, **OWN)
+    apart = held_out_rows(user, OWN["held_out"])
+    left = labels - np.einsum("nd,nd->n", features, models[user])
+    errors = [np.mean(left[apart & (user == one)] ** 2) for one in np.unique(user[apart])]
+    assert np.mean(errors) == pytest.approx(outcome.held_out[0], rel=1e-5)
+    units = {"feature_scale": 8.0, "label_scale": 4.0}
+    scaled = fit_users("own_data", 8 * features, 4 * labels, user, penalty=0.1, **OWN, **units)
+    np.testing.assert_array_equal(scaled[1], models / 2)
 
 
 def test_unit_steps_learn_from_own_rows():
     """With 4,000 users and epsilon 8 the error on held-out rows is below that of users alone, and that is below
     predicting zero."""
-    users = GivenUsers.from_rows(*rows(4000, 8), rank=2, held_out=0.25, **NOISE)
-    together, zero = fit_users("unit_steps", users, epsilon=8.0)[0].held_out
-    alone, _ = fit_users("own_data", users, penalty=0.1)[0].held_out
+    together, zero = fit_users("unit_steps", *rows(4000, 8), epsilon=8.0, **OWN)[0].held_out
+    alone, _ = fit_users("own_data", *rows(4000, 8), penalty=0.1, **OWN)[0].held_out
     assert together < 0.8 * alone < 0.64 * zero
 
 
@@ -131,20 +142,15 @@ FOUR = np.ones((4, 2)), np.ones(4), np.arange(4)
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: GivenUsers.from_rows(FOUR[0], FOUR[1][:3], FOUR[2], rank=1), r"\(4, 2\), \(3,\), \(4,\)"),
-        (lambda: GivenUsers.from_rows(*FOUR, rank=1, held_out=1.0), r"^held_out is 1\.0"),
-        (lambda: fit_users("unit_steps", GivenUsers.from_rows(*FOUR, rank=1)), "unit_steps is private and needs one"),
-        (lambda: fit_users("own_data", GivenUsers.from_rows(*FOUR, rank=1), epsilon=1.0), "own_data takes none"),
-        (lambda: fit_users("unit_steps", GivenUsers.from_rows(*FOUR, rank=1), epsilon="1"), "epsilon"),
+        (lambda: fit_users("unit_steps", FOUR[0], FOUR[1][:3], FOUR[2], rank=1), r"\(4, 2\), \(3,\), \(4,\)"),
+        (lambda: fit_users("unit_steps", *FOUR, rank=1, held_out=1.0), r"^held_out is 1\.0"),
+        (lambda: fit_users("unit_steps", *FOUR, rank=1), "unit_steps is private and needs one"),
+        (lambda: fit_users("own_data", *FOUR, rank=1, epsilon=1.0), "own_data takes none"),
+        (lambda: fit_users("unit_steps", *FOUR, rank=1, epsilon="1"), "epsilon"),
+        (lambda: fit_users("unit_steps", *FOUR, rank=1, epsilon=1.0, label_noise=1.0), "label_noise is no option of"),
         (
             lambda: fit_users(
-                "centaur",
-                GivenUsers.from_rows(*FOUR, rank=1),
-                epsilon=1.0,
-                init="planted",
-                rounds=1,
-                clip=1.0,
-                batch_samples=1,
+                "centaur", *FOUR, rank=1, epsilon=1.0, init="planted", rounds=1, clip=1.0, batch_samples=1
             ),
             "samples|planted",
         ),
@@ -157,8 +163,8 @@ def test_what_does_not_fit_is_named(call, message):
 
 def test_a_planted_start_needs_a_truth():
     """Which given users have not."""
-    users = GivenUsers.from_rows(*rows(50, 8), rank=2)
+    given = rows(50, 8)
     options = {"init": "planted", "rounds": 1, "clip": 1.0, "batch_samples": 2, "clip_scale": "absolute"}
-    assert load_options("centaur", options).build(users.known)
+    assert load_options("centaur", options).build(GivenUsers.from_rows(*given, rank=2).known)
     with pytest.raises(ValueError, match="no known truth"):
-        fit_users("centaur", users, epsilon=1.0, **options)
+        fit_users("centaur", *given, rank=2, epsilon=1.0, **options)

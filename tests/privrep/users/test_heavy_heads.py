@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from test_problem import moments_match
 
 import privrep.users.problem
-from privrep.users.problem import FirstUsers, Problem, Users
+from privrep.users.problem import Problem, Users
 
 PROBLEM = Problem(2000, 1, 6, 3, head_law="heavy", head_factor=5.0)
 MU = 5 / math.sqrt(0.99 + 0.01 * 25)
@@ -38,7 +38,8 @@ def test_blocks_do_not_move_the_long_heads(monkeypatch):
     assert users.problem.stream_users == 42
     found = lengths(users)
     np.testing.assert_array_equal(np.flatnonzero(found > 2 * np.median(found)), [0, 100, 200, 300, 400])
-    np.testing.assert_array_equal(lengths(FirstUsers(users, 250)), found[:250])
+    heads = np.concatenate([block.heads for block in users.blocks(0, 250)])
+    np.testing.assert_array_equal(np.linalg.norm(heads.astype(np.float64), axis=1), found[:250])
 
 
 @given(st.floats(1, 50), st.integers(1, 4))
@@ -60,7 +61,9 @@ def test_long_heads_have_no_preferred_direction():
 
 def test_the_bound_on_heads_is_the_long_ones():
     """mu sqrt(k) in the prescribed thresholds: 1 for a factor of 1, and for other laws."""
+    assert PROBLEM.known.mu == pytest.approx(MU, rel=1e-12)
     assert PROBLEM.known.head_bound == pytest.approx(MU * 3**0.5, rel=1e-12)
+    assert replace(PROBLEM, head_law="aniso", head_factor=1.0, head_condition=2.0).known.mu == 2
     assert lengths(Users(PROBLEM)).max() == pytest.approx(PROBLEM.known.head_bound, rel=1e-6)
     for law in ("sphere", "heavy"):
         plain = replace(PROBLEM, head_law=law, head_factor=1.0)

@@ -325,7 +325,7 @@ def test_departures_are_axes_away_from_their_defaults_only():
     for name, value in AXES.items():
         changed = replace(BASE, **{name: value})
         assert changed.axes == BASE.axes | {name: value}
-        assert changed.bytes == BASE.bytes and changed.stream_users == BASE.stream_users
+        assert changed.known.bytes == BASE.known.bytes and changed.stream_users == BASE.stream_users
         assert replace(changed, **{name: getattr(Problem, name)}) == BASE
 
 

@@ -2,6 +2,7 @@
 
 import math
 import tracemalloc
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -13,7 +14,9 @@ from scipy import stats
 
 import privrep.users.problem
 from privrep.privacy.regression_moments import SampleClip, UserClip
+from privrep.users.given_users import GivenUsers
 from privrep.users.heads import FittedHeads
+from privrep.users.known import Known
 from privrep.users.passes import KEPT, total
 from privrep.users.problem import Block, Problem, Users, draw_truth
 from privrep.users.subspace import random_subspace
@@ -67,7 +70,7 @@ def test_a_kept_block_is_held_once(small_blocks):
         held, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
-    assert held < peak < 1.5 * users.problem.bytes
+    assert held < peak < 1.5 * users.known.bytes
 
 
 @given(st.integers(0, 150), st.integers(0, 150), st.booleans())
@@ -271,7 +274,7 @@ def test_truth_is_uniform():
 def test_sizes_are_as_documented():
     """`bytes` counts features, labels, norms and heads; a stream holds 2^18 floats at most, and at least one user."""
     problem = Problem(1000, 4, 6, 2)
-    assert problem.bytes == 4 * 1000 * (4 * 6 + 4 + 4 + 2)
+    assert problem.known.bytes == 4 * 1000 * (4 * 6 + 4 + 4 + 2)
     assert problem.stream_users == 2**18 // 24
     assert Problem(3, 2**10, 2**10, 1).stream_users == 1
 
@@ -346,6 +349,31 @@ def test_the_latest_sums_are_kept():
     for name in range(3 * KEPT):
         total(users, lambda block: block.labels.sum(axis=1), name=name)
     assert [name for name, _ in users.sums] == list(range(2 * KEPT, 3 * KEPT))
+
+
+ONES = {"known": Known(5, 2, 3, 1), "features": np.ones((2, 5, 3)), "labels": np.ones((2, 5))}
+
+
+@pytest.mark.parametrize(
+    ("kind", "given", "changes"),
+    [
+        (Users, {"problem": Problem(150, 4, 6, 2), "master_seed": 0}, {"master_seed": 1}),
+        (Users, {"problem": Problem(150, 4, 6, 2)}, {"problem": Problem(150, 4, 6, 2, label_noise_sd=1.0)}),
+        (GivenUsers, ONES, {"labels": np.full((2, 5), 3.0)}),
+        (GivenUsers, ONES, {"features": np.full((2, 5, 3), 1e20)}),
+    ],
+)
+def test_a_copy_with_other_data_has_no_sum_or_block_of_the_first(kind, given, changes):
+    """What an object keeps was made of its own data; a sample of the last copy lies outside of the domain."""
+
+    def labels(users) -> np.ndarray:
+        return total(users, lambda block: block.labels.sum(axis=1, dtype=np.float64), name="labels")
+
+    users = kind(**given)
+    before, copy = labels(users), replace(users, **changes)
+    assert not np.array_equal(labels(copy), before)
+    np.testing.assert_array_equal(labels(copy), labels(kind(**given | changes)))
+    np.testing.assert_array_equal(labels(users), before)
 
 
 def test_the_name_of_a_sum_has_all_that_it_depends_on():

@@ -12,10 +12,13 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
+from conftest import make_task
 from workflow_helpers import ROOT, environment
 
-from privrep.simulate import fit_users
-from privrep.users import capped_users, scattered, table_files
+from privrep.methods.running.registry import load_options
+from privrep.methods.running.runner import scored
+from privrep.privacy.accounting import Budget
+from privrep.users import problem, scattered, table_files
 from privrep.users.given_users import GivenUsers
 from privrep.users.passes import rows as rows_of
 from privrep.users.passes import total
@@ -73,7 +76,7 @@ def moments(block) -> tuple[np.ndarray, ...]:
 def small_pieces(monkeypatch):
     """Several batches, and several blocks of several users."""
     monkeypatch.setattr(table_files, "ROWS", 40)
-    monkeypatch.setattr(capped_users, "FLOATS_PER_STREAM", 4 * 9 * SCHEMA.dim)
+    monkeypatch.setattr(problem, "FLOATS_PER_STREAM", 4 * 9 * SCHEMA.dim)
 
 
 @pytest.mark.parametrize("name", ["people.parquet", "people.csv"])
@@ -203,7 +206,8 @@ def test_a_fit_is_that_of_the_same_users_in_memory(tmp_path, small_pieces, algor
     options = {"init": "random", "rounds": 2, "clip": 0.5, "batch_samples": 2} if algorithm == "centaur" else {}
     models = []
     for source in (users, in_memory):
-        outcome, _ = fit_users(algorithm, source, epsilon=8.0, **options)
+        chosen, task = load_options(algorithm, options), make_task(source, Budget(8.0, 1e-6, "exact"))
+        outcome = scored(chosen.build(source.known), chosen.scores, task)
         models.append(np.concatenate([outcome.personal.models(block) for block in source.blocks()]))
     np.testing.assert_allclose(*models, atol=1e-4 * np.abs(models[0]).max())
     assert np.abs(models[0]).max() > 0

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from privrep.users.capped_users import MemoryUsers
+from privrep.users.given_users import GivenUsers
 from privrep.users.schema import Category, Flag, Number, Schema
 
 SCHEMA = Schema({"age": Number(0, 100), "sex": Flag(0.2), "item": Category(("a", "b", "c"))}, Number(1, 6))
@@ -74,7 +74,7 @@ def blocks(users: list, shuffled: bool = False) -> tuple[np.ndarray, np.ndarray]
     number = np.repeat(np.arange(len(users)), [len(labels) for labels, _ in users])
     labels, features = (np.concatenate(arrays) for arrays in zip(*users, strict=True))
     turn = interleaved(number) if shuffled else np.arange(len(number))
-    found = list(MemoryUsers.of(labels[turn], features[turn], number[turn], len(users), CAP, 1).blocks())
+    found = list(GivenUsers.capped(labels[turn], features[turn], number[turn], len(users), CAP, 1).blocks())
     return np.concatenate([one.features for one in found], axis=1), np.concatenate([one.labels for one in found], 1)
 
 

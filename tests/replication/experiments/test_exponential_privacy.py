@@ -24,7 +24,7 @@ from replication.experiments.exponential_neighbours import exact_law, neighbouri
 from replication.run.registry import load_options
 
 FALSE_ALARM = 1e-6
-ALIKE = GivenUsers(Problem(10, 1, 1, 1), np.zeros((1, 10, 1)), np.zeros((1, 10)))
+ALIKE = GivenUsers(Problem(10, 1, 1, 1).known, np.zeros((1, 10, 1)), np.zeros((1, 10)))
 
 
 def handle(multiplier: float, seed: int = 0) -> Release:

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from privrep.methods import altmin
 from privrep.methods.running.runner import fit
-from privrep.users.problem import FirstUsers, Problem, Users
+from privrep.users.problem import Problem, Users
 from replication.experiments.smallest_users import SmallestUsersOptions
-from replication.experiments.user_search import FIRST_TRIAL, PRECISION, bracket
+from replication.experiments.user_search import FIRST_TRIAL, PRECISION, FirstUsers, bracket
 
 PROBLEM = Problem(4096, 32, 10, 2, head_law="sphere")
 OPTIONS = {
