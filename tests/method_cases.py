@@ -11,10 +11,10 @@ import pytest
 from conftest import gather
 
 from privrep.methods.running.runner import prepared
-from privrep.methods.unit_steps import ABLATIONS
 from privrep.users.given_users import GivenUsers
 from privrep.users.problem import Problem, Users
 from privrep.users.splits import count, split_samples
+from replication.experiments.unit_steps_ablations import ABLATIONS
 from replication.run.registry import load_options
 
 PROBLEM = Problem(60, 16, 16, 2, label_noise_sd=0.1)
@@ -221,7 +221,7 @@ ABOUT = {
     "power_method": {"audit": power_method_audit, "scored": False, "paper_holds": False},
     "centaur": {"audit": centaur_audit, "paper_holds": False},
     "private_fedrep": {"audit": private_fedrep_audit, "printed": False},
-    "unit_steps": {"audit": unit_steps_audit, "printed": False},
+    **{key: {"audit": unit_steps_audit, "printed": False} for key in ("unit_steps", "unit_steps_ablations")},
     "full_prior": {"audit": full_prior_audit, "printed": False},
     "mixed_model": {"audit": mixed_model_audit, "printed": False},
     "oracle_step": {"audit": oracle_step_audit, "reads_truth": True, "printed": False},
@@ -301,8 +301,8 @@ OPTIONS = {
         {},
         {"scale_guess": 3.0, "noise_guess": 0.3},
         {"assumed_rank": 3},
-        *({"without": part} for part in ABLATIONS[2:]),
     ],
+    "unit_steps_ablations": [{"without": part} for part in list(ABLATIONS)[1:]],
     "full_prior": [{}, {"scale_guess": 0.5, "noise_guess": 2.0}],
     "mixed_model": [{}],
     "oracle_step": [{}],

@@ -19,30 +19,21 @@ contiguous ranges of users, who are drawn independently, in place of the printed
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from typing import ClassVar
-
-import numpy as np
 
 from privrep.methods.running.method import Iterate, LowRank
 from privrep.methods.spectral_init import PAIRS, SpectralInit
-from privrep.methods.steps.clip_units import (
-    CLIP_SCALE_COLUMN,
-    SCALES,
-    USER_SCALES,
-    label_threshold,
-    sample_clip,
-    user_units,
-)
+from privrep.methods.steps.clip_units import CLIP_SCALE_COLUMN, SCALES, USER_SCALES
 from privrep.methods.steps.moment_step import FALLBACKS, MOMENT_COLUMNS, SYMMETRIES, MomentStep
-from privrep.methods.steps.starts import START_COLUMNS, RandomStart, Start, free_start
+from privrep.methods.steps.starts import START_COLUMNS, RandomStart, Start, check_start, free_start
 from privrep.options import Declared, among, check_any_sine, check_count, option
 from privrep.privacy.accounting import Cost, Theorem, sequential_theorem
 from privrep.privacy.clipping import check_bound
 from privrep.privacy.mechanisms import Release
-from privrep.privacy.regression_moments import MomentClip, UserClip
-from privrep.users.heads import FINAL_HEADS, FINAL_HEADS_COLUMN, FittedHeads, HeadRule, final_penalty, true_heads
+from privrep.privacy.regression_moments import MomentClip, SampleClip, UserClip
+from privrep.users.heads import FINAL_HEADS, FINAL_HEADS_COLUMN, FittedHeads, final_penalty, true_heads
 from privrep.users.known import Known
 from privrep.users.problem import UserData
 from privrep.users.splits import SPLIT_COLUMN, Split, count, split_samples
@@ -60,51 +51,6 @@ def disjoint_batches(users: int, count: int) -> list[range]:
     return [range(t * users // count, (t + 1) * users // count) for t in range(count)]
 
 
-@dataclass(frozen=True)
-class PrivAltMin:
-    """Private alternating minimisation (Algorithm 1 of jain2021)."""
-
-    start: Start  # U_init
-    head_step: Callable[[np.ndarray], HeadRule]  # U -> the rule for the v_j of a batch
-    subspace_step: MomentStep  # Algorithm 2
-    final: slice  # samples of the last head step
-    epochs: int = 1  # E
-    batches: int = 1  # T, disjoint, per epoch
-    penalty: float = 0.0  # of the last heads
-
-    @property
-    def steps_cost(self) -> Cost:
-        """Privacy cost of one user at noise multiplier 1 without the start: each epoch's one batch that the
-        user is in."""
-        return self.epochs * self.subspace_step.clip.cost
-
-    @property
-    def cost(self) -> Cost:
-        """Privacy cost of one user at noise multiplier 1, initialisation included."""
-        return self.start.cost_with(self.steps_cost)
-
-    @property
-    def theorem(self) -> Theorem:
-        """Theorem 4.2 for the algorithm as stated (one epoch of disjoint batches from Algorithm 3), else Lemma 4.3 of
-        jain2021."""
-        as_stated = isinstance(self.start, SpectralInit) and self.start.share is None
-        if as_stated and self.epochs == 1 and self.batches > 1:
-            return THEOREM_4_2
-        return sequential_theorem(self.cost)
-
-    def fit(self, users: UserData, release: Release) -> Iterator[Iterate]:
-        start = self.start.first(users, release, self.steps_cost)
-        yield start
-        basis, smallest = start.subspace, math.inf
-        for _ in range(self.epochs):
-            for batch in disjoint_batches(users.known.users, self.batches):
-                step = self.subspace_step(users, self.head_step(basis), release.of(batch))
-                basis = orthonormalise(step.minimiser)
-                smallest = min(smallest, step.min_eigenvalue)
-                log = {"min_eigenvalue": smallest, **self.subspace_step.clip.log}
-                yield Iterate(basis, LowRank(basis, FittedHeads(basis, self.final, self.penalty)), log)
-
-
 def check_split(preset: str, known: Known) -> Split:
     """Return the split, after checking that each step has enough samples for the rank."""
     split = split_samples(preset, known.samples)
@@ -118,14 +64,15 @@ def check_split(preset: str, known: Known) -> Split:
     return split
 
 
-def start_of(init: str, split: Split, label_clip: float) -> Start:
-    """Return U_init of other methods of jain2021: `random` costs nothing, `spectral` is Algorithm 3."""
-    return RandomStart() if init == "random" else SpectralInit(split.init, label_clip)
+def start_of(init: str, samples: slice, label_clip: float) -> Start:
+    """Return U_init of other methods of jain2021: `random` costs nothing, `spectral` is Algorithm 3 on these samples,
+    on which its cost does not depend."""
+    return RandomStart() if init == "random" else SpectralInit(samples, label_clip)
 
 
 @dataclass(frozen=True)
 class AltminOptions(Declared):
-    """Options of private alternating minimisation.
+    """Private alternating minimisation (Algorithm 1 of jain2021), by its options.
 
     A planted start knows the truth, for the local theory; privacy statements then take the truth as public. True heads
     make the subspace step the one regression of jain2021 Remark 1. By default one noise multiplier serves all releases,
@@ -162,30 +109,64 @@ class AltminOptions(Declared):
                 f"init_share is {self.init_share!r}; it must lie strictly between 0 and 1, and init must be spectral"
             )
 
-    def clip(self, known: Known) -> MomentClip:
-        """Return the thresholds in absolute terms."""
-        if self.clip_unit == "user":
-            units = user_units(self.clip_scale, known, count(split_samples(self.split, known.samples).subspace))
-            return UserClip(self.clip_feature * units[0], self.clip_label * units[1])
-        return sample_clip(self.clip_scale, self.clip_feature, self.clip_label, known)
-
-    def start(self, known: Known, split: Split) -> Start:
-        """Return U_init."""
-        if self.init != "spectral":
-            return free_start(self.init, self.start_sine, known)
-        label_clip = label_threshold(self.clip_scale, self.init_label_clip, known)
-        return SpectralInit(split.init, label_clip, self.init_share, self.init_pairs)
-
-    def build(self, known: Known) -> PrivAltMin:
-        split = check_split(self.split, known)
+    def build(self, known: Known) -> AltminOptions:
+        """Return the method with clips in absolute terms."""
+        split, scale = check_split(self.split, known), self.clip_scale
+        check_start(self.init, known)
         if self.batches > known.users:
             raise ValueError(f"batches is {self.batches}; it must not exceed users, which is {known.users}")
-        return PrivAltMin(
-            start=self.start(known, split),
-            head_step=lambda basis: FittedHeads(basis, split.heads) if self.heads == "fitted" else true_heads,
-            subspace_step=MomentStep(split.subspace, self.clip(known), self.fallback, self.symmetry),
-            final=split.final,
-            epochs=self.epochs,
-            batches=self.batches,
-            penalty=final_penalty(self.final_heads, known),
+        feature, label = SCALES[scale](known)
+        init_label_clip = self.init_label_clip * label
+        if self.clip_unit == "user":
+            feature, label = USER_SCALES[scale](known, count(split.subspace))
+        return replace(
+            self,
+            clip_scale="absolute",
+            clip_feature=self.clip_feature * feature,
+            clip_label=self.clip_label * label,
+            init_label_clip=init_label_clip,
         )
+
+    def fit(self, users: UserData, release: Release) -> Iterator[Iterate]:
+        known, split = users.known, split_samples(self.split, users.known.samples)
+        subspace_step = MomentStep(split.subspace, self.clip, self.fallback, self.symmetry)
+        start = self.start(split.init).first(users, release, self.steps_cost)
+        yield start
+        basis, smallest = start.subspace, math.inf
+        for _ in range(self.epochs):
+            for batch in disjoint_batches(known.users, self.batches):
+                heads = FittedHeads(basis, split.heads) if self.heads == "fitted" else true_heads
+                step = subspace_step(users, heads, release.of(batch))
+                basis = orthonormalise(step.minimiser)
+                smallest = min(smallest, step.min_eigenvalue)
+                final = FittedHeads(basis, split.final, final_penalty(self.final_heads, known))
+                yield Iterate(basis, LowRank(basis, final), {"min_eigenvalue": smallest, **self.clip.log})
+
+    @property
+    def clip(self) -> MomentClip:
+        """The bounds of Algorithm 2."""
+        return (UserClip if self.clip_unit == "user" else SampleClip)(self.clip_feature, self.clip_label)
+
+    def start(self, samples: slice = slice(0)) -> Start:
+        """Return U_init, where it is spectral from these samples, on which its cost does not depend."""
+        if self.init == "spectral":
+            return SpectralInit(samples, self.init_label_clip, self.init_share, self.init_pairs)
+        return free_start(self.init, self.start_sine)
+
+    @property
+    def steps_cost(self) -> Cost:
+        """Privacy cost of one user at noise multiplier 1 without the start: each epoch's one batch that the
+        user is in."""
+        return self.epochs * self.clip.cost
+
+    @property
+    def cost(self) -> Cost:
+        """Privacy cost of one user at noise multiplier 1, initialisation included."""
+        return self.start().cost_with(self.steps_cost)
+
+    @property
+    def theorem(self) -> Theorem:
+        """Theorem 4.2 for the algorithm as stated (one epoch of disjoint batches from Algorithm 3), else Lemma 4.3 of
+        jain2021."""
+        as_stated = self.init == "spectral" and self.init_share is None and self.epochs == 1 and self.batches > 1
+        return THEOREM_4_2 if as_stated else sequential_theorem(self.cost)

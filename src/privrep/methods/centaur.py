@@ -22,16 +22,16 @@ Which samples serve which round is left open by the paper (E52); `sample_use` de
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
 
-from privrep.methods.power_method import PowerMethod, PowerMethodStart
+from privrep.methods.power_method import PowerMethodOptions, PowerMethodStart
 from privrep.methods.running.method import Iterate, LowRank
 from privrep.methods.steps.clip_units import CLIP_SCALE_COLUMN, UPDATE_SCALES, gradient_threshold, moment_threshold
 from privrep.methods.steps.server import DIVISORS, SERVER_COLUMNS, Server, check_rate
-from privrep.methods.steps.starts import START_COLUMNS, Start, free_start
+from privrep.methods.steps.starts import START_COLUMNS, Start, check_start, free_start
 from privrep.options import (
     Declared,
     among,
@@ -81,45 +81,9 @@ class RepresentationGradients:
 
 
 @dataclass(frozen=True)
-class Centaur:
-    """CENTAUR for a linear representation (Algorithms 1, 3 and 4 of shen2023)."""
-
-    start: Start  # B_0
-    server: Server  # the rounds, with zeta_g
-    batch_samples: int  # q, for each of head and gradient in a round
-    step: float  # eta
-    sample_use: str  # see `privrep.users.splits.SAMPLE_USES`
-    penalty: float = 0.0  # of the last heads
-
-    @property
-    def cost(self) -> Cost:
-        """Privacy cost of one user at multiplier 1 of the main rounds, with no gain from sampling; a start's noise
-        follows from its share."""
-        return self.start.cost_with(self.server.cost)
-
-    @property
-    def theorem(self) -> Theorem:
-        """eps = 2 sqrt(T ln(1/delta)) / sigma_g; its proof charges the start as much as the rounds (shen2023, Theorem
-        5.2)."""
-        return Theorem("B-T5.2", self.server.rounds)
-
-    def fit(self, users: UserData, release: Release) -> Iterator[Iterate]:
-        start = self.start.first(users, release, self.server.cost)
-        yield start
-        samples = users.known.samples
-        draws = SampleDraws(self.sample_use, samples, release.streams["samples"], self.start.samples_used)
-        basis, q = start.subspace, self.batch_samples
-        for _ in range(self.server.rounds):
-            contribution = RepresentationGradients(basis, *draws.take(q, q))
-            gradient = self.server.mean("gradient", users, contribution, release)
-            basis = orthonormalise(basis - self.step * gradient)
-            personal = LowRank(basis, FittedHeads(basis, slice(0, samples), self.penalty))
-            yield Iterate(basis, personal, {"zeta": self.server.clip, **start.log})
-
-
-@dataclass(frozen=True)
 class CentaurOptions(Declared):
-    """Options of CENTAUR. The theorem takes a step of 1/4; a planted start is for laws that assume a good one."""
+    """CENTAUR for a linear representation, by its options. The theorem takes a step of 1/4; a planted start is for laws
+    that assume a good one."""
 
     rounds: int = option(SERVER_COLUMNS["rounds"], check_count)
     clip: float = option(SERVER_COLUMNS["clip"], check_bound)
@@ -144,25 +108,57 @@ class CentaurOptions(Declared):
     }
     scores = ("start_dist2", "start_dist2_median", "steady_dist2", "steady_distF", "largest_dist2")
 
-    def start(self, known: Known) -> Start:
-        """Return B_0."""
-        if self.init != "power_method":
-            return free_start(self.init, self.start_sine, known)
-        clip = moment_threshold(self.clip_scale, self.init_clip, known)
-        method = PowerMethod(self.starts, self.iterations, self.init_samples, clip, self.sample_use, self.accuracy)
-        return PowerMethodStart(method, self.init_share)
-
-    def build(self, known: Known) -> Centaur:
+    def build(self, known: Known) -> CentaurOptions:
+        """Return the method with clips and step in absolute terms, after checking that there are enough samples."""
         if self.batch_samples < known.rank:
             raise ValueError(f"batch_samples is {self.batch_samples}; it must be at least the rank, {known.rank}")
         before = [self.init_samples] * self.iterations if self.init == "power_method" else []
         check_draws(self.sample_use, known.samples, before + [2 * self.batch_samples] * self.rounds)
-        clip = gradient_threshold(self.clip_scale, self.clip, known)
-        return Centaur(
-            start=self.start(known),
-            server=Server(self.rounds, clip, self.participation, self.divide_by),
-            batch_samples=self.batch_samples,
+        check_start(self.init, known)
+        return replace(
+            self,
+            clip_scale="absolute",
+            clip=gradient_threshold(self.clip_scale, self.clip, known),
+            init_clip=moment_threshold(self.clip_scale, self.init_clip, known),
             step=self.step / known.head_condition**2,
-            sample_use=self.sample_use,
-            penalty=final_penalty(self.final_heads, known),
         )
+
+    def fit(self, users: UserData, release: Release) -> Iterator[Iterate]:
+        start = self.start.first(users, release, self.server.cost)
+        yield start
+        samples = users.known.samples
+        draws = SampleDraws(self.sample_use, samples, release.streams["samples"], self.start.samples_used)
+        basis, q, penalty = start.subspace, self.batch_samples, final_penalty(self.final_heads, users.known)
+        for _ in range(self.rounds):
+            contribution = RepresentationGradients(basis, *draws.take(q, q))
+            gradient = self.server.mean("gradient", users, contribution, release)
+            basis = orthonormalise(basis - self.step * gradient)
+            personal = LowRank(basis, FittedHeads(basis, slice(0, samples), penalty))
+            yield Iterate(basis, personal, {"zeta": self.clip, **start.log})
+
+    @property
+    def server(self) -> Server:
+        """The rounds."""
+        return Server(self.rounds, self.clip, self.participation, self.divide_by)
+
+    @property
+    def start(self) -> Start:
+        """B_0."""
+        if self.init != "power_method":
+            return free_start(self.init, self.start_sine)
+        runs = {"starts": self.starts, "iterations": self.iterations, "init_samples": self.init_samples}
+        clip = {"init_clip": self.init_clip, "clip_scale": self.clip_scale}
+        method = PowerMethodOptions(**runs, **clip, sample_use=self.sample_use, accuracy=self.accuracy)
+        return PowerMethodStart(method, self.init_share)
+
+    @property
+    def cost(self) -> Cost:
+        """Privacy cost of one user at multiplier 1 of the main rounds, with no gain from sampling; a start's noise
+        follows from its share."""
+        return self.start.cost_with(self.server.cost)
+
+    @property
+    def theorem(self) -> Theorem:
+        """eps = 2 sqrt(T ln(1/delta)) / sigma_g; its proof charges the start as much as the rounds (shen2023, Theorem
+        5.2)."""
+        return Theorem("B-T5.2", self.rounds)

@@ -25,7 +25,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from privrep.methods.running.method import Iterate, LowRank
-from privrep.methods.steps.federated import Federated, LocalOptions, LocalSteps, gradient
+from privrep.methods.steps.federated import LocalGradients, gradient
 from privrep.privacy.contributions import Rows
 from privrep.privacy.mechanisms import Release
 from privrep.users.heads import FittedHeads
@@ -73,24 +73,14 @@ class Displacements:
 
 
 @dataclass(frozen=True, kw_only=True)
-class DPFedAvg(Federated):
+class DpFedavgOptions(LocalGradients):
     """DP-FedAvg: rounds on (B, w), and heads of the users' own at the end."""
-
-    steps: LocalSteps
 
     def fit(self, users: UserData, release: Release) -> Iterator[Iterate]:
         model = start_model(users.known, release.streams["init"])
-        batches = self.steps.draw(users, release)
-        for _ in range(self.server.rounds):
-            model = model + self.moved(users, Displacements(model, batches(), self.steps.size), release)
+        batches = self.batches(users, release)
+        for _ in range(self.rounds):
+            model = model + self.moved(users, Displacements(model, batches(), self.local_step), release)
             basis = model[:-1]
             everything = FittedHeads(basis, slice(0, users.known.samples))
             yield Iterate(orthonormalise(basis), LowRank(basis, everything), self.log)
-
-
-@dataclass(frozen=True, kw_only=True)
-class DpFedavgOptions(LocalOptions):
-    """Options of `privrep.methods.steps.federated.LocalOptions`."""
-
-    def build(self, known: Known) -> DPFedAvg:
-        return DPFedAvg(server=self.server(known), steps=self.steps(known))

@@ -23,12 +23,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from privrep.methods.centaur import Centaur
+from privrep.methods.centaur import CentaurOptions
 from privrep.methods.exponential import Exponential, ScoreOptions
 from privrep.methods.spectral_init import SpectralInit
-from privrep.methods.steps.clip_units import gradient_threshold, label_threshold
-from privrep.methods.steps.server import Server
-from privrep.methods.steps.starts import RandomStart
+from privrep.methods.steps.clip_units import label_threshold
 from privrep.options import among, check_count, check_positive, option, unless
 from privrep.privacy.accounting import Cost
 from privrep.privacy.clipping import check_bound
@@ -40,15 +38,13 @@ FIRST = ("spectral", "centaur")
 SPREAD = (0.03, 1.0)
 """Least and largest norm of a perturbation, about the sine of the angle that it makes for k = 1;
 norms between are evenly spread in logarithm."""
-STEP = 0.25
-"""Step size of CENTAUR, in units of 1 / s_1^2, as its theorem has it."""
 
 
 @dataclass(frozen=True)
 class StagedCandidates:
     """Subspaces that a first stage released, and perturbed ones around its last releases."""
 
-    first: SpectralInit | Centaur
+    first: SpectralInit | CentaurOptions
     runs: int
     around: int
     noise: float
@@ -91,14 +87,12 @@ class ExponentialStagedOptions(ScoreOptions):
     clip: float = option("clipping bound of CENTAUR's gradients, in units of sqrt(d) k^1.5", check_bound, 0.125)
     numbers: ClassVar = ScoreOptions.numbers | {"chosen_from": "number of subspaces that were chosen from"}
 
-    def first_stage(self, known: Known) -> SpectralInit | Centaur:
+    def first_stage(self, known: Known) -> SpectralInit | CentaurOptions:
         """Return one run of the first stage, on all samples."""
         if self.first == "spectral":
             label_clip = label_threshold("data", self.init_label_clip, known)
             return SpectralInit(slice(0, known.samples), label_clip)
-        server = Server(self.rounds, gradient_threshold("practical", self.clip, known), 1.0, "expected")
-        step = STEP / known.head_condition**2
-        return Centaur(RandomStart(), server, known.samples // 2, step, "reuse")
+        return CentaurOptions(self.rounds, self.clip, known.samples // 2, init="random").build(known)
 
     def build(self, known: Known) -> Exponential:
         candidates = StagedCandidates(self.first_stage(known), self.runs, self.around, self.init_noise)

@@ -27,12 +27,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from privrep.methods.running.method import Iterate, LowRank
-from privrep.methods.steps.federated import Federated, LocalOptions, LocalSteps, gradient
+from privrep.methods.steps.federated import LocalGradients, gradient
 from privrep.options import among, option
 from privrep.privacy.contributions import Outer
 from privrep.privacy.mechanisms import Release
 from privrep.users.heads import FittedHeads, fit_heads
-from privrep.users.known import Known
 from privrep.users.problem import Block, UserData
 from privrep.users.subspace import orthonormalise, random_subspace
 
@@ -68,29 +67,17 @@ class Displacements:
 
 
 @dataclass(frozen=True, kw_only=True)
-class GeneralCentaur(Federated):
+class GeneralCentaurOptions(LocalGradients):
     """CENTAUR as printed for any model (Algorithms 1 and 2 of shen2023)."""
-
-    steps: LocalSteps
-    orthonormal: bool
-
-    def fit(self, users: UserData, release: Release) -> Iterator[Iterate]:
-        basis = random_subspace(users.known.dim, users.known.rank, release.streams["init"])
-        batches = self.steps.draw(users, release)
-        for _ in range(self.server.rounds):
-            basis = basis + self.moved(users, Displacements(basis, batches(), self.steps.size), release)
-            if self.orthonormal:
-                basis = orthonormalise(basis)
-            everything = FittedHeads(basis, slice(0, users.known.samples))
-            yield Iterate(orthonormalise(basis), LowRank(basis, everything), self.log)
-
-
-@dataclass(frozen=True, kw_only=True)
-class GeneralCentaurOptions(LocalOptions):
-    """Options of `privrep.methods.steps.federated.LocalOptions`, and the feasible set."""
 
     feasible: str = option("feasible set of the representation: free, or orthonormal", among(FEASIBLE), "free")
 
-    def build(self, known: Known) -> GeneralCentaur:
-        orthonormal = self.feasible == "orthonormal"
-        return GeneralCentaur(server=self.server(known), steps=self.steps(known), orthonormal=orthonormal)
+    def fit(self, users: UserData, release: Release) -> Iterator[Iterate]:
+        basis = random_subspace(users.known.dim, users.known.rank, release.streams["init"])
+        batches = self.batches(users, release)
+        for _ in range(self.rounds):
+            basis = basis + self.moved(users, Displacements(basis, batches(), self.local_step), release)
+            if self.feasible == "orthonormal":
+                basis = orthonormalise(basis)
+            everything = FittedHeads(basis, slice(0, users.known.samples))
+            yield Iterate(orthonormalise(basis), LowRank(basis, everything), self.log)

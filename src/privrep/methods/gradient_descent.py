@@ -23,7 +23,7 @@ import numpy as np
 
 from privrep.methods.altmin import STARTS, check_split, start_of
 from privrep.methods.running.method import Iterate, LowRank
-from privrep.methods.steps.starts import START_COLUMNS, Start
+from privrep.methods.steps.starts import START_COLUMNS
 from privrep.options import Declared, among, check_count, option
 from privrep.privacy.accounting import Cost, Theorem, sequential_theorem
 from privrep.privacy.clipping import check_bound
@@ -32,7 +32,7 @@ from privrep.privacy.mechanisms import GAUSSIAN_COST, Release
 from privrep.users.heads import FittedHeads, HeadRule
 from privrep.users.known import Known
 from privrep.users.problem import Block, UserData
-from privrep.users.splits import SPLIT_COLUMN, Split
+from privrep.users.splits import SPLIT_COLUMN, split_samples
 from privrep.users.subspace import orthonormalise
 
 
@@ -61,14 +61,31 @@ class Sequential:
 
 
 @dataclass(frozen=True)
-class GradientAltMin(Sequential):
-    """Alternation with one gradient step per epoch."""
+class GradientDescentOptions(Sequential, Declared):
+    """Alternation with one gradient step per epoch, by its options."""
 
-    start: Start
-    split: Split
-    clip: float  # c, of a user's gradient
-    step: float  # alpha
-    epochs: int
+    init: str = option(START_COLUMNS["init"], among(STARTS))
+    split: str = option(SPLIT_COLUMN["split"])
+    clip_feature: float = option("clipping bound of a user's gradient", check_bound)
+    step: float = option("step size, in units of the clipping bound", check_bound)
+    epochs: int = option("passes over all users, E", check_count, 1)
+    init_label_clip: float = option("clipping bound of the labels in Algorithm 3", check_bound, 2.0)
+
+    def build(self, known: Known) -> GradientDescentOptions:
+        check_split(self.split, known)
+        return self
+
+    def fit(self, users: UserData, release: Release) -> Iterator[Iterate]:
+        split = split_samples(self.split, users.known.samples)
+        start = start_of(self.init, split.init, self.init_label_clip).first(users, release, self.steps_cost)
+        yield start
+        basis, unit = start.subspace, users.known.users * self.clip_feature
+        for t in range(1, self.epochs + 1):
+            heads = FittedHeads(basis, split.heads)
+            contribution = Gradients(basis, heads, split.subspace)
+            gradient = release.sum("gradient", users, contribution, clip=self.clip_feature)
+            basis = orthonormalise(basis - self.step / t * gradient / unit)
+            yield Iterate(basis, LowRank(basis, FittedHeads(basis, split.final)))
 
     @property
     def steps_cost(self) -> Cost:
@@ -78,32 +95,4 @@ class GradientAltMin(Sequential):
     @property
     def cost(self) -> Cost:
         """Privacy cost of one user at noise multiplier 1."""
-        return self.start.cost_with(self.steps_cost)
-
-    def fit(self, users: UserData, release: Release) -> Iterator[Iterate]:
-        start = self.start.first(users, release, self.steps_cost)
-        yield start
-        basis, unit = start.subspace, users.known.users * self.clip
-        for t in range(1, self.epochs + 1):
-            heads = FittedHeads(basis, self.split.heads)
-            contribution = Gradients(basis, heads, self.split.subspace)
-            gradient = release.sum("gradient", users, contribution, clip=self.clip)
-            basis = orthonormalise(basis - self.step / t * gradient / unit)
-            yield Iterate(basis, LowRank(basis, FittedHeads(basis, self.split.final)))
-
-
-@dataclass(frozen=True)
-class GradientDescentOptions(Declared):
-    """Options of alternation with gradient steps."""
-
-    init: str = option(START_COLUMNS["init"], among(STARTS))
-    split: str = option(SPLIT_COLUMN["split"])
-    clip_feature: float = option("clipping bound of a user's gradient", check_bound)
-    step: float = option("step size, in units of the clipping bound", check_bound)
-    epochs: int = option("passes over all users, E", check_count, 1)
-    init_label_clip: float = option("clipping bound of the labels in Algorithm 3", check_bound, 2.0)
-
-    def build(self, known: Known) -> GradientAltMin:
-        split = check_split(self.split, known)
-        start = start_of(self.init, split, self.init_label_clip)
-        return GradientAltMin(start, split, self.clip_feature, self.step, self.epochs)
+        return start_of(self.init, slice(0), self.init_label_clip).cost_with(self.steps_cost)

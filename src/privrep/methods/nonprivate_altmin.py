@@ -18,43 +18,20 @@ from typing import ClassVar
 from privrep.methods.altmin import STARTS, check_split, start_of
 from privrep.methods.running.method import Iterate, LowRank
 from privrep.methods.steps.moment_step import MOMENT_COLUMNS, MomentStep
-from privrep.methods.steps.starts import START_COLUMNS, Start
+from privrep.methods.steps.starts import START_COLUMNS
 from privrep.options import Declared, among, check_count, check_nonnegative, option
 from privrep.privacy.mechanisms import Release
 from privrep.privacy.regression_moments import SampleClip
 from privrep.users.heads import FittedHeads
 from privrep.users.known import Known
 from privrep.users.problem import UserData
-from privrep.users.splits import SPLIT_COLUMN, Split
+from privrep.users.splits import SPLIT_COLUMN, split_samples
 from privrep.users.subspace import dist2, orthonormalise
 
 
 @dataclass(frozen=True)
-class AltMin:
-    """Alternation until two successive subspaces are closer than `tolerance` in dist2, at most `max_epochs` times."""
-
-    start: Start
-    split: Split
-    tolerance: float
-    max_epochs: int
-
-    def fit(self, users: UserData, release: Release) -> Iterator[Iterate]:
-        subspace_step = MomentStep(self.split.subspace, SampleClip(math.inf, math.inf))
-        start = self.start.first(users, release, subspace_step.clip.cost)
-        yield start
-        basis = start.subspace
-        for epoch in range(1, self.max_epochs + 1):
-            step = subspace_step(users, FittedHeads(basis, self.split.heads), release)
-            previous, basis = basis, orthonormalise(step.minimiser)
-            log = {"min_eigenvalue": step.min_eigenvalue, "epochs_run": epoch}
-            yield Iterate(basis, LowRank(basis, FittedHeads(basis, self.split.final)), log)
-            if dist2(basis, previous) < self.tolerance:
-                return
-
-
-@dataclass(frozen=True)
 class NonprivateAltminOptions(Declared):
-    """Options of alternating minimisation without privacy."""
+    """Alternation until two successive subspaces are closer than `tolerance` in dist2, at most `max_epochs` times."""
 
     init: str = option(START_COLUMNS["init"], among(STARTS), "random")
     split: str = option(SPLIT_COLUMN["split"], default="all-samples-reused")
@@ -64,6 +41,20 @@ class NonprivateAltminOptions(Declared):
     max_epochs: int = option("limit on the number of epochs", check_count, 200)
     numbers: ClassVar = {"epochs_run": "epochs until convergence", "min_eigenvalue": MOMENT_COLUMNS["min_eigenvalue"]}
 
-    def build(self, known: Known) -> AltMin:
-        split = check_split(self.split, known)
-        return AltMin(start_of(self.init, split, math.inf), split, self.tolerance, self.max_epochs)
+    def build(self, known: Known) -> NonprivateAltminOptions:
+        check_split(self.split, known)
+        return self
+
+    def fit(self, users: UserData, release: Release) -> Iterator[Iterate]:
+        split = split_samples(self.split, users.known.samples)
+        subspace_step = MomentStep(split.subspace, SampleClip(math.inf, math.inf))
+        start = start_of(self.init, split.init, math.inf).first(users, release, subspace_step.clip.cost)
+        yield start
+        basis = start.subspace
+        for epoch in range(1, self.max_epochs + 1):
+            step = subspace_step(users, FittedHeads(basis, split.heads), release)
+            previous, basis = basis, orthonormalise(step.minimiser)
+            log = {"min_eigenvalue": step.min_eigenvalue, "epochs_run": epoch}
+            yield Iterate(basis, LowRank(basis, FittedHeads(basis, split.final)), log)
+            if dist2(basis, previous) < self.tolerance:
+                return

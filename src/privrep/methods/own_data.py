@@ -50,10 +50,13 @@ def _by_kernel(features: np.ndarray, labels: np.ndarray, penalty: float) -> np.n
 
 
 @dataclass(frozen=True)
-class OwnData:
-    """Every user alone, with ridge penalty lambda."""
+class OwnDataOptions(Declared):
+    """Every user alone, with a ridge penalty in units of one squared feature."""
 
-    penalty: float
+    penalty: float = option("ridge penalty; 0 is minimum norm", check_nonnegative, 0.0)
+
+    def build(self, known: Known) -> OwnDataOptions:
+        return self
 
     def fit(self, users: UserData, release: Release) -> Iterator[Iterate]:
         yield Iterate(None, FullRank(self.models))
@@ -61,13 +64,3 @@ class OwnData:
     def models(self, block: Block) -> np.ndarray:
         """Return the models of the users of a block, (B, d)."""
         return own_data_models(block.features, block.labels, self.penalty)
-
-
-@dataclass(frozen=True)
-class OwnDataOptions(Declared):
-    """Options of users alone: the penalty in units of one squared feature."""
-
-    penalty: float = option("ridge penalty; 0 is minimum norm", check_nonnegative, 0.0)
-
-    def build(self, known: Known) -> OwnData:
-        return OwnData(self.penalty)

@@ -24,13 +24,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from privrep.methods.running.method import FullRank, Iterate
-from privrep.methods.steps.federated import Federated, FederatedOptions
+from privrep.methods.steps.federated import Federated
 from privrep.options import option
 from privrep.privacy.clipping import check_bound
 from privrep.privacy.contributions import Rows
 from privrep.privacy.mechanisms import Release
 from privrep.users.heads import solve_positive_definite
-from privrep.users.known import Known
 from privrep.users.problem import Block, UserData
 
 
@@ -66,24 +65,13 @@ class OwnModels:
 
 
 @dataclass(frozen=True, kw_only=True)
-class PMTL(Federated):
-    """Private multi-task learning: rounds on theta_bar, with the pull lambda."""
-
-    penalty: float
-
-    def fit(self, users: UserData, release: Release) -> Iterator[Iterate]:
-        models = OwnModels(np.zeros(users.known.dim), self.penalty)
-        for _ in range(self.server.rounds):
-            models = OwnModels(models.centre + self.moved(users, models.moved, release), self.penalty)
-            yield Iterate(None, FullRank(models), self.log)
-
-
-@dataclass(frozen=True, kw_only=True)
-class PmtlOptions(FederatedOptions):
-    """Options of `privrep.methods.steps.federated.FederatedOptions`, and the pull towards the centre,
-    for which shen2023 takes 1."""
+class PmtlOptions(Federated):
+    """Private multi-task learning: rounds on theta_bar, with the pull lambda, for which shen2023 takes 1."""
 
     penalty: float = option("pull of a user's model towards the centre, lambda", check_bound, 1.0)
 
-    def build(self, known: Known) -> PMTL:
-        return PMTL(server=self.server(known), penalty=self.penalty)
+    def fit(self, users: UserData, release: Release) -> Iterator[Iterate]:
+        models = OwnModels(np.zeros(users.known.dim), self.penalty)
+        for _ in range(self.rounds):
+            models = OwnModels(models.centre + self.moved(users, models.moved, release), self.penalty)
+            yield Iterate(None, FullRank(models), self.log)

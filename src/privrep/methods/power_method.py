@@ -31,7 +31,7 @@ from privrep.methods.steps.candidate_selection import select
 from privrep.methods.steps.clip_units import CLIP_SCALE_COLUMN, UPDATE_SCALES, moment_threshold
 from privrep.methods.steps.grassmann_chain import uniform_starts
 from privrep.methods.steps.server import SERVER_COLUMNS
-from privrep.methods.steps.starts import START_COLUMNS
+from privrep.methods.steps.starts import START_COLUMNS, check_start, truth_of
 from privrep.options import Declared, among, check_count, check_share, check_sine, option
 from privrep.privacy.accounting import Cost, Theorem
 from privrep.privacy.clipping import check_bound
@@ -40,7 +40,7 @@ from privrep.privacy.mechanisms import GAUSSIAN_COST, Part, Release
 from privrep.users.known import Known
 from privrep.users.problem import Block, UserData
 from privrep.users.splits import SAMPLE_USE_COLUMN, SAMPLE_USES, SampleDraws, check_draws
-from privrep.users.subspace import check_planted, planted_subspace
+from privrep.users.subspace import planted_subspace
 
 STARTS = ("planted", "random")
 LARGEST = 1e3
@@ -91,84 +91,9 @@ def power_method(
 
 
 @dataclass(frozen=True)
-class PlantedStarts:
-    """Starts at one distance from the truth, which reach the steady state in fewer iterations; no method can make them,
-    see `privrep.methods.steps.starts.PlantedStart`."""
-
-    count: int
-    sine: float
-
-    def given(self, truth: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """Return the starts, (c, d, k), in random directions from the truth."""
-        return np.array([planted_subspace(truth, self.sine, rng) for _ in range(self.count)])
-
-
-@dataclass(frozen=True)
-class PowerMethod:
-    """INITIALIZATION (Algorithm 3): runs of PPM and the choice among them."""
-
-    runs: int  # T_0
-    iterations: int  # L
-    samples: int  # q, per user and iteration
-    clip: float  # zeta_0
-    sample_use: str  # "reuse" draws q samples anew in each iteration, "fresh" never uses a sample twice
-    accuracy: float  # eps_i of the selection
-    start: PlantedStarts | np.ndarray | None = None  # X_0 of all runs, (c, d, k); by default uniform subspaces
-
-    @property
-    def cost(self) -> Cost:
-        """Privacy cost of one user at noise multiplier 1: L releases in each run."""
-        return self.runs * self.iterations * GAUSSIAN_COST
-
-    @property
-    def theorem(self) -> Theorem:
-        """L / sigma_0^2 for each run, half of what the releases cost (E13), by way of eps = 2 sqrt(rho ln(1/delta)), as
-        Theorem 5.2 converts (shen2023, eq. (67))."""
-        return Theorem("B-LF.2", self.runs * self.iterations)
-
-    def choose(self, users: UserData, release: Release) -> Iterate:
-        """Return the chosen subspace, with all candidates."""
-        draws = SampleDraws(self.sample_use, users.known.samples, release.streams["samples"])
-        batches = (draws.take(self.samples)[0] for _ in range(self.iterations))
-        starts = self.start
-        if starts is None:
-            starts = uniform_starts(self.runs, users.known.dim, users.known.rank, release.streams["init"])
-        bases = power_method(users, starts, release, batches, self.clip)
-        chosen = select(bases, self.accuracy)
-        log = {"selection_passed": float(chosen.passed)}
-        return Iterate(bases[chosen.index], log=log, candidates=Candidates(bases, chosen.index, self.accuracy))
-
-    def fit(self, users: UserData, release: Release) -> Iterator[Iterate]:
-        """Run INITIALIZATION alone, for the laws of Appendices F and G; the subspace of the first run is returned."""
-        chosen = self.choose(users, release)
-        yield replace(chosen, subspace=chosen.candidates.bases[0], log={"zeta": self.clip, **chosen.log})
-
-
-@dataclass(frozen=True)
-class PowerMethodStart:
-    """INITIALIZATION as the start of CENTAUR."""
-
-    method: PowerMethod
-    share: float  # of the whole cost mu^2
-
-    @property
-    def samples_used(self) -> int:
-        return self.method.samples * self.method.iterations
-
-    def cost_with(self, steps: Cost) -> Cost:
-        return Cost(steps.mu_squared / (1 - self.share), steps.rho / (1 - self.share))
-
-    def first(self, users: UserData, release: Release, steps: Cost) -> Iterate:
-        """Return B_0, with a noise multiplier of its T_0 L releases such that they take `share` of the cost."""
-        releases = self.method.cost.mu_squared
-        relative = (releases * (1 - self.share) / (self.share * steps.mu_squared)) ** 0.5
-        return self.method.choose(users, release.start(relative))
-
-
-@dataclass(frozen=True)
 class PowerMethodOptions(Declared):
-    """Options of INITIALIZATION alone. Each of the starts is charged; planted ones reach the steady state in fewer
-    iterations."""
+    """INITIALIZATION (Algorithm 3), runs of PPM and the choice among them, by its options. Each of the starts is
+    charged; planted ones reach the steady state in fewer iterations."""
 
     iterations: int = option("iterations of the power method, L", check_count)
     init_clip: float = option("clipping bound of the power method (zeta_0), in units of clip_scale", check_bound)
@@ -196,11 +121,59 @@ class PowerMethodOptions(Declared):
         "average_dist2",
     )
 
-    def build(self, known: Known) -> PowerMethod:
+    def build(self, known: Known) -> PowerMethodOptions:
+        """Return the method with its clip in absolute terms."""
         check_draws(self.sample_use, known.samples, [self.init_samples] * self.iterations)
-        start = None
+        check_start(self.init, known)
+        return replace(self, clip_scale="absolute", init_clip=moment_threshold(self.clip_scale, self.init_clip, known))
+
+    @property
+    def cost(self) -> Cost:
+        """Privacy cost of one user at noise multiplier 1: L releases in each run."""
+        return self.starts * self.iterations * GAUSSIAN_COST
+
+    @property
+    def theorem(self) -> Theorem:
+        """L / sigma_0^2 for each run, half of what the releases cost (E13), by way of eps = 2 sqrt(rho ln(1/delta)), as
+        Theorem 5.2 converts (shen2023, eq. (67))."""
+        return Theorem("B-LF.2", self.starts * self.iterations)
+
+    def choose(self, users: UserData, release: Release) -> Iterate:
+        """Return the chosen subspace, with all candidates."""
+        draws = SampleDraws(self.sample_use, users.known.samples, release.streams["samples"])
+        batches = (draws.take(self.init_samples)[0] for _ in range(self.iterations))
+        rng = release.streams["init"]
         if self.init == "planted":
-            check_planted(known.dim, known.rank)
-            start = PlantedStarts(self.starts, self.start_sine)
-        clip = moment_threshold(self.clip_scale, self.init_clip, known)
-        return PowerMethod(self.starts, self.iterations, self.init_samples, clip, self.sample_use, self.accuracy, start)
+            bases = np.array([planted_subspace(truth_of(users), self.start_sine, rng) for _ in range(self.starts)])
+        else:
+            bases = uniform_starts(self.starts, users.known.dim, users.known.rank, rng)
+        bases = power_method(users, bases, release, batches, self.init_clip)
+        chosen = select(bases, self.accuracy)
+        log = {"selection_passed": float(chosen.passed)}
+        return Iterate(bases[chosen.index], log=log, candidates=Candidates(bases, chosen.index, self.accuracy))
+
+    def fit(self, users: UserData, release: Release) -> Iterator[Iterate]:
+        """Run INITIALIZATION alone, for the laws of Appendices F and G; the subspace of the first run is returned."""
+        chosen = self.choose(users, release)
+        yield replace(chosen, subspace=chosen.candidates.bases[0], log={"zeta": self.init_clip, **chosen.log})
+
+
+@dataclass(frozen=True)
+class PowerMethodStart:
+    """INITIALIZATION as the start of CENTAUR."""
+
+    method: PowerMethodOptions
+    share: float  # of the whole cost mu^2
+
+    @property
+    def samples_used(self) -> int:
+        return self.method.init_samples * self.method.iterations
+
+    def cost_with(self, steps: Cost) -> Cost:
+        return Cost(steps.mu_squared / (1 - self.share), steps.rho / (1 - self.share))
+
+    def first(self, users: UserData, release: Release, steps: Cost) -> Iterate:
+        """Return B_0, with a noise multiplier of its T_0 L releases such that they take `share` of the cost."""
+        releases = self.method.cost.mu_squared
+        relative = (releases * (1 - self.share) / (self.share * steps.mu_squared)) ** 0.5
+        return self.method.choose(users, release.start(relative))

@@ -27,12 +27,11 @@ import numpy as np
 
 from privrep.methods.dp_fedavg import model_steps, start_model
 from privrep.methods.running.method import Iterate, LowRank
-from privrep.methods.steps.federated import Federated, LocalOptions, LocalSteps
+from privrep.methods.steps.federated import LocalGradients
 from privrep.options import option
 from privrep.privacy.clipping import check_bound
 from privrep.privacy.contributions import Rows
 from privrep.privacy.mechanisms import Release
-from privrep.users.known import Known
 from privrep.users.passes import Own
 from privrep.users.problem import Block, UserData
 from privrep.users.subspace import orthonormalise
@@ -67,31 +66,20 @@ class SharedAndOwn:
 
 
 @dataclass(frozen=True, kw_only=True)
-class PPSGD(Federated):
+class PpsgdOptions(LocalGradients):
     """PPSGD: rounds on (B, w), with a head of the user's own beside w."""
 
-    steps: LocalSteps
-    personal_step: float
+    personal_step: float = option("step size for the part that a user keeps", check_bound, 0.25)
 
     def fit(self, users: UserData, release: Release) -> Iterator[Iterate]:
         personal = Own(np.zeros((users.known.users, users.known.rank)))
         model = start_model(users.known, release.streams["init"])
-        batches = self.steps.draw(users, release)
-        for _ in range(self.server.rounds):
+        batches = self.batches(users, release)
+        for _ in range(self.rounds):
             handle = self.server.handle(release)
             many = self.server.divisor(handle)
-            contribution = Displacements(model, personal, batches(), self.steps.size, self.personal_step)
-            moved, kept = handle.sum("displacement", users, contribution, clip=self.server.clip)
+            contribution = Displacements(model, personal, batches(), self.local_step, self.personal_step)
+            moved, kept = handle.sum("displacement", users, contribution, clip=self.clip)
             model, personal = model + moved / many, personal.updated(kept, handle.taking_part)
             basis = model[:-1]
             yield Iterate(orthonormalise(basis), LowRank(basis, SharedAndOwn(model[-1], personal)), self.log)
-
-
-@dataclass(frozen=True, kw_only=True)
-class PpsgdOptions(LocalOptions):
-    """Options of `privrep.methods.steps.federated.LocalOptions`, and the step of the personal part."""
-
-    personal_step: float = option("step size for the part that a user keeps", check_bound, 0.25)
-
-    def build(self, known: Known) -> PPSGD:
-        return PPSGD(server=self.server(known), steps=self.steps(known), personal_step=self.personal_step)

@@ -9,25 +9,19 @@ ICML 2025).
         U <- QR( U - eta G )                                                          eta = step / s_1^2
     each user: v_i <- least squares in the final U
 
-A round is that of CENTAUR with other samples and another start. Replacing a user moves sum_i clip(G_i; c) by at
-most 2 c, since both the old and the new contribution are clipped to norm c, whatever their samples.
-
 The public code (github.com/learningformality/Private_FedRep, FedRep_Ready.py) has S = S' = all samples of the user in
-every round, and fits the last heads on as many samples of their own. It clips a user's whole gradient, as the paper
-does. It runs T = 5, step 2.5 and clip 10 on the gradient of the mean squared error, twice the above, for heads of
-norm 1: E v v^T = I/k. For heads with E v v^T = I, as here, and half the gradient, clip 10 is 10 k/2, which at
-its d = 50, k = 2 is 0.5 sqrt(d) k^1.5, and step 2.5 is 2.5: the defaults. Its noise sd on G is c
-sqrt(48 T ln(1.25/delta)) / (n eps), a noise multiplier of sqrt(12 T ln(1.25/delta)) / eps; here the budget decides. Its
-baseline, alternating minimisation, has m times the noise on b that it needs, and its clips of 1e-4 leave A so small
-that the ridge of 1e-8 decides it.
+every round, and fits the last heads on as many samples of their own. It runs T = 5, step 2.5 and clip 10 on the
+gradient of the mean squared error, twice the above, for heads with E v v^T = I/k. For heads with E v v^T = I, as here,
+and half the gradient, clip 10 is 10 k/2, which at its d = 50, k = 2 is 0.5 sqrt(d) k^1.5, and step 2.5 is 2.5: the
+defaults. Its noise multiplier is sqrt(12 T ln(1.25/delta)) / eps; here the budget decides. Its baseline, alternating
+minimisation, has m times the noise on b that it needs, and clips of 1e-4, so that the ridge of 1e-8 decides A.
 The paper, as second-hand notes have it (its text was not at hand), takes in each round two disjoint batches of
 floor(m / 2T) samples that serve once: `sample_use: fresh`.
 
 Differs from both: U_init. The code takes singular vectors of a matrix that is zero but for rounding (it subtracts the
-same sum twice) and adds no noise. The notes have a private one, of which half of the budget is spent, from all pairs of
-samples, clipped by user. Here `spectral` is Algorithm 3 of jain2021, with `init_share` of the cost, `random` costs
-nothing. What serves the start serves the rounds again. The code says nothing of E v v^T; eta in units of 1 / s_1^2 is
-this project's.
+same sum twice), without noise. The notes have a private one with half of the budget, from all pairs of samples, clipped
+by user. Here `spectral` is Algorithm 3 of jain2021, with `init_share` of the cost; its samples serve the rounds again.
+eta in units of 1 / s_1^2 is this project's.
 
 >>> from privrep.simulate import fit
 >>> row, _ = fit("private_fedrep", users=2000, samples=16, dim=8, rank=2, epsilon=8.0)
@@ -38,7 +32,7 @@ this project's.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -48,7 +42,7 @@ from privrep.methods.running.method import Iterate, LowRank
 from privrep.methods.spectral_init import SpectralInit
 from privrep.methods.steps.clip_units import CLIP_SCALE_COLUMN, UPDATE_SCALES, gradient_threshold, label_threshold
 from privrep.methods.steps.server import SERVER_COLUMNS, Server
-from privrep.methods.steps.starts import START_COLUMNS, Start, free_start
+from privrep.methods.steps.starts import START_COLUMNS, Start, check_start, free_start
 from privrep.options import (
     Declared,
     among,
@@ -74,48 +68,10 @@ USES = ("same", *SAMPLE_USES)
 
 
 @dataclass(frozen=True)
-class PrivateFedRep:
-    """Private FedRep: rounds of private gradient steps."""
-
-    start: Start  # U_init
-    server: Server  # the rounds, with c
-    batch_samples: int  # |S| = |S'|
-    step: float  # eta
-    sample_use: str  # one of `USES`
-    final_samples: int  # the last ones, which serve the last heads alone; with 0 these take all samples
-    penalty: float = 0.0  # of the last heads
-
-    theorem = None
-
-    @property
-    def cost(self) -> Cost:
-        """Privacy cost of one user at multiplier 1 of the rounds; a start's noise follows from its share."""
-        return self.start.cost_with(self.server.cost)
-
-    def fit(self, users: UserData, release: Release) -> Iterator[Iterate]:
-        start = self.start.first(users, release, self.server.cost)
-        yield start
-        samples = users.known.samples
-        in_rounds = samples - self.final_samples
-        same, draws = self.sample_use == "same", SampleDraws(self.sample_use, in_rounds, release.streams["samples"])
-        final = slice(in_rounds if self.final_samples else 0, samples)
-        basis, q = start.subspace, self.batch_samples
-        for _ in range(self.server.rounds):
-            subsets = [np.arange(q)] * 2 if same else draws.take(q, q)
-            contribution = RepresentationGradients(basis, *subsets)
-            gradient = self.server.mean("gradient", users, contribution, release)
-            basis = orthonormalise(basis - self.step * gradient)
-            yield Iterate(basis, LowRank(basis, FittedHeads(basis, final, self.penalty)), {"zeta": self.server.clip})
-
-
-@dataclass(frozen=True)
 class PrivateFedrepOptions(Declared):
-    """Options of private FedRep. The defaults are those of the public code, but for the start.
-
-    The code has the `same` samples for head and gradient, the proofs `fresh` ones; it has as many final samples as for
-    the rounds. By default a batch takes all that there are. The clip of labels is absolute where the others are, else
-    in units of a label's sd: c sqrt(k) + sigma_F.
-    """
+    """Private FedRep, by its options. The defaults are those of the public code, but for the start: it has the `same`
+    samples for head and gradient, and as many final samples as for the rounds. By default a batch takes all that there
+    are. The clip of labels is absolute where the others are, else in units of a label's sd, c sqrt(k) + sigma_F."""
 
     rounds: int = option(SERVER_COLUMNS["rounds"], check_count, 5)
     clip: float = option(SERVER_COLUMNS["clip"], check_bound, 0.5)
@@ -137,17 +93,15 @@ class PrivateFedrepOptions(Declared):
     init_share: float = option("share of the privacy cost that Algorithm 3 takes", check_share, 0.5)
     final_heads: str = option(FINAL_HEADS_COLUMN["final_heads"], among(FINAL_HEADS), "least squares")
     numbers: ClassVar = {"zeta": SERVER_COLUMNS["zeta"]}
+    theorem = None
 
-    def start(self, known: Known, samples: int) -> Start:
-        """Return U_init, where it is spectral from the pairs of the first samples."""
-        if self.init != "spectral":
-            return free_start(self.init, self.start_sine, known)
-        scale = "absolute" if self.clip_scale == "absolute" else "data"
-        label_clip = label_threshold(scale, self.init_label_clip, known)
-        return SpectralInit(slice(0, samples - samples % 2), label_clip, self.init_share)
-
-    def batch(self, known: Known, samples: int) -> int:
-        """Return |S|, after checking that there are enough samples for the heads and all rounds."""
+    def build(self, known: Known) -> PrivateFedrepOptions:
+        """Return the method with clips and step in absolute terms, after checking that heads and rounds have
+        samples."""
+        check_start(self.init, known)
+        if 0 < self.final_samples < known.rank:
+            raise ValueError(f"final_samples is {self.final_samples}; it must be at least the rank, {known.rank}")
+        samples = known.samples - self.final_samples
         subsets = {"same": 1, "reuse": 2, "fresh": 2 * self.rounds}[self.sample_use]
         q = samples // subsets if self.batch_samples is None else self.batch_samples
         # Least squares on k samples leaves no residual, and no gradient on the same ones.
@@ -155,18 +109,43 @@ class PrivateFedrepOptions(Declared):
         if q < least:
             raise ValueError(f"batch_samples is {q}; sample_use {self.sample_use!r} needs at least {least}")
         check_draws("reuse", samples, [subsets * q])
-        return q
-
-    def build(self, known: Known) -> PrivateFedRep:
-        if 0 < self.final_samples < known.rank:
-            raise ValueError(f"final_samples is {self.final_samples}; it must be at least the rank, {known.rank}")
-        samples = known.samples - self.final_samples
-        return PrivateFedRep(
-            start=self.start(known, samples),
-            server=Server(self.rounds, gradient_threshold(self.clip_scale, self.clip, known)),
-            batch_samples=self.batch(known, samples),
+        label_scale = "absolute" if self.clip_scale == "absolute" else "data"
+        return replace(
+            self,
+            clip_scale="absolute",
+            clip=gradient_threshold(self.clip_scale, self.clip, known),
+            init_label_clip=label_threshold(label_scale, self.init_label_clip, known),
             step=self.step / known.head_condition**2,
-            sample_use=self.sample_use,
-            final_samples=self.final_samples,
-            penalty=final_penalty(self.final_heads, known),
+            batch_samples=q,
         )
+
+    def fit(self, users: UserData, release: Release) -> Iterator[Iterate]:
+        samples, q = users.known.samples, self.batch_samples
+        in_rounds = samples - self.final_samples
+        start = self.start(slice(0, in_rounds - in_rounds % 2)).first(users, release, self.server.cost)
+        yield start
+        same, draws = self.sample_use == "same", SampleDraws(self.sample_use, in_rounds, release.streams["samples"])
+        final = slice(in_rounds if self.final_samples else 0, samples)
+        basis, penalty = start.subspace, final_penalty(self.final_heads, users.known)
+        for _ in range(self.rounds):
+            subsets = [np.arange(q)] * 2 if same else draws.take(q, q)
+            contribution = RepresentationGradients(basis, *subsets)
+            gradient = self.server.mean("gradient", users, contribution, release)
+            basis = orthonormalise(basis - self.step * gradient)
+            yield Iterate(basis, LowRank(basis, FittedHeads(basis, final, penalty)), {"zeta": self.clip})
+
+    @property
+    def server(self) -> Server:
+        """The rounds."""
+        return Server(self.rounds, self.clip)
+
+    def start(self, pairs: slice = slice(0)) -> Start:
+        """Return U_init, where it is spectral from the pairs of these samples, on which its cost does not depend."""
+        if self.init == "spectral":
+            return SpectralInit(pairs, self.init_label_clip, self.init_share)
+        return free_start(self.init, self.start_sine)
+
+    @property
+    def cost(self) -> Cost:
+        """Privacy cost of one user at multiplier 1 of the rounds; a start's noise follows from its share."""
+        return self.start().cost_with(self.server.cost)

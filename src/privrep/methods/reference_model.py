@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 from privrep.methods.altmin import check_split
 from privrep.methods.running.method import Iterate, LowRank
-from privrep.methods.steps.starts import START_COLUMNS, RandomStart, Start, free_start
+from privrep.methods.steps.starts import START_COLUMNS, check_start, free_start
 from privrep.options import Declared, among, check_any_sine, option
 from privrep.privacy.accounting import Cost
 from privrep.privacy.mechanisms import Release
@@ -25,46 +25,41 @@ from privrep.users.heads import FittedHeads
 from privrep.users.known import Known
 from privrep.users.passes import Own
 from privrep.users.problem import UserData
+from privrep.users.splits import split_samples
 
 KINDS = ("random", "random-subspace", "zero", "planted-subspace")
+SPLITS = {"random-subspace": "all-samples-reused", "planted-subspace": "text"}
+"""Kind -> the split whose last range the users' heads are fitted on."""
 NOTHING = Cost(0.0, 0.0)
 
 
 @dataclass(frozen=True)
-class FittedInStart:
-    """Heads that the users fit in the subspace of a start, on the samples `final`."""
-
-    start: Start
-    final: slice
-
-    def fit(self, users: UserData, release: Release) -> Iterator[Iterate]:
-        basis = self.start.first(users, release, NOTHING).subspace
-        yield Iterate(basis, LowRank(basis, FittedHeads(basis, self.final)))
-
-
-@dataclass(frozen=True)
-class RandomModel:
-    """A random subspace with heads drawn from N(0, scale^2 I); scale 0 predicts zero and has no subspace."""
-
-    scale: float
-
-    def fit(self, users: UserData, release: Release) -> Iterator[Iterate]:
-        basis = RandomStart().first(users, release, NOTHING).subspace
-        heads = self.scale * release.streams["init"].standard_normal((users.known.users, users.known.rank))
-        yield Iterate(basis if self.scale else None, LowRank(basis, Own(heads).of))
-
-
-@dataclass(frozen=True)
 class ReferenceModelOptions(Declared):
-    """Options of the reference models."""
+    """The reference models."""
 
     kind: str = option("which reference model", among(KINDS))
     start_sine: float = option(START_COLUMNS["start_sine"], check_any_sine, 0.0)
 
-    def build(self, known: Known) -> FittedInStart | RandomModel:
-        if self.kind == "planted-subspace":
-            start = free_start("planted", self.start_sine, known)
-            return FittedInStart(start, check_split("text", known).final)
-        if self.kind == "random-subspace":
-            return FittedInStart(RandomStart(), check_split("all-samples-reused", known).final)
-        return RandomModel(1.0 if self.kind == "random" else 0.0)
+    def build(self, known: Known) -> ReferenceModelOptions:
+        if self.kind in SPLITS:
+            check_split(SPLITS[self.kind], known)
+        check_start(self.init, known)
+        return self
+
+    @property
+    def init(self) -> str:
+        """How the subspace is found."""
+        return "planted" if self.kind == "planted-subspace" else "random"
+
+    def fit(self, users: UserData, release: Release) -> Iterator[Iterate]:
+        known = users.known
+        basis = free_start(self.init, self.start_sine).first(users, release, NOTHING).subspace
+        if self.kind in SPLITS:
+            samples = split_samples(SPLITS[self.kind], known.samples).final
+            yield Iterate(basis, LowRank(basis, FittedHeads(basis, samples)))
+            return
+        drawn = release.streams["init"].standard_normal((known.users, known.rank))
+        if self.kind == "random":
+            yield Iterate(basis, LowRank(basis, Own(drawn).of))
+        else:
+            yield Iterate(None, LowRank(basis, Own(0 * drawn).of))

@@ -41,46 +41,8 @@ ones.name = "ones"
 
 
 @dataclass(frozen=True)
-class SingleByMoments(Sequential):
-    """Algorithm 2 once, with the head 1 for every user."""
-
-    step: MomentStep
-
-    @property
-    def cost(self) -> Cost:
-        """Privacy cost of one user at noise multiplier 1."""
-        return self.step.clip.cost
-
-    def fit(self, users: UserData, release: Release) -> Iterator[Iterate]:
-        step = self.step(users, ones, release)
-        yield Iterate(None, LowRank(step.minimiser, ones), {"min_eigenvalue": step.min_eigenvalue})
-
-
-@dataclass(frozen=True)
-class SingleByGradients(Sequential):
-    """Full-batch gradient descent on all samples of a user."""
-
-    samples: slice
-    clip: float
-    step: float
-    epochs: int
-
-    @property
-    def cost(self) -> Cost:
-        """Privacy cost of one user at noise multiplier 1."""
-        return self.epochs * GAUSSIAN_COST
-
-    def fit(self, users: UserData, release: Release) -> Iterator[Iterate]:
-        model, unit = np.zeros((users.known.dim, 1)), users.known.users * self.clip
-        for t in range(1, self.epochs + 1):
-            gradient = release.sum("gradient", users, Gradients(model, ones, self.samples), clip=self.clip)
-            model = model - self.step / t * gradient / unit
-            yield Iterate(None, LowRank(model, ones))
-
-
-@dataclass(frozen=True)
-class SingleModelOptions(Declared):
-    """Options of a single model: `clip_label` is of `moments`, `epochs` and `step` of `gradient`."""
+class SingleModelOptions(Sequential, Declared):
+    """One model for all users, by its options: `clip_label` is of `moments`, `epochs` and `step` of `gradient`."""
 
     method: str = option("mechanism of the single model", among(("moments", "gradient")))
     clip_feature: float = option("clipping bound of the features (eta), or of a user's gradient", check_bound)
@@ -94,8 +56,22 @@ class SingleModelOptions(Declared):
         if self.method == "moments" and self.epochs != 1:
             raise ValueError(f"epochs is {self.epochs!r}; method moments releases once, so it must be 1")
 
-    def build(self, known: Known) -> SingleByMoments | SingleByGradients:
-        samples = slice(0, known.samples)
+    def build(self, known: Known) -> SingleModelOptions:
+        return self
+
+    @property
+    def cost(self) -> Cost:
+        """Privacy cost of one user at noise multiplier 1."""
+        return SampleClip.cost if self.method == "moments" else self.epochs * GAUSSIAN_COST
+
+    def fit(self, users: UserData, release: Release) -> Iterator[Iterate]:
+        known, samples, clip = users.known, slice(0, users.known.samples), self.clip_feature
         if self.method == "moments":
-            return SingleByMoments(MomentStep(samples, SampleClip(self.clip_feature, self.clip_label)))
-        return SingleByGradients(samples, self.clip_feature, self.step, self.epochs)
+            step = MomentStep(samples, SampleClip(clip, self.clip_label))(users, ones, release)
+            yield Iterate(None, LowRank(step.minimiser, ones), {"min_eigenvalue": step.min_eigenvalue})
+            return
+        model, unit = np.zeros((known.dim, 1)), known.users * clip
+        for t in range(1, self.epochs + 1):
+            gradient = release.sum("gradient", users, Gradients(model, ones, samples), clip=clip)
+            model = model - self.step / t * gradient / unit
+            yield Iterate(None, LowRank(model, ones))

@@ -32,7 +32,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -54,14 +54,14 @@ from privrep.methods.steps.unit_schedule import (
     schedule,
 )
 from privrep.methods.steps.whitening import Whitening, learned_level, learned_scales, released_whitening, shrunk
-from privrep.options import Declared, among, check_count, check_positive, option, unless
+from privrep.options import Declared, check_count, check_positive, option, unless
 from privrep.privacy.clipping import float64, lengths, zero_rows_except
 from privrep.privacy.contributions import Outer, Scalars, Semidefinite, SymmetricOuter
 from privrep.privacy.mechanisms import GAUSSIAN_COST, Part, Release
 from privrep.users.heads import FittedHeads, projected, solve_positive_definite
 from privrep.users.known import Known
 from privrep.users.problem import Block, UserData
-from privrep.users.subspace import orthonormalise, random_subspace
+from privrep.users.subspace import orthonormalise
 
 SCALE_WIDTH, START_WIDTH, RESIDUAL_WIDTH = 4.6, 9.2, 2.0
 """Clips of a user's log scale and log residual about what is expected: factors in length of 10;
@@ -168,7 +168,6 @@ class Round:
     frame: np.ndarray  # B H^1/2, (d, k)
     residual: float  # expected variance of what a head leaves of a label
     scale: float  # h
-    length: float = 0.0  # |g| |w| below which a user's step is shorter than one; 0 for steps of norm one
 
     def __call__(self, block: Block) -> tuple[Scalars, Semidefinite, Outer]:
         """Return log residuals over expectation; second moments of heads, (k, k); and steps, (d, k)."""
@@ -188,13 +187,12 @@ class Round:
         gradients = np.einsum("qbd,qb->bd", block.features, left.astype(np.float32)).astype(np.float64)
         gradients = self.whitening.rows(gradients)
         gradients -= (gradients @ self.basis) @ self.basis.T
-        turned, steps = unit(heads.T), unit(gradients)
-        if self.length:
-            with np.errstate(over="ignore", invalid="ignore"):
-                length = np.linalg.norm(gradients, axis=1) * np.linalg.norm(heads, axis=0)
-            steps *= np.where(length < self.length, length / self.length, 1.0)[:, None]
         logs = log_powers(unexplained, block.counts - rank, self.residual)
-        return logs, Semidefinite(turned), Outer(steps, turned)
+        return logs, Semidefinite(unit(heads.T)), self.steps(gradients, heads.T)
+
+    def steps(self, gradients: np.ndarray, heads: np.ndarray) -> Outer:
+        """Return (g/|g|) (w/|w|)^T of each user."""
+        return Outer(unit(gradients), unit(heads))
 
 
 @dataclass
@@ -228,24 +226,22 @@ class HeadMoments:
         return (vectors * roots) @ vectors.T, (vectors / roots) @ vectors.T
 
 
-ABLATIONS = ("", "start", "tracking", "gain", "moments", "norm one")
-"""What can be left out, to see what it buys: the private start; the Kalman update by the measured residual; the gain,
-so that a step has length 1; H; and contributions of norm one, in whose place longer ones are clipped at twice the
-expected length."""
-
-
 @dataclass(frozen=True)
 class UnitSteps:
-    """Unit steps, with one of ABLATIONS left out."""
+    """Unit steps."""
 
     rank: int
     head_scale: float  # guess of h, in units of the labels
     noise: float  # guess of s, in units of the labels
-    without: str = ""
 
     cost = GAUSSIAN_COST
     """All releases together, since their shares of mu^2 add up to one."""
     theorem = None
+
+    schedule = staticmethod(schedule)
+    tracker = FilterState
+    head_moments = HeadMoments
+    """Parts that an ablation replaces, and the methods below."""
 
     def fit(self, users: UserData, release: Release) -> Iterator[Iterate]:
         sizes = Sizes(users.known.users, users.known.samples, users.known.dim, self.rank)
@@ -256,40 +252,31 @@ class UnitSteps:
         scale = learned_scale(users, release.share(SCALE), k, level * self.head_scale, self.noise)
         noise2 = max(self.noise / scale, LEAST_NOISE) ** 2
         left = descent_share(whitenings)
-        plan = schedule(sizes, math.sqrt(left) * mu, noise2)
-        if self.without == "start":
-            plan = replace(plan, start=0.0, rounds=plan.rounds / (1 - plan.start))
-
+        plan = self.schedule(sizes, math.sqrt(left) * mu, noise2)
         start, *rounds = release.share(left).split(plan.start, *plan.rounds)
         basis = self.start(users, whitening, noise2, start.start())
         yield Iterate(orthonormalise(whitening.frame(basis)))
 
-        known = FilterState.guessed(plan.path[0], noise2)
-        heads, root, inverse = HeadMoments(n, d, k), np.eye(k), np.eye(k)
+        known = self.tracker.guessed(plan.path[0], noise2)
+        heads, root, inverse = self.head_moments(n, d, k), np.eye(k), np.eye(k)
         for number, handle in enumerate(rounds):
             share = handle.part / release.part
             width = RESIDUAL_WIDTH if number else START_WIDTH
-            frame = basis @ root
-            length = 2 * sizes.length(known.error2, known.noise2) if self.without == "norm one" else 0.0
             logs, second, step = handle.sums(
                 users,
-                Round(whitening, basis, frame, sizes.residual(known.error2, known.noise2), scale, length),
+                self.round(sizes, known, whitening=whitening, basis=basis, frame=basis @ root, scale=scale),
                 Part("unit_residual", width, SCALARS),
                 Part("unit_heads", 1.0, METRICS),
                 Part("unit_step", 1.0, STEPS),
             )
-            if self.without != "tracking":
-                noise_sd = 2 * width / (n * mu * math.sqrt(SCALARS * share))
-                known = known if number else known.checked(sizes, logs / n, noise_sd)
-                known = known.measured(sizes, logs / n, noise_sd)
-            heads.add(frame, second, METRICS * share * mu**2 if mu < math.inf else share)
-            kappa = sizes.gain(known.error2, known.noise2) / (2 if length else 1)
-            noise_of_step = sizes.step_noise2(mu * math.sqrt(STEPS * share), known.error2, known.noise2)
-            eta = 1.0 if self.without == "gain" else known.error2 / (known.error2 + noise_of_step)
-            basis = orthonormalise(basis + eta * step @ inverse / (n * kappa))
+            noise_sd = 2 * width / (n * mu * math.sqrt(SCALARS * share))
+            known = known if number else known.checked(sizes, logs / n, noise_sd)
+            known = known.measured(sizes, logs / n, noise_sd)
+            heads.add(basis @ root, second, METRICS * share * mu**2 if mu < math.inf else share)
+            eta = known.step_length(sizes.step_noise2(mu * math.sqrt(STEPS * share), known.error2, known.noise2))
+            basis = orthonormalise(basis + eta * step @ inverse / (n * self.kappa(sizes, known)))
             known = known.stepped(eta)
-            if self.without != "moments":
-                root, inverse = heads.within(basis)
+            root, inverse = heads.within(basis)
             frame = whitening.frame(basis @ root)
             log = {
                 "rounds": len(plan.rounds),
@@ -304,10 +291,16 @@ class UnitSteps:
     def start(self, users: UserData, whitening: Whitening, noise2: float, release: Release) -> np.ndarray:
         """Release the first subspace, (d, k): leading eigenvectors of the moments of users' models."""
         d, k = users.known.dim, self.rank
-        if self.without == "start":
-            return random_subspace(d, k, release.streams["init"])
         noisy = release.sum("unit_start", users, UnitModels(whitening, noise2 * d / k), clip=1.0)
         return np.ascontiguousarray(np.linalg.eigh(noisy)[1][:, ::-1][:, :k])
+
+    def round(self, sizes: Sizes, known: FilterState, **where: object) -> Round:
+        """Return what users add in a round."""
+        return Round(residual=sizes.residual(known.error2, known.noise2), **where)
+
+    def kappa(self, sizes: Sizes, known: FilterState) -> float:
+        """Return the length of the mean step over that of the error."""
+        return sizes.gain(known.error2, known.noise2)
 
     def learned_whitening(
         self, sizes: Sizes, mu: float, level: float, users: UserData, release: Release
@@ -336,7 +329,6 @@ class UnitStepsOptions(HyperparameterOptions):
     assumed_rank: int | None = option(
         "dimension of the subspace that is sought, where it is not k", unless(None, check_count), None
     )
-    without: str = option("what is left out of unit steps", among(ABLATIONS), "")
     numbers: ClassVar = {
         "rounds": "rounds of the server",
         "start_share": "share of the privacy cost that the start takes",
@@ -351,4 +343,4 @@ class UnitStepsOptions(HyperparameterOptions):
         if rank > known.dim:
             raise ValueError(f"assumed_rank is {rank}; it must not exceed dim, which is {known.dim}")
         scale = self.scale_guess * math.sqrt(known.head_variance * known.rank / rank)
-        return UnitSteps(rank, scale, self.noise_guess * known.label_noise_sd, self.without)
+        return UnitSteps(rank, scale, self.noise_guess * known.label_noise_sd)

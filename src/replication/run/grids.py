@@ -91,7 +91,9 @@ def _series_cells(study: Simulation, name: str) -> Iterator[Cell]:
             setting = vars(problem) | {"epsilon": budget.epsilon}
             options |= chosen_options(study.choices, name, setting)
         chosen = _chosen(spec.algorithm, tuple(options.items()))
-        cell = StudyCell(spec.algorithm, chosen, problem, budget, study.study, name)
+        # What varies a method has its rows and its random streams.
+        algorithm = getattr(chosen, "varies", spec.algorithm)
+        cell = StudyCell(algorithm, chosen, problem, budget, study.study, name)
         grid = f"grid {grid_name!r} has"
         method = prepared(cell.options, cell.problem)
         without, with_one = f"{grid} no epsilon or noise_multiplier", f"{grid} an epsilon or noise_multiplier"

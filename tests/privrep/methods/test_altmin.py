@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,7 +10,7 @@ from conftest import fake_users, fixed_noise, gather, handle, make_task
 
 from privrep.methods import nonprivate_altmin
 from privrep.methods.altmin import THEOREM_4_2, AltminOptions
-from privrep.methods.running.runner import fit, with_truth
+from privrep.methods.running.runner import fit
 from privrep.methods.steps.clip_units import user_units
 from privrep.privacy.accounting import Budget
 from privrep.users.problem import Problem, Users
@@ -136,7 +137,7 @@ def test_whole_users_in_units_of_the_data():
     """Both bounds are factors of the typical norms of A_j and b_j, from the samples of the subspace step."""
     chosen = algorithm(clip_unit="user", clip_scale="data", split="halves-then-all", clip_feature=0.5, clip_label=2.0)
     second, first = user_units("data", PROBLEM.known, PROBLEM.samples // 2)
-    assert chosen.clip(PROBLEM).bounds(PROBLEM.samples // 2) == (0.5 * second, 2.0 * first)
+    assert chosen.build(PROBLEM.known).clip.bounds(PROBLEM.samples // 2) == (0.5 * second, 2.0 * first)
 
 
 def test_theorems():
@@ -233,8 +234,8 @@ def test_a_planted_start_has_the_given_sine(sine):
     """Read off before the first step; it takes no noise and no release, and comes from the stream of starts."""
     users = Users(WIDE)
     task = make_task(users, fixed_noise(1.0))
-    method = with_truth(algorithm(init="planted", start_sine=sine).build(WIDE.known), users.truth, Streams(task.stream))
-    start = next(method.fit(users, handle(users, 1.0, ledger=task.ledger))).subspace
+    release = replace(handle(users, 1.0, ledger=task.ledger), streams=Streams(task.stream))
+    start = next(algorithm(init="planted", start_sine=sine).build(WIDE.known).fit(users, release)).subspace
     np.testing.assert_allclose(sines(start, users.truth.basis), sine, atol=1e-12)
     np.testing.assert_array_equal(start, planted_subspace(users.truth.basis, sine, task.stream("init")))
     assert not task.ledger.entries

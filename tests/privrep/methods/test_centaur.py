@@ -15,7 +15,7 @@ from conftest import FakeUsers, fake_users, fixed_noise, gather, handle, make_ta
 
 from privrep.methods.centaur import CentaurOptions, RepresentationGradients, representation_gradients
 from privrep.methods.power_method import power_method
-from privrep.methods.running.runner import fit, with_truth
+from privrep.methods.running.runner import fit
 from privrep.methods.steps.candidate_selection import select
 from privrep.methods.steps.grassmann_chain import uniform_starts
 from privrep.methods.steps.server import Server
@@ -478,7 +478,7 @@ def test_starts_without_the_power_method_cost_nothing(init):
     """No release before the rounds."""
     task = make_task(Users(PROBLEM), fixed_noise(0.5))
     streams, truth = Streams(task.stream), task.users.truth
-    method = with_truth(algorithm(init=init, start_sine=0.3).build(PROBLEM.known), truth, streams)
+    method = algorithm(init=init, start_sine=0.3).build(PROBLEM.known)
     start = next(method.fit(task.users, Release(0.5, task.ledger, range(60), streams, UNLIMITED)))
     assert not task.ledger.entries
     assert not start.log

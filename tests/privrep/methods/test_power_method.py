@@ -14,7 +14,7 @@ from pieces import clipped_products
 from privrep.methods.power_method import LARGEST, ROUNDING, PowerMethodOptions, power_method
 from privrep.methods.running import scoring
 from privrep.methods.running.method import Candidates, Iterate
-from privrep.methods.running.runner import fit, with_truth
+from privrep.methods.running.runner import fit
 from privrep.methods.steps.grassmann_chain import uniform_starts
 from privrep.users.problem import Problem, Users
 from privrep.users.subspace import dist2, planted_subspace, random_subspace
@@ -227,12 +227,17 @@ def test_scores_of_the_runs(rng):
     assert tangent == pytest.approx(math.log(math.tan(math.asin(0.1))))
 
 
-def test_planted_starts_are_planted(rng):
+def test_planted_starts_are_planted(rng, monkeypatch):
     """All angles at the given sine, in directions of each run's own."""
     users = Users(Problem(50, 4, 10, 2))
     method = PowerMethodOptions(2, 1.0, starts=3, init="planted", start_sine=0.3, init_samples=4).build(
         users.problem.known
     )
-    starts = with_truth(method, users.truth, {"init": rng}).start
+    given = []
+    monkeypatch.setattr(
+        "privrep.methods.power_method.power_method", lambda users, bases, *rest: given.append(bases) or bases
+    )
+    method.choose(users, replace(handle(users), streams={"init": rng, "samples": rng}))
+    (starts,) = given
     assert [dist2(start, users.truth.basis) for start in starts] == pytest.approx([0.3] * 3)
     assert dist2(starts[0], starts[1]) > 0.1

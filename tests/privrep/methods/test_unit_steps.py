@@ -33,7 +33,6 @@ from privrep.methods.steps.unit_schedule import (
 )
 from privrep.methods.steps.whitening import WhitenedSamples, Whitening
 from privrep.methods.unit_steps import (
-    ABLATIONS,
     RESIDUAL_WIDTH,
     SCALE_WIDTH,
     HeadMoments,
@@ -648,11 +647,3 @@ def test_guesses_are_in_units_of_the_truth():
     problem = Problem(10, 8, 20, 2, label_noise_sd=0.3, head_law="aniso", head_condition=3.0)
     method = UnitStepsOptions(scale_guess=2.0, noise_guess=0.5).build(problem.known)
     assert method == UnitSteps(2, pytest.approx(2 * math.sqrt(5)), pytest.approx(0.15))
-
-
-@pytest.mark.parametrize("without", ABLATIONS)
-def test_what_is_left_out_leaves_nothing_unspent(without):
-    """An ablation has the same budget: what the part would have cost serves the others."""
-    task = make_task(Users(Problem(400, 8, 10, 2, 0.1)), Budget(1.0, 1e-6, "exact"))
-    assert "unspent" not in fit(UnitStepsOptions(without=without), task).log
-    assert task.ledger.epsilon(1e-6) == pytest.approx(1.0)

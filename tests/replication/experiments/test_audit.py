@@ -57,6 +57,7 @@ NOT_AUDITED = {
     "smallest_users_centaur": "a search over runs of other mechanisms",
     "smallest_users_private_fedrep": "a search over runs of other mechanisms",
     "smallest_users_unit_steps": "a search over runs of other mechanisms",
+    "unit_steps_ablations": "unit_steps with a part left out; replayed in test_replay.py",
 }
 """Private, and why it is not audited here."""
 

@@ -13,7 +13,7 @@ from privrep.methods.running.scoring import WATCHED, NormWatch, Path, excess_los
 from privrep.privacy.accounting import UNLIMITED, Cost
 from privrep.privacy.ledger import ROUNDING, OverBudget
 from privrep.privacy.mechanisms import Release
-from privrep.users.problem import Problem, Truth
+from privrep.users.problem import Problem
 from privrep.users.risk import held_out_errors
 from privrep.users.rng import Streams
 
@@ -28,16 +28,6 @@ def fit(options: MethodOptions, task: Task) -> Outcome:
 def prepared(options: MethodOptions | ExperimentOptions, problem: Problem) -> Method | Experiment:
     """Build an experiment for a problem, or a method for what is publicly known of it."""
     return options.experiment(problem) if hasattr(options, "experiment") else options.build(problem.known)
-
-
-def with_truth(method: Method, truth: Truth | None, streams: Streams) -> Method:
-    """Return the method, with a start at the planted distance from the truth where it has a planted one."""
-    start = getattr(method, "start", None)
-    if not hasattr(start, "given"):
-        return method
-    if truth is None:
-        raise ValueError("init is 'planted'; there is no known truth near which a start could be planted")
-    return replace(method, start=start.given(truth.basis, streams["init"]))
 
 
 def multiplier(method: Method, task: Task) -> float:
@@ -85,7 +75,6 @@ def scored(method: Method, names: tuple[str, ...], task: Task) -> Outcome:
     watch = NormWatch() if WATCHED.intersection(names) else None
     release = replace(open_release(method, task), watch=watch)
     noise_multiplier = release.noise_multiplier
-    method = with_truth(method, truth, release.streams)
     path: list[Iterate] = []
     for last in method.fit(users, release):
         path.append(replace(last, personal=None))  # what earlier iterates made of the users is not kept

@@ -7,7 +7,7 @@ What is measured is the logarithm of the residual (d - k) k e^2 + s^2.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -53,13 +53,13 @@ class FilterState:
         """Update the state by a measurement of the log residual over its expectation, with this sd."""
         across, variance = self._expected(sizes, sd)
         weight = across / variance
-        return FilterState(self.mean + weight * log_ratio, self.covariance - np.outer(weight, across))
+        return replace(self, mean=self.mean + weight * log_ratio, covariance=self.covariance - np.outer(weight, across))
 
     def checked(self, sizes: Sizes, log_ratio: float, sd: float) -> FilterState:
         """Return the first guesses, made less sure where they do not explain the first measurement: the start has
         failed."""
         failed = log_ratio**2 > SURPRISE**2 * self._expected(sizes, sd)[1]
-        return FilterState(self.mean, np.diag(np.square(FAILED_SD))) if failed else self
+        return replace(self, covariance=np.diag(np.square(FAILED_SD))) if failed else self
 
     def _expected(self, sizes: Sizes, sd: float) -> tuple[np.ndarray, float]:
         """Return the covariance of (log e^2, log s^2) with a measurement of the log residual, and the
@@ -69,8 +69,13 @@ class FilterState:
         across = self.covariance @ slope
         return across, slope @ across + sd**2 + MODEL_SD**2
 
+    def step_length(self, noise2: float) -> float:
+        """Return eta of a step that has noise of this variance."""
+        return self.error2 / (self.error2 + noise2)
+
     def stepped(self, eta: float) -> FilterState:
         """Predict the state after a round of gain eta."""
         drift = math.log(1 - CONTRACTION * eta)
         variance = STEP_SD**2 + (DRIFT_SD * drift) ** 2
-        return FilterState(self.mean + np.array([drift, 0.0]), self.covariance + np.diag([variance, 0.0]))
+        drifted = self.mean + np.array([drift, 0.0])
+        return replace(self, mean=drifted, covariance=self.covariance + np.diag([variance, 0.0]))

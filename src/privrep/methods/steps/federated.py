@@ -8,8 +8,8 @@ the noisy mean.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import ClassVar
+from dataclasses import dataclass, replace
+from typing import ClassVar, Self
 
 import numpy as np
 
@@ -25,10 +25,24 @@ from privrep.users.splits import SampleDraws
 
 
 @dataclass(frozen=True, kw_only=True)
-class Federated:
-    """Base class of the methods of Section 6: rounds of a server."""
+class Federated(Declared):
+    """Base class of the methods of Section 6, by their options: rounds of a server."""
 
-    server: Server
+    rounds: int = option(SERVER_COLUMNS["rounds"], check_count)
+    clip: float = option(SERVER_COLUMNS["clip"], check_bound)
+    clip_scale: str = option(CLIP_SCALE_COLUMN["clip_scale"], among(UPDATE_SCALES), "absolute")
+    participation: float = option(SERVER_COLUMNS["participation"], check_rate, 1.0)
+    divide_by: str = option(SERVER_COLUMNS["divide_by"], among(DIVISORS), "expected")
+    numbers: ClassVar = {"zeta": SERVER_COLUMNS["zeta"]}
+
+    def build(self, known: Known) -> Self:
+        """Return the method with its clip in absolute terms."""
+        return replace(self, clip_scale="absolute", clip=gradient_threshold(self.clip_scale, self.clip, known))
+
+    @property
+    def server(self) -> Server:
+        """The rounds."""
+        return Server(self.rounds, self.clip, self.participation, self.divide_by)
 
     @property
     def cost(self) -> Cost:
@@ -40,64 +54,38 @@ class Federated:
         """Rényi DP, (alpha, alpha T / (2 sigma^2)), turned into eps = 2 sqrt(rho ln(1/delta)) as in Theorem 5.2
         (shen2023, Remark 4.1). The remark takes a sensitivity of zeta, which is that of adding or removing a user;
         replacing one costs four times as much (E10)."""
-        return Theorem("B-R4.1", self.server.rounds / 2)
+        return Theorem("B-R4.1", self.rounds / 2)
 
     @property
     def log(self) -> dict[str, float]:
         """Clipping bound that a row records."""
-        return {"zeta": self.server.clip}
+        return {"zeta": self.clip}
 
     def moved(self, users: UserData, contribution: Callable, release: Release) -> np.ndarray:
         """Release the noisy mean displacement of a round."""
         return self.server.mean("displacement", users, contribution, release)
 
 
-@dataclass(frozen=True)
-class LocalSteps:
-    """Gradient steps of a user in a round."""
-
-    samples: int  # q of a mini-batch
-    count: int  # T_l
-    size: float  # eta_l
-
-    def draw(self, users: UserData, release: Release) -> Callable[[], list[np.ndarray]]:
-        """Return a function that draws the mini-batches of one round: positions without replacement in a local step,
-        anew from all samples in each."""
-        draws = SampleDraws("reuse", users.known.samples, release.streams["samples"])
-        return lambda: [draws.take(self.samples)[0] for _ in range(self.count)]
-
-
 @dataclass(frozen=True, kw_only=True)
-class FederatedOptions(Declared):
-    """Options of every federated method."""
-
-    rounds: int = option(SERVER_COLUMNS["rounds"], check_count)
-    clip: float = option(SERVER_COLUMNS["clip"], check_bound)
-    clip_scale: str = option(CLIP_SCALE_COLUMN["clip_scale"], among(UPDATE_SCALES), "absolute")
-    participation: float = option(SERVER_COLUMNS["participation"], check_rate, 1.0)
-    divide_by: str = option(SERVER_COLUMNS["divide_by"], among(DIVISORS), "expected")
-    numbers: ClassVar = {"zeta": SERVER_COLUMNS["zeta"]}
-
-    def server(self, known: Known) -> Server:
-        """Return the rounds, with the clipping bound in absolute terms."""
-        clip = gradient_threshold(self.clip_scale, self.clip, known)
-        return Server(self.rounds, clip, self.participation, self.divide_by)
-
-
-@dataclass(frozen=True, kw_only=True)
-class LocalOptions(FederatedOptions):
-    """Options of the methods whose users take gradient steps, and those of `FederatedOptions`."""
+class LocalGradients(Federated):
+    """Base class of the methods whose users take gradient steps in a round."""
 
     batch_samples: int = option("samples per user for each of head and gradient in a round", check_count)
     local_steps: int = option("gradient steps of a user in a round, T_l", check_count, 1)
     local_step: float = option("step size of a user's gradient steps, eta_l", check_bound, 0.25)
 
-    def steps(self, known: Known) -> LocalSteps:
-        """Return the local steps, after checking that mini-batches and the final heads have samples."""
+    def build(self, known: Known) -> Self:
+        """Return the method, after checking that mini-batches and the final heads have samples."""
         for name, needed in (("batch_samples", self.batch_samples), ("the rank", known.rank)):
             if known.samples < needed:
                 raise ValueError(f"samples is {known.samples}; it must be at least {name}, {needed}")
-        return LocalSteps(self.batch_samples, self.local_steps, self.local_step)
+        return super().build(known)
+
+    def batches(self, users: UserData, release: Release) -> Callable[[], list[np.ndarray]]:
+        """Return a function that draws the mini-batches of one round: positions without replacement in a local step,
+        anew from all samples in each."""
+        draws = SampleDraws("reuse", users.known.samples, release.streams["samples"])
+        return lambda: [draws.take(self.batch_samples)[0] for _ in range(self.local_steps)]
 
 
 def gradient(features: np.ndarray, labels: np.ndarray, models: np.ndarray) -> np.ndarray:

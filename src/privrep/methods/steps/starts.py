@@ -56,32 +56,29 @@ class RandomStart(Free):
 
 
 @dataclass(frozen=True)
-class GivenStart(Free):
-    """A given subspace, (d, k) orthonormal."""
-
-    basis: np.ndarray
-
-    def first(self, users: UserData, release: Release, steps: Cost) -> Iterate:
-        return Iterate(self.basis)
-
-
-@dataclass(frozen=True)
 class PlantedStart(Free):
-    """A start at this sine of every principal angle from the truth, for the local theory.
-
-    No method can make this start. Who runs one and knows the truth puts `given` in its place; the releases that follow
-    are private if the truth is public."""
+    """A start at this sine of every principal angle from the truth, in random directions, for the local theory. It
+    alone reads the truth, which no method can; the releases that follow are private if the truth is public."""
 
     sine: float
 
-    def given(self, truth: np.ndarray, rng: np.random.Generator) -> GivenStart:
-        """Return the start at this distance from the truth, in random directions."""
-        return GivenStart(planted_subspace(truth, self.sine, rng))
+    def first(self, users: UserData, release: Release, steps: Cost) -> Iterate:
+        return Iterate(planted_subspace(truth_of(users), self.sine, release.streams["init"]))
 
 
-def free_start(init: str, sine: float, known: Known) -> RandomStart | PlantedStart:
-    """Return a start that releases nothing: `random`, or `planted`, after checking that there is room for it."""
-    if init == "random":
-        return RandomStart()
-    check_planted(known.dim, known.rank)
-    return PlantedStart(sine)
+def truth_of(users: UserData) -> np.ndarray:
+    """Return the true subspace, (d, k); ValueError where none is known."""
+    if users.truth is None:
+        raise ValueError("init is 'planted'; there is no known truth near which a start could be planted")
+    return users.truth.basis
+
+
+def free_start(init: str, sine: float) -> RandomStart | PlantedStart:
+    """Return a start that releases nothing: `random`, or `planted`."""
+    return RandomStart() if init == "random" else PlantedStart(sine)
+
+
+def check_start(init: str, known: Known) -> None:
+    """Raise ValueError where there is no room for a planted start."""
+    if init == "planted":
+        check_planted(known.dim, known.rank)

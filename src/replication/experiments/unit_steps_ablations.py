@@ -1,0 +1,108 @@
+"""Unit steps with one part left out, to see what it buys."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from privrep.methods.steps.error_tracking import FilterState
+from privrep.methods.steps.unit_schedule import Schedule, Sizes, schedule
+from privrep.methods.steps.whitening import Whitening
+from privrep.methods.unit_steps import HeadMoments, Round, UnitSteps, UnitStepsOptions
+from privrep.options import among, option
+from privrep.privacy.contributions import Outer
+from privrep.privacy.mechanisms import Release
+from privrep.users.known import Known
+from privrep.users.problem import UserData
+from privrep.users.subspace import random_subspace
+
+
+class WithoutStart(UnitSteps):
+    """A random start, whose share of the cost serves the rounds."""
+
+    @staticmethod
+    def schedule(sizes: Sizes, mu: float, noise2: float) -> Schedule:
+        plan = schedule(sizes, mu, noise2)
+        return replace(plan, start=0.0, rounds=plan.rounds / (1 - plan.start))
+
+    def start(self, users: UserData, whitening: Whitening, noise2: float, release: Release) -> np.ndarray:
+        return random_subspace(users.known.dim, self.rank, release.streams["init"])
+
+
+class WithoutTracking(UnitSteps):
+    """No Kalman update by the measured residual."""
+
+    class tracker(FilterState):
+        """What is known without the measurement."""
+
+        def measured(self, sizes: Sizes, log_ratio: float, sd: float) -> FilterState:
+            return self
+
+        checked = measured
+
+
+class WithoutGain(UnitSteps):
+    """Steps of length 1."""
+
+    class tracker(FilterState):
+        """What is known, and a step of length 1."""
+
+        def step_length(self, noise2: float) -> float:
+            return 1.0
+
+
+class WithoutMoments(UnitSteps):
+    """Second moments of the heads are taken to be I."""
+
+    class head_moments(HeadMoments):
+        """Moments that are not looked at."""
+
+        def within(self, basis: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+            return np.eye(self.rank), np.eye(self.rank)
+
+
+@dataclass(frozen=True, eq=False)
+class ClippedRound(Round):
+    """Contribution of users whose steps keep their length up to a bound."""
+
+    length: float  # |g| |w| from which a step has norm one
+
+    def steps(self, gradients: np.ndarray, heads: np.ndarray) -> Outer:
+        with np.errstate(over="ignore", invalid="ignore"):
+            length = np.linalg.norm(gradients, axis=1) * np.linalg.norm(heads, axis=1)
+        plain = super().steps(gradients, heads)
+        return replace(plain, left=plain.left * np.where(length < self.length, length / self.length, 1.0)[:, None])
+
+
+class WithoutNormOne(UnitSteps):
+    """Contributions that keep their length, clipped at twice the expected one."""
+
+    def round(self, sizes: Sizes, known: FilterState, **where: object) -> Round:
+        length = 2 * sizes.length(known.error2, known.noise2)
+        return ClippedRound(**vars(super().round(sizes, known, **where)), length=length)
+
+    def kappa(self, sizes: Sizes, known: FilterState) -> float:
+        return super().kappa(sizes, known) / 2
+
+
+ABLATIONS = {
+    "start": WithoutStart,
+    "tracking": WithoutTracking,
+    "gain": WithoutGain,
+    "moments": WithoutMoments,
+    "norm one": WithoutNormOne,
+}
+"""What is left out -> the method without it."""
+
+
+@dataclass(frozen=True)
+class UnitStepsAblationsOptions(UnitStepsOptions):
+    """Options of unit steps, and what is left out."""
+
+    without: str = option("what is left out of unit steps", among(ABLATIONS), "")
+    varies = "unit_steps"
+
+    def build(self, known: Known) -> UnitSteps:
+        """Return the method without the part."""
+        return ABLATIONS[self.without](**vars(super().build(known)))
