@@ -63,19 +63,23 @@ def check_fits(study: Study) -> None:
 
 
 def checked_claims(root: Path = ROOT) -> dict[str, list[Claim]]:
-    """Map each paper to its claims in their order, read from the studies' own files.
+    """Map each paper to its claims in their order, read from the studies' own files; one may decide those of several.
 
-    ConfigError is raised if a claim names what is not there, if a paper's list does not have each claim once, or if a
-    file does not fit its model.
+    ConfigError is raised if a claim names what is not there, if no paper lists it, if a paper's list does not have each
+    of its claims once, or if a file does not fit its model.
     """
     config = read_config(root=root)
     studies = {name: read_study(config, name, root) for name in study_names(root)}
+    decided = [claim for study in studies.values() for claim in checked_claims_of(study, studies)]
+    papers = read_papers(root)
+    for claim in decided:
+        if not any(claim.id in about.claims for about in papers.values()):
+            raise ConfigError(f"{settings_of(claim.study)}: claims: {claim.id!r} is in no list of config/papers")
     found = {}
-    for paper, about in read_papers(root).items():
+    for paper, about in papers.items():
         source = f"config/papers/{paper}.yaml"
         claims = [checked(Claim, claim, f"{source}: not_tested") for claim in about.not_tested]
-        for study in (study for study in studies.values() if study.paper == paper):
-            claims += checked_claims_of(study, studies)
+        claims += [claim for claim in decided if claim.id in about.claims]
         found[paper] = in_order(claims, about.claims, source)
     return found
 

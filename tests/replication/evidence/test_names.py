@@ -9,7 +9,7 @@ import pytest
 from replication.evidence.claims import Claim
 from replication.evidence.measured import check_names, exact
 from replication.evidence.quantities import check_fits, checked_claims, checked_claims_of, expanded, in_order, measured
-from replication.run.config import read_config, read_study, study_names
+from replication.run.config import read_config, read_papers, read_study, study_names
 from replication.run.models import ConfigError
 from replication.run.settings import MeasureSettings, Study
 
@@ -118,6 +118,14 @@ def test_a_paper_lists_each_claim_once(ids, order, words):
         in_order(stated, order, "config/papers/x.yaml")
     assert words in str(caught.value)
     assert [claim.id for claim in in_order(stated[:1], ids[:1], "x")] == ids[:1]
+
+
+def test_a_claim_that_no_paper_lists_is_named(monkeypatch):
+    papers = read_papers()
+    left = papers["shen2023"].model_copy(update={"claims": papers["shen2023"].claims[1:]})
+    monkeypatch.setattr("replication.evidence.quantities.read_papers", lambda root: papers | {"shen2023": left})
+    with pytest.raises(ConfigError, match=f"claims: {papers['shen2023'].claims[0]!r} is in no list of config/papers"):
+        checked_claims()
 
 
 @pytest.mark.parametrize("key", ["axis", "response", "prediction"])

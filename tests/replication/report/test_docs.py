@@ -95,7 +95,7 @@ def test_intervals_are_as_narrow_as_promised():
     ]
     assert {(row["id"], row["quantity"]) for row in rates} >= HEADLINE | COMPARED
     for row in rates:
-        limit = 0.15 if row["study"] in ("risk", "exponential_risk") else 0.1
+        limit = 0.15 if row["study"] in ("risk", "exponential") else 0.1
         name = (row["id"], row["quantity"])
         limit = 0.05 if name in HEADLINE else 0.07 if name in COMPARED else WIDE.get(name, limit)
         assert (float(row["ci_high"]) - float(row["ci_low"])) / 2 <= limit, (row["id"], row["quantity"])

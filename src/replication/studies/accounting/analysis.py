@@ -1,8 +1,8 @@
-"""jain2021's privacy statements, checked by arithmetic and by adversarial search (claims A-L4.3, A-L4.5, A-T4.2(i),
-A-zCDP).
+"""The privacy statements of both papers, checked by arithmetic and by adversarial search.
 
-Each statement turns a noise multiplier Delta = sqrt(c L) / eps into (eps, delta)-DP by way of rho / Delta^2-zCDP and
-eps' = rho + 2 sqrt(rho L). With c and rho printed, eps' / eps depends on eps / L alone.
+Each of jain2021 turns a noise multiplier Delta = sqrt(c L) / eps into (eps, delta)-DP by way of rho / Delta^2-zCDP and
+eps' = rho + 2 sqrt(rho L). With c and rho printed, eps' / eps depends on eps / L alone. The arithmetic of shen2023 is
+`replication.printed.accounting_shen2023`.
 """
 
 from __future__ import annotations
@@ -13,14 +13,43 @@ import numpy as np
 import pandas as pd
 from scipy.optimize import brentq
 
-from privrep.privacy.accounting import gdp_epsilon, zcdp_epsilon
+from privrep.privacy.accounting import gdp_delta, gdp_epsilon, zcdp_epsilon
 from privrep.privacy.mechanisms import GAUSSIAN_COST
 from privrep.privacy.regression_moments import MOMENTS_COST
 from privrep.users.rng import stream
 from replication.evidence.facts import Quantities
 from replication.evidence.findings import Findings
-from replication.evidence.measured import exact
+from replication.evidence.measured import Measured, exact
 from replication.experiments.auditing.worst_users import matrix_moved, moved
+from replication.printed.accounting_shen2023 import (
+    DELTA,
+    EPSILONS,
+    REMOVED,
+    SCOPES,
+    WHOLE,
+    achieved,
+    exact_mu,
+    experiments_epsilon,
+    largest,
+    missing_noise,
+    missing_noise_exactly,
+    printed_divergence,
+    printed_mixture,
+    printed_order,
+    removal_divergence,
+    replacement_divergence,
+)
+from replication.printed.prescribed_powers import (
+    Size,
+    least_epsilon,
+    power,
+    privacy_cap,
+    run_cost,
+    start_cost,
+    trade_off,
+    utility,
+    utility_cap,
+)
 from replication.run.settings import AnalysisSettings
 
 STATEMENTS = {
@@ -40,8 +69,17 @@ SECTION6_DELTA = 1e-6
 SECTION6_PRINTED = {1: "0.009", 2: "0.04", 5: "0.23", 10: "0.90"}
 """Epsilon -> zCDP as Section 6 prints it."""
 
+ALPHAS, RATES, SDS = (2, 4, 8, 16), (0.01, 0.1, 0.5), (1.0, 2.0, 4.0)
+"""Where the divergences of Remark 4.1 are compared."""
+MILD = ((2, 0.1, 1.0), (8, 0.1, 5.0))
+"""alpha, p and sigma at which less is lost, shown beside the extreme."""
+ORDER_AT = "printed order over RDP at alpha = {:g}, p = {:g}, sigma = {:g}"
 
-def achieved(claim: str, epsilon: float, delta: float) -> float:
+ALPHA, SD = 8, 2.0
+"""Rényi order and sigma of the figure of one round."""
+
+
+def proved(claim: str, epsilon: float, delta: float) -> float:
     """Return the epsilon that the printed proof gives at the noise that a statement prescribes for `epsilon`."""
     constant, cost = STATEMENTS[claim]
     return zcdp_epsilon(cost.rho * epsilon**2 / (constant * math.log(1 / delta)), delta)
@@ -56,7 +94,7 @@ def achieved_exactly(claim: str, epsilon: float, delta: float) -> float:
 def worst_ratio(claim: str) -> float:
     """Return the largest ratio of the proof's epsilon to the claimed one, up to L and over all deltas."""
     return max(
-        achieved(claim, epsilon, delta) / epsilon
+        proved(claim, epsilon, delta) / epsilon
         for delta in DELTAS
         for epsilon in np.geomspace(0.1, 1, 41) * math.log(1 / delta)
     )
@@ -67,37 +105,23 @@ def section6_rho(epsilon: float) -> float:
     return epsilon**2 / (8 * math.log(1 / SECTION6_DELTA))
 
 
-def curves() -> pd.DataFrame:
+def statement_curves() -> pd.DataFrame:
     """Tabulate the epsilon that each statement achieves over the claimed one, by the printed proof and exactly."""
     rows = [
-        (claim, epsilon, *(chain(claim, epsilon, SECTION6_DELTA) / epsilon for chain in (achieved, achieved_exactly)))
+        (claim, epsilon, *(chain(claim, epsilon, SECTION6_DELTA) / epsilon for chain in (proved, achieved_exactly)))
         for claim in STATEMENTS
         for epsilon in np.geomspace(0.1, 20, 60)
     ]
     return pd.DataFrame(rows, columns=["statement", "epsilon", "printed chain", "exact"])
 
 
-def exact_epsilons(cells: None, quantities: Quantities) -> dict[str, float]:
-    """Return the least and largest exact epsilon where `UNIT` is claimed, and the least share of it that is left."""
-    found = [quantities[f"{claim} exact epsilon at {UNIT}"].measured for claim in NAMES]
-    return {"least": min(found), "most": max(found), "left": 1 - max(found) / UNIT}
-
-
-def joint_release(cells: None, quantities: Quantities) -> dict[str, float]:
-    """Return the squared joint change that two triangle inequalities allow, and the share of it that was found."""
-    return {"allowed": ALLOWED, "share": quantities["joint change"].measured / ALLOWED}
-
-
-FACTS = {"exact epsilons": exact_epsilons, "joint release": joint_release}
-
-
-def analyse(cells: None, study: AnalysisSettings) -> Findings:
-    """Measure ratios of epsilons, limits of validity, sensitivities found by search, and the zCDP of Section 6."""
+def statements() -> list[Measured]:
+    """Measure jain2021's ratios of epsilons, limits of validity, sensitivities by search, and zCDP of Section 6."""
     found, log_term = [], math.log(1 / SECTION6_DELTA)
     for claim in STATEMENTS:
 
         def gap(ratio: float, claim: str = claim) -> float:
-            return achieved(claim, ratio * log_term, SECTION6_DELTA) - ratio * log_term
+            return proved(claim, ratio * log_term, SECTION6_DELTA) - ratio * log_term
 
         found += [
             exact(f"{claim} worst ratio", worst_ratio(claim)),
@@ -116,5 +140,178 @@ def analyse(cells: None, study: AnalysisSettings) -> Findings:
         f"{section6_rho(epsilon):.{len(printed.partition('.')[2])}f}" == printed
         for epsilon, printed in SECTION6_PRINTED.items()
     )
-    found.append(exact("printed zCDP values explained", explained))
-    return Findings(found, {"jain2021/privacy_accounting": curves()})
+    return [*found, exact("printed zCDP values explained", explained)]
+
+
+def conversion_curves() -> pd.DataFrame:
+    """Tabulate achieved epsilon over claimed, and exact delta at the claimed epsilon, for every scope."""
+    rows = [
+        {
+            "scope": scope,
+            "epsilon": epsilon,
+            "paper's conversion": achieved(scope, epsilon, DELTA) / epsilon,
+            "exact": gdp_epsilon(exact_mu(scope, epsilon, DELTA), DELTA) / epsilon,
+            "delta": gdp_delta(epsilon, exact_mu(scope, epsilon, DELTA)),
+        }
+        for scope in SCOPES
+        for epsilon in np.geomspace(0.1, math.log(1 / DELTA), 60)
+    ]
+    return pd.DataFrame(rows)
+
+
+def round_curves() -> pd.DataFrame:
+    """Tabulate each divergence of a round over that of full participation against the probability p."""
+    divergences = {
+        "replace a user": replacement_divergence,
+        "remove a user": removal_divergence,
+        "right mixture, printed order": printed_order,
+        "as printed": printed_divergence,
+    }
+    full = REMOVED * ALPHA / SD**2
+    rows = [
+        (name, rate, divergence(ALPHA, rate, SD) / full)
+        for name, divergence in divergences.items()
+        for rate in np.linspace(0.02, 1, 50)
+    ]
+    return pd.DataFrame(rows, columns=["divergence", "p", "over alpha / (2 sigma^2)"])
+
+
+def listed(values: dict[float, float]) -> str:
+    """Spell pairs of a stated epsilon and what was found for it."""
+    return ", ".join(f"{value:.3g} at {epsilon:g}" for epsilon, value in values.items())
+
+
+def conversion() -> list[Measured]:
+    """Measure what the conversion in the last step of Theorem 5.2 achieves."""
+    found = []
+    for scope in SCOPES:
+        deltas = {epsilon: gdp_delta(epsilon, exact_mu(scope, epsilon, DELTA)) for epsilon in EPSILONS}
+        premise = "; the start is charged as much as the rounds, which the theorem permits" if scope == WHOLE else ""
+        note = f"at Figure 1's epsilons; exact delta where {DELTA:g} is claimed: {listed(deltas)}{premise}"
+        found += [
+            exact(f"{scope}: largest exact over claimed delta", max(deltas.values()) / DELTA, note),
+            exact(f"{scope}: smallest exact over claimed delta", min(deltas.values()) / DELTA, note),
+        ]
+        found += [
+            exact(f"{scope}: largest ratio", largest(lambda *args: achieved(*args) / args[1], scope)),
+            exact(f"{scope}: missing noise", largest(missing_noise, scope)),
+            exact(f"{scope}: missing noise, exact", largest(missing_noise_exactly, scope)),
+        ]
+        for epsilon, delta in deltas.items():
+            spent = gdp_epsilon(exact_mu(scope, epsilon, DELTA), DELTA)
+            found += [
+                exact(f"{scope}: exact epsilon at {epsilon:g}", spent),
+                exact(f"{scope}: exact delta at {epsilon:g}", delta),
+            ]
+    return found
+
+
+def sampled_round() -> list[Measured]:
+    """Measure Remark 4.1 and the cost of a round and of a power iteration under both neighbour relations."""
+    alpha, sd = 8, 4.0
+    full = alpha / (2 * sd**2)
+    removed, replaced = removal_divergence(alpha, 1.0, sd), replacement_divergence(alpha, 1.0, sd)
+    grid = [(alpha, rate, sd) for alpha in ALPHAS for rate in RATES for sd in SDS]
+    short = {point: printed_order(*point) / removal_divergence(*point) for point in grid}
+    worst = min(short, key=short.get)
+    where = "alpha = {:g}, p = {:g}, sigma = {:g}".format(*worst)
+    mild = {point: printed_order(*point) / removal_divergence(*point) for point in MILD}
+    beside = "; ".join("{:.2g} at {:g}, {:g}, {:g}".format(ratio, *point) for point, ratio in mild.items())
+    return [
+        exact("full participation, remove a user", round(removed / full, 9)),
+        exact("full participation, replace a user", round(replaced / full, 9)),
+        # The proof of Theorem 5.2 has 2 alpha / sigma_g^2, (67) has alpha / sigma_0^2.
+        exact("round over the proof's", round(replaced / (4 * full), 9)),
+        exact("run over (67), remove a user", round(removed / (2 * full), 9)),
+        exact("run over (67), replace a user", round(replaced / (2 * full), 9)),
+        exact("printed mass at p = 0.5", sum(printed_mixture(0.5, sd).weights)),
+        exact("printed S at p = 1", printed_divergence(alpha, 1.0, sd) / full),
+        exact("largest printed S", max(printed_divergence(*point) for point in grid)),
+        exact("printed order over RDP", short[worst], f"{where}; {beside}"),
+        *(exact(ORDER_AT.format(*point), ratio) for point, ratio in mild.items()),
+        exact("replacing over removing", max(replacement_divergence(*p) / removal_divergence(*p) for p in grid)),
+    ]
+
+
+PRINTED_POWERS = {
+    "eps'_init": {"n": -2, "d": 2, "k": 7, "mu": 4, "kappa": 2},
+    "eps_init": {"n": -2, "d": 2, "k": 8, "mu": 4, "kappa": 2},
+    "cap": {"n": 1, "d": -1, "k": -4, "mu": -2, "kappa": 0},
+    "trade-off": {"n": -1, "d": 1, "k": 1.5, "mu": 2, "kappa": 1},
+}
+"""Of eq. (67), Corollary F.1, Theorem 5.2 and Corollary 5.1."""
+LENGTH = "kappa^2 comes from L <= 1 + k kappa^2; with L = O(k), as the paper treats it, the exponent is {:g}"
+"""How the powers of kappa depend on L, which the cost of a start has once."""
+
+
+def idle_condition(size: Size) -> float:
+    """Return the printed least epsilon of Corollary 5.1 over what its trade-off asks for at eps_a = 1.
+
+    The printed one is that of Theorem 5.1's cap on sigma_g; up to constants it binds only where the ratio exceeds 1.
+    """
+    return least_epsilon(utility_cap)(size) / trade_off(size)
+
+
+def powers() -> list[Measured]:
+    """Measure the exponents of Lemma F.2, Corollary F.1, Theorem 5.2's condition and Corollary 5.1."""
+    laws = {
+        "eps'_init": run_cost,
+        "eps_init": start_cost,
+        "cap": privacy_cap,
+        "least eps": least_epsilon(privacy_cap),
+        "trade-off": trade_off,
+        "least eps of the trade-off at eps_a = 1": trade_off,
+        "printed least eps over that of the trade-off at eps_a = 1": idle_condition,
+        "eps_a at the least eps": utility(privacy_cap),
+    }
+    shorter = {"eps'_init": -2, "eps_init": -2, "cap": 1, "least eps": -1, "eps_a at the least eps": 1}
+    found = []
+    for name, law in laws.items():
+        for symbol in ("n", "d", "k", "mu", "kappa"):
+            value = round(power(law, symbol), 6) + 0.0
+            note = LENGTH.format(value + shorter[name]) if symbol == "kappa" and name in shorter else ""
+            found.append(exact(f"{name}: exponent of {symbol}", value, note))
+    by_name = {one.quantity: one for one in found}
+    for name, printed in PRINTED_POWERS.items():
+        powers = {symbol: by_name[f"{name}: exponent of {symbol}"] for symbol in printed}
+        gap = max(abs(powers[symbol].measured - value) for symbol, value in printed.items())
+        found.append(exact(f"{name}: largest difference from the printed powers", gap, powers["kappa"].note))
+    return found
+
+
+def experiments() -> list[Measured]:
+    """Measure the epsilons of Section 6 under both neighbour relations if its noise is that of Opacus' accountant."""
+    removed, replaced = ({epsilon: experiments_epsilon(epsilon, shift) for epsilon in EPSILONS} for shift in (1.0, 2.0))
+    note = f"exact epsilons where these are stated: removed {listed(removed)}; replaced {listed(replaced)}"
+    found = []
+    for relation, values in (("remove", removed), ("replace", replaced)):
+        worst = max(value / epsilon for epsilon, value in values.items())
+        found.append(exact(f"experiments: largest exact over stated epsilon, {relation} a user", worst, note))
+        found += [exact(f"experiments at {epsilon:g}, {relation} a user", value) for epsilon, value in values.items()]
+    return found
+
+
+def exact_epsilons(cells: None, quantities: Quantities) -> dict[str, float]:
+    """Return the least and largest exact epsilon where `UNIT` is claimed, and the least share of it that is left."""
+    found = [quantities[f"{claim} exact epsilon at {UNIT}"].measured for claim in NAMES]
+    return {"least": min(found), "most": max(found), "left": 1 - max(found) / UNIT}
+
+
+def joint_release(cells: None, quantities: Quantities) -> dict[str, float]:
+    """Return the squared joint change that two triangle inequalities allow, and the share of it that was found."""
+    return {"allowed": ALLOWED, "share": quantities["joint change"].measured / ALLOWED}
+
+
+FACTS = {"exact epsilons": exact_epsilons, "joint release": joint_release}
+
+
+def analyse(cells: None, study: AnalysisSettings) -> Findings:
+    """Measure what the statements of jain2021 and of shen2023 come to."""
+    return Findings(
+        statements() + conversion() + sampled_round() + powers() + experiments(),
+        {
+            "jain2021/privacy_accounting": statement_curves(),
+            "shen2023/privacy_conversion": conversion_curves(),
+            "shen2023/sampled_round": round_curves(),
+        },
+    )

@@ -1,22 +1,49 @@
-"""jain2021, the privacy of the exponential mechanism (claim A-T5.1), and Markov chains in its place.
+"""jain2021, the exponential mechanism (Section 5): its privacy and that of Markov chains in its place, and its risk.
 
-Losses are exact on the neighbours that were tried, which bound the loss of the mechanism from below.
-Chains are held against sums over nets.
+Losses are exact on the neighbours that were tried, which bound the loss of the mechanism from below. Chains are held
+against sums over nets. Exponents are of the law itself, averaged over chains; risks of the methods are medians over
+repetitions, since a few runs that find nothing would decide a mean.
 """
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pandas as pd
+from scipy.optimize import brentq
 
+from privrep.methods.steps.clip_units import projection_threshold
+from privrep.theory import jain2021
+from privrep.users.losses import Loss
+from privrep.users.problem import Problem
 from replication.evidence.cells import resampled
 from replication.evidence.findings import Findings
-from replication.evidence.intervals import log_slope, series_measures
-from replication.evidence.measured import Measured, bare, exact
+from replication.evidence.intervals import OUTSIDE, log_slope, series_measures
+from replication.evidence.measured import Measured, bare, exact, share
+from replication.evidence.scaling import fit_all
 from replication.run.settings import AnalysisSettings
 
 NETS = ("line", "plane", "dual")
 """Lines in the plane, lines in space, planes in space."""
+LINE = ("mechanism", "centaur", "altmin", "random-start", "staged-A", "staged-B")
+FEW = ("smooth", "proved", "random", "as-printed")
+PLANE = ("plane-chain", "plane-staged", "plane-altmin", "plane-centaur")
+"""Series of the comparison: for k = 1, for k = 1 up to fewer users, and for k = 2."""
+SETTING = ["series", "users", "samples", "dim", "rank", "noise_multiplier"]
+"""What tells cells of the law apart, but for repetitions."""
+WORKS = 0.05
+"""A method works where its risk is at most this share of that of predicting zero."""
+TENTH = 0.1
+"""Share of the loss of predicting zero for which users are counted by the law, and of the excess that a clip may
+cost."""
+FEWER, COMPARED_AT = 300, 3000
+"""Users at which clips, and ways to choose candidates, are compared."""
+SCALES = {"printed clip": "prescribed", "short clip": "projected"}
+BOUNDS = {"mechanism": lambda k, d, n: k**1.5 * d**1.5 / n, "altmin": lambda k, d, n: k**5 * d**3 / n**2}
+"""First terms of the bounds that jain2021 compares, with eps n for n."""
+K, D = 3.0, 40.0
+"""Where the bounds are compared; their crossing in these units does not depend on it if the paper is right."""
 
 
 def losses(cells: pd.DataFrame, series: str) -> pd.DataFrame:
@@ -48,7 +75,7 @@ def net_ratios(cells: pd.DataFrame, net: str, indices: np.ndarray) -> dict[str, 
 
 def loss_measures(cells: pd.DataFrame) -> list[Measured]:
     """Measure the losses of three exponents on neighbours, and those of a chain."""
-    exponents = {series: losses(cells, series) for series in ("proved", "printed", "exact")}
+    exponents = {name: losses(cells, f"neighbours-{name}") for name in ("proved", "printed", "exact")}
     printed = exponents["printed"]
     chains = {others: losses(cells, f"chain-{others}") for others in ("agreeing", "divided")}
     divided = chains["divided"]
@@ -63,29 +90,190 @@ def loss_measures(cells: pd.DataFrame) -> list[Measured]:
     ]
 
 
-def tables(cells: pd.DataFrame) -> dict[str, pd.DataFrame]:
-    """Return the numbers of the figures: `losses` by series, and `net_points` by net, with its d and k."""
-    series = ("printed", "exact", "proved", "chain-agreeing", "chain-divided")
-    sizes = cells.groupby("series")[["dim", "rank"]].first()
-    nets = [net_points(cells, net).assign(net=net, **sizes.loc[f"net-{net}"]) for net in NETS]
-    return {
-        "jain2021/exponential_privacy": pd.concat([losses(cells, name).assign(series=name) for name in series]),
-        "jain2021/exponential_sampler": pd.concat(nets),
-    }
-
-
-def analyse(cells: pd.DataFrame, study: AnalysisSettings) -> Findings:
-    """Measure losses on neighbours, chains against nets, and how well the chains mix."""
-    found = loss_measures(cells)
+def net_measures(cells: pd.DataFrame) -> list[Measured]:
+    """Measure chains against nets."""
+    found = []
     for net in NETS:
 
         def ratios(table: pd.DataFrame, indices: np.ndarray, net: str = net) -> dict[str, float]:
             return net_ratios(table, net, indices)
 
         found += series_measures(cells, f"net-{net}", ratios)
-    chains = cells[cells["algorithm"] == "exponential_law"]
-    found += [
-        bare("largest R-hat", chains["r_hat"].max(), len(chains)),
-        bare("fewest independent draws", chains["ess"].min(), len(chains)),
+    return found
+
+
+def mixing_measures(cells: pd.DataFrame, where: str = "") -> list[Measured]:
+    """Measure how well chains mix."""
+    return [
+        bare(f"largest R-hat{where}", cells["r_hat"].max(), len(cells)),
+        bare(f"fewest independent draws{where}", cells["ess"].min(), len(cells)),
     ]
-    return Findings(found, tables(cells))
+
+
+def with_predictions(cells: pd.DataFrame) -> pd.DataFrame:
+    """Return the results table with law F7 for score excess and loss, and distF of the law where there is one."""
+    d, k, half = cells["dim"], cells["rank"], cells["samples"] / 2
+    power = np.where(cells["loss"] == "absolute", 1, 2)
+    score_law = jain2021.mechanism_excess(cells["beta_n"], d, k, power)
+    return cells.assign(
+        score_law=score_law,
+        law=jain2021.mechanism_loss(score_law, k, half, half),
+        distF=cells["law_distF"].fillna(cells["distF"]),
+    )
+
+
+def risks(cells: pd.DataFrame, series: tuple[str, ...], indices: np.ndarray | None = None) -> pd.DataFrame:
+    """Return the median risk over that of predicting zero, by users (rows) and series (columns)."""
+    rows = resampled(cells[cells["series"].isin(series)], indices)
+    share = rows["excess_risk"] / rows["rank"]
+    return share.groupby([rows["users"], rows["series"]]).median().unstack()[list(series)]
+
+
+def method_risks(cells: pd.DataFrame) -> pd.DataFrame:
+    """Return `risks` for each panel of the comparison: users, series, risk, panel."""
+    panels = {
+        "methods": ("mechanism", "staged-B", "altmin", "centaur", "random-start"),
+        "ways to run the mechanism": ("mechanism", "smooth", "staged-A", "random", "proved", "as-printed"),
+        "methods, larger k": PLANE,
+    }
+    tables = {title: risks(cells, series).stack().rename("risk").reset_index() for title, series in panels.items()}
+    return pd.concat([table.assign(panel=title) for title, table in tables.items()])
+
+
+def by_users(words: str, table: pd.DataFrame) -> dict[str, float]:
+    """Return the numbers of a table by series, whose name the words take in, and users."""
+    return {
+        f"{words.format(name)} at n = {users}": float(table.loc[users, name]) for name in table for users in table.index
+    }
+
+
+def ratios(table: pd.DataFrame, others: tuple[str, ...], base: str) -> dict[str, float]:
+    """Return the risk of each series over that of the base, by users."""
+    return by_users(f"{{}} over {base}", table[list(others)].div(table[base], axis=0))
+
+
+def line_ratios(cells: pd.DataFrame, indices: np.ndarray) -> dict[str, float]:
+    """Return risks at k = 1 and their ratios to that of the mechanism."""
+    table = risks(cells, LINE, indices)
+    return by_users("risk of {}", table.drop(columns="staged-A")) | ratios(table, LINE[1:], "mechanism")
+
+
+def few_ratios(cells: pd.DataFrame, indices: np.ndarray) -> dict[str, float]:
+    """Return risks at k = 1 and their ratios for the series that ran at fewer sizes."""
+    table = risks(cells, (*FEW, "mechanism", "altmin"), indices).dropna()
+    named = by_users("risk of {}", table[["random", "as-printed"]])
+    return named | ratios(table, FEW, "mechanism") | ratios(table, ("altmin",), "as-printed")
+
+
+def plane_ratios(cells: pd.DataFrame, indices: np.ndarray) -> dict[str, float]:
+    """Return ratios of risks to that of the mechanism at k = 2."""
+    return ratios(risks(cells, PLANE, indices), PLANE[1:], "plane-chain")
+
+
+def users_needed(cells: pd.DataFrame, indices: np.ndarray) -> dict[str, float]:
+    """Return the users at which the median risk falls to `WORKS`, interpolated; NaN where none reaches it.
+
+    A risk that rises in between is taken for its later fall.
+    """
+    table, found = risks(cells, (*LINE, *FEW), indices), {}
+    for name in table:
+        logs = np.log(table[name].dropna())
+        below = logs[::-1].cummax()[::-1] <= math.log(WORKS)
+        first, users = int(below.to_numpy().argmax()), math.nan
+        if first > 0:
+            here = logs.iloc[[first - 1, first]]
+            users = np.interp(-math.log(WORKS), -here.to_numpy(), np.log(here.index))
+        found[f"users for a twentieth, {name}"] = float(np.exp(users))
+    return found
+
+
+def score_measures(cells: pd.DataFrame, chains: int) -> list[Measured]:
+    """Measure mean score excess over F7, and what the short clip adds to the score of the truth over what privacy adds,
+    without label noise."""
+    rows = cells[cells["score_excess"].notna() & (cells["label_noise_sd"] == 0)]
+    means, short = rows.groupby(SETTING)[["score_excess", "score_law"]].mean(), rows[rows["clip_scale"] == "projected"]
+    over, cost = means["score_excess"] / means["score_law"], short["score_truth"] / short["score_excess"]
+    return [
+        bare("least score excess over F7", over.min(), chains),
+        bare("largest score excess over F7", over.max(), chains),
+        bare("cost of the short clip over the excess", cost.max(), len(short)),
+        share("cells where the short clip costs more than a tenth", int((cost > TENTH).sum()), len(short)),
+    ]
+
+
+def clip(scale: str, row: pd.Series, users: float) -> float:
+    """Return L_f in a unit of `privrep.methods.steps.clip_units`, for the problem of a row with other users."""
+    problem = Problem(round(users), int(row["samples"]), int(row["dim"]), int(row["rank"]))
+    return projection_threshold(scale, 1.0, problem.known)
+
+
+def users_by_law(row: pd.Series, scale: str) -> float:
+    """Return the users at which F7's loss is `TENTH` of predicting zero's, beta = eps / (8 L_f xi sqrt(k))."""
+    d, k, half = row["dim"], row["rank"], row["samples"] / 2
+    zero = Loss("absolute", 0.0).gaussian_mean(np.sqrt(k))
+
+    def left(log_users: float) -> float:
+        n = math.exp(log_users)
+        beta_n = row["epsilon"] * n / (8 * clip(scale, row, n) * math.sqrt(k))
+        excess = jain2021.mechanism_loss(jain2021.mechanism_excess(beta_n, d, k, 1), k, half, half)
+        return math.log(excess / (TENTH * zero))
+
+    return math.exp(brentq(left, 0, 40))
+
+
+def clip_measures(cells: pd.DataFrame) -> list[Measured]:
+    """Measure what the printed clip costs over the short one, by F7 at the same budget."""
+    row = cells[cells["series"] == "mechanism"].iloc[0]
+    printed, projected = (clip(scale, row, COMPARED_AT) for scale in SCALES.values())
+    users = {name: users_by_law(row, scale) for name, scale in SCALES.items()}
+    return [
+        exact("error, printed clip over short", printed / projected),
+        *(exact(f"users for a tenth, {name}, exponent of the proof", found) for name, found in users.items()),
+        exact("users, printed clip over short", users["printed clip"] / users["short clip"]),
+    ]
+
+
+def crossing(k: float, d: float) -> float:
+    """Return the users at which the first terms of Theorems 4.2 and 5.2 cross (C = sqrt(k))."""
+
+    def gap(log_n: float) -> float:
+        n = math.exp(log_n)
+        return math.log(BOUNDS["altmin"](k, d, n) / BOUNDS["mechanism"](k, d, n))
+
+    return math.exp(brentq(gap, 0, 60))
+
+
+def tables(cells: pd.DataFrame) -> dict[str, pd.DataFrame]:
+    """Return the numbers of figures: `losses` by series, `net_points` by net with its d and k, and `method_risks`."""
+    series = {name: f"neighbours-{name}" for name in ("printed", "exact", "proved")}
+    series |= {name: name for name in ("chain-agreeing", "chain-divided")}
+    sizes = cells.groupby("series")[["dim", "rank"]].first()
+    nets = [net_points(cells, net).assign(net=net, **sizes.loc[f"net-{net}"]) for net in NETS]
+    return {
+        "jain2021/exponential_privacy": pd.concat(losses(cells, series[name]).assign(series=name) for name in series),
+        "jain2021/exponential_sampler": pd.concat(nets),
+        "comparison/exponential_methods": method_risks(cells),
+    }
+
+
+def analyse(cells: pd.DataFrame, study: AnalysisSettings) -> Findings:
+    """Measure losses on neighbours, chains against nets, exponents, risks beside those of other methods, and what the
+    clip costs."""
+    with_nets = cells["series"].str.startswith("net-")
+    nets, rest = cells[with_nets], with_predictions(cells[~with_nets])
+    chains = rest[rest["algorithm"] == "exponential_law"]
+    found = [
+        *loss_measures(cells),
+        *net_measures(nets),
+        *mixing_measures(nets, ", nets"),
+        *series_measures(rest, "mechanism", line_ratios),
+        *series_measures(rest, "mechanism", few_ratios),
+        *series_measures(rest, "plane-chain", plane_ratios),
+        *series_measures(rest, "mechanism", users_needed, OUTSIDE),
+        *score_measures(rest, len(chains)),
+        *clip_measures(rest),
+        exact("printed bounds cross over k^3.5 d^1.5 / eps", crossing(K, D) / (K**3.5 * D**1.5)),
+        bare("largest gap of a head", chains["largest_gap"].max(), len(chains)),
+        *mixing_measures(chains),
+    ]
+    return Findings(found, tables(cells), fit_all(study, rest))

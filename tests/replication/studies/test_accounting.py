@@ -37,11 +37,11 @@ from replication.printed.prescribed_powers import (
 )
 from replication.printed.renyi import Mixture, renyi_divergence
 from replication.run.settings import PlotSettings
-from replication.studies.accounting_shen2023 import analysis as study
+from replication.studies.accounting import analysis as study
 
 L = math.log(1 / DELTA)
-FIGURES = ("shen2023/privacy_accounting", "shen2023/sampled_round")
-SETTINGS = PlotSettings(study="accounting_shen2023", figures=FIGURES, claimed={})
+FIGURES = ("jain2021/privacy_accounting", "shen2023/privacy_conversion", "shen2023/sampled_round")
+SETTINGS = PlotSettings(study="accounting", figures=FIGURES, claimed={})
 FINDINGS = study.analyse(None, SETTINGS)
 FOUND = {found.quantity: found.measured for found in FINDINGS.quantities}
 
@@ -216,7 +216,7 @@ def test_figures_show_the_measured_numbers():
     tables = FINDINGS.numbers(SETTINGS)
     for name in FIGURES:
         assert draw(name, tables[name], SETTINGS).axes
-    numbers = tables["shen2023/privacy_accounting"]
+    numbers = tables["shen2023/privacy_conversion"]
     whole = numbers[numbers["scope"] == WHOLE]
     assert whole["paper's conversion"].max() == pytest.approx(FOUND[f"{WHOLE}: largest ratio"])
     rounds = tables["shen2023/sampled_round"]

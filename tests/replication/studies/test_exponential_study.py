@@ -1,4 +1,4 @@
-"""The studies exponential and exponential_risk: law F7, and their statistics on stub tables."""
+"""The study exponential: law F7, and its statistics on stub tables."""
 
 import itertools
 import math
@@ -8,14 +8,15 @@ import pandas as pd
 import pytest
 
 from privrep.theory import jain2021
-from replication.studies.exponential.analysis import loss_measures, net_ratios
-from replication.studies.exponential_risk import analysis
-from replication.studies.exponential_risk.analysis import (
+from replication.studies.exponential import analysis
+from replication.studies.exponential.analysis import (
     FEW,
     LINE,
     PLANE,
     few_ratios,
     line_ratios,
+    loss_measures,
+    net_ratios,
     plane_ratios,
     risks,
     users_by_law,
@@ -51,7 +52,7 @@ def test_loss_that_goes_with_a_score_excess(rng):
     assert jain2021.mechanism_loss(scored, k, q, q) == pytest.approx(final, rel=0.02)
 
 
-# exponential
+# Privacy
 
 
 def neighbours(series: str, users, losses, steps=0) -> pd.DataFrame:
@@ -71,9 +72,9 @@ def test_losses_are_the_largest_found():
     """Over epsilon; the exponent is a slope; the exact draw is the chain of no steps."""
     cells = pd.concat(
         [
-            neighbours("proved", [10, 20], [0.2, 0.4]),
-            neighbours("printed", [20, 10], [8.0, 2.0]),
-            neighbours("exact", [10, 20], [1.0, 2.0]),
+            neighbours("neighbours-proved", [10, 20], [0.2, 0.4]),
+            neighbours("neighbours-printed", [20, 10], [8.0, 2.0]),
+            neighbours("neighbours-exact", [10, 20], [1.0, 2.0]),
             neighbours("balanced", [11, 21], [30.0, 40.0]),
             neighbours("chain-agreeing", 10, [1.5, 1.0], [0, 8]),
             neighbours("chain-divided", 10, [5.0, 1.0, 6.0], [8, 0, 64]),
@@ -104,7 +105,7 @@ def test_chains_over_nets():
     }
 
 
-# exponential_risk
+# Risk
 
 
 def table(risk_of, series, users, rank=1, seeds=5) -> pd.DataFrame:
