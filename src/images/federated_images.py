@@ -15,8 +15,8 @@ from typing import ClassVar
 
 from images.clients import check_batch, training_images
 from images.sets import SETS
-from privrep.methods.running.method import EXACT, NotRun, Outcome, Task
-from privrep.methods.running.runner import open_release
+from privrep.methods.running.experiment import Spending, experiment
+from privrep.methods.running.method import EXACT, NotRun, Task
 from privrep.options import Declared, among, check_count, option, requires, unless
 from privrep.privacy.accounting import Cost, gdp_epsilon
 from privrep.privacy.clipping import check_bound
@@ -120,54 +120,29 @@ def spent(release: Release, delta: float) -> dict[str, float]:
     return numbers
 
 
-@dataclass(frozen=True)
-class FederatedImagesOptions(ImageOptions):
-    """Options of an image experiment as a cell of a study."""
-
-    def experiment(self, problem: Problem) -> Alone | Together:
-        if problem.dim != SETS[self.images].dim:
-            raise ValueError(f"dim is {problem.dim}; an image of {self.images} has {SETS[self.images].dim} numbers")
-        self.check_clients(problem.samples, problem.rank)
-        return Alone(self) if self.method == STAND_ALONE else Together(self)
-
-    def federation(self, task: Task):
-        """Return the clients, and the seed of starts and mini-batches, which all methods share; raise NotRun if the
-        files of the set are missing."""
-        problem, seed = task.users.problem, int(task.stream("init").integers(2**31))
-        try:
-            return experiments().federation(self.images, problem.users, problem.samples, problem.rank, seed, DATA), seed
-        except FileNotFoundError as missing:
-            raise NotRun(str(missing)) from None
+def federation(options: ImageOptions, task: Task):
+    """Return the clients, and the seed of starts and mini-batches, which all methods share; raise NotRun if the files
+    of the set are missing."""
+    problem, seed = task.users.problem, int(task.stream("init").integers(2**31))
+    try:
+        return experiments().federation(options.images, problem.users, problem.samples, problem.rank, seed, DATA), seed
+    except FileNotFoundError as missing:
+        raise NotRun(str(missing)) from None
 
 
-@dataclass(frozen=True)
-class Alone:
-    """Clients that train by themselves. Nothing is released."""
-
-    options: FederatedImagesOptions
-
-    def run(self, task: Task) -> Outcome:
-        federation, seed = self.options.federation(task)
-        return Outcome(log=experiments().train_alone(federation, self.options, seed).numbers)
+def prepare(options: ImageOptions, problem: Problem) -> Spending | None:
+    """Check sizes; clients that train by themselves release nothing."""
+    if problem.dim != SETS[options.images].dim:
+        raise ValueError(f"dim is {problem.dim}; an image of {options.images} has {SETS[options.images].dim} numbers")
+    options.check_clients(problem.samples, problem.rank)
+    return None if options.method == STAND_ALONE else Spending(options.cost, spends=options.spends)
 
 
-@dataclass(frozen=True)
-class Together:
-    """A federated method."""
-
-    options: FederatedImagesOptions
-    theorem = None
-
-    @property
-    def cost(self) -> Cost:
-        return self.options.cost
-
-    @property
-    def spends(self) -> Cost:
-        return self.options.spends
-
-    def run(self, task: Task) -> Outcome:
-        release = open_release(self, task)
-        federation, seed = self.options.federation(task)
-        found = experiments().train_together(federation, self.options, release, seed)
-        return Outcome(log=found.numbers | spent(release, task.budget.delta))
+@experiment({}, base=ImageOptions, prepare=prepare)
+def federated_images(task: Task, release: Release | None, options: ImageOptions) -> dict[str, float]:
+    """An image experiment as a cell of a study."""
+    clients, seed = federation(options, task)
+    if release is None:
+        return experiments().train_alone(clients, options, seed).numbers
+    found = experiments().train_together(clients, options, release, seed)
+    return found.numbers | spent(release, task.budget.delta)

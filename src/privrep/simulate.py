@@ -26,7 +26,7 @@ import numpy as np
 
 from privrep.methods.running import runner
 from privrep.methods.running.columns import check_columns, option_column
-from privrep.methods.running.method import ExperimentOptions, MethodOptions, NotRun, Outcome, Task
+from privrep.methods.running.method import MethodOptions, NotRun, Outcome, Task
 from privrep.methods.running.registry import load_options
 from privrep.methods.running.runner import check_spent, is_private, prepared, scored
 from privrep.options import Declared, among, build, check_positive, check_share, check_whole, option, unless
@@ -56,7 +56,7 @@ class Cell:
     """One fit of simulated users, named by its values: a method and its options, a problem, a budget."""
 
     algorithm: str
-    options: MethodOptions | ExperimentOptions
+    options: MethodOptions | Declared
     problem: Problem
     budget: Budget | FixedNoise | None
 

@@ -16,7 +16,6 @@ from dataclasses import dataclass, replace
 from functools import cache
 from itertools import product
 from math import inf
-from typing import ClassVar
 
 import numpy as np
 
@@ -38,10 +37,12 @@ from privrep.methods import (
     spectral_init,
     unit_steps,
 )
-from privrep.methods.running.method import Method, Outcome, Task
-from privrep.options import Declared, among, check_count, option
-from privrep.privacy.accounting import UNLIMITED, Cost, gdp_epsilon
+from privrep.methods.running.experiment import Spending, experiment
+from privrep.methods.running.method import Method, Task
+from privrep.options import among, check_count, option
+from privrep.privacy.accounting import UNLIMITED, gdp_epsilon
 from privrep.privacy.ledger import Ledger
+from privrep.privacy.mechanisms import Release
 from privrep.users.given_users import GivenUsers
 from privrep.users.problem import Problem
 from replication.experiments.auditing.canaries import Pair, before_others, larger, worst_pair
@@ -227,84 +228,6 @@ def staged(
     return stage(pair)
 
 
-@dataclass(frozen=True)
-class OfAMethod:
-    """An experiment on synthetic users of a method, which is as private as the method."""
-
-    options: Declared
-    audited: Method
-    theorem = None
-
-    @property
-    def cost(self) -> Cost:
-        return self.audited.cost
-
-    def start(self, task: Task) -> tuple[float, int]:
-        """Return the noise multiplier of the method, and a seed for all that is drawn."""
-        return task.budget.noise_multiplier(self.cost, self.theorem), int(task.stream("init").integers(2**31))
-
-
-class Audit(OfAMethod):
-    """The audit of a mechanism."""
-
-    @property
-    def spends(self) -> Cost:
-        """The cost; that of a mutant is not limited, so that the audit sees what it spends."""
-        return self.cost if self.options.mutant == "none" else UNLIMITED
-
-    def run(self, task: Task) -> Outcome:
-        """Make all five checks on canaries and their background."""
-        options, problem, budget = self.options, task.users.problem, task.budget
-        multiplier, seed = self.start(task)
-        search = (options.draws, options.changes, seed)
-        stage = staged(options.mechanism, options.mutant, problem, multiplier, *search)
-        if stage is None:
-            return Outcome(log={"noise_multiplier": multiplier})
-        kept, distances, reached = [], [], []
-
-        def score(first: bool, number: int) -> float:
-            run = stage.run(0 if first else 1, 1 + HISTORIES + number)
-            kept.append(noises(run.transcript))
-            distances.append(attained_mu(*run.both))
-            reached.append((attained(run), largest_attained(run)))
-            return log_ratio(*run.both, run.without)
-
-        example = stage.run(0, 0)
-        for entry in example.ledger.entries:
-            task.ledger.record(entry)
-        often = options.mutant == "none" or stage.mutant.everyone
-        runs = options.runs if often else max(FEWEST_RUNS, options.runs // MUTANT_SHARE)
-        game = play(score, runs, np.random.default_rng([seed, 2]))
-        claim, table = PrivacyClaim(example.ledger), aligned(kept, np.random.default_rng([seed, 3]))
-        alarm = noise_alarm(table)
-        whole, largest = np.array(reached).T
-        caught = {
-            "replay": largest.max() > 1 + ROUNDING,
-            "ledger": len(example.ledger.entries) != len(example.transcript.records),
-            "budget": example.ledger.epsilon(budget.delta) > budget.epsilon * (1 + ROUNDING),
-            "noise": alarm < SURE,
-            "game": game.low(GAME_ALARM) > claim.right(),
-        }
-        log = {
-            "noise_multiplier": stage.multiplier,
-            "attained": float(whole.mean()),
-            "attained_honest": worst(options.mechanism, problem, multiplier, *search)[1],
-            "noise_alarm": alarm,
-            "noise_found": noise_found(table),
-            "share_right": game.share,
-            "share_attainable": claim.right(),
-            "epsilon_expected": expected_epsilon(stage, budget.delta),
-            "caught": float(any(caught.values())),
-        }
-        if options.mutant == "none":
-            log["epsilon_low"] = claim.epsilon_at(game.low(), budget.delta)
-            log["epsilon_low_rates"] = game.by_rates(claim.mu**2 / 2 or claim.pure / 2, budget.delta)
-            if claim.gaussian:
-                log["epsilon_low_score"] = gdp_epsilon(game.by_score(np.array(distances)), budget.delta)
-                log["epsilon_low_order"] = gdp_epsilon(game.by_order(), budget.delta)
-        return Outcome(log=log | {f"caught_{name}": float(found) for name, found in caught.items()})
-
-
 def expected_epsilon(stage: Stage, delta: float) -> float:
     """Return the epsilon of a mechanism or a mutant for users that attain all that its noise allows."""
     if stage.mutant.unbounded:
@@ -317,42 +240,99 @@ def expected_epsilon(stage: Stage, delta: float) -> float:
     return PrivacyClaim(Ledger(entries)).epsilon(delta, noise_reduction)
 
 
-@dataclass(frozen=True)
-class AuditOptions(Declared):
-    """Options of an audit."""
+def prepare(options, problem: Problem) -> Spending:
+    """The cost is that of the mechanism; a mutant's ledger has no limit, so that the audit sees what it spends."""
+    spends = None if options.mutant == "none" else UNLIMITED
+    return Spending(mechanism(options.mechanism, problem).cost, spends=spends)
 
-    mechanism: str = option("what is audited, see replication.experiments.audit", among((*AUDITED, NETWORKS)))
-    mutant: str = option("fault injected into it, see replication.experiments.auditing.mutants", among(MUTANTS), "none")
+
+NUMBERS = {
+    "attained": (
+        "distance of the canaries under one history over what the ledger says, mean over the runs; above 1 is a fault"
+    ),
+    "attained_honest": "the same for the mechanism as it is, in the runs for which the canaries were sought",
+    "noise_alarm": "smallest p-value of the looks at the noise, times their number",
+    "noise_found": f"largest actual noise over the claimed one that the noise check finds with probability {POWER}",
+    "share_right": "attack accuracy in the game",
+    "share_attainable": "the share of the best adversary against the ledger",
+    "epsilon_low": (
+        "empirical epsilon: lower 95 % limit from the attack accuracy; of the mechanism as it is, like the next three"
+    ),
+    "epsilon_low_score": "the same from a z-test on the scores, with the noise as claimed",
+    "epsilon_low_order": "the same from the AUC of the scores",
+    "epsilon_low_rates": "the same from TPR and FPR",
+    "epsilon_expected": "epsilon of the mutant for users that attain all of it",
+    "caught": "1 where a check found a fault; nothing where the fault does not apply to the mechanism",
+    "caught_replay": "1 where the replay found it",
+    "caught_ledger": "1 where the number of entries did",
+    "caught_budget": "1 where the sum of the entries did",
+    "caught_noise": "1 where the noise did",
+    "caught_game": "1 where the game did",
+}
+
+
+@experiment(NUMBERS, prepare=prepare)
+def audit(
+    task: Task,
+    release: Release,
+    *,
+    mechanism: str = option("what is audited, see replication.experiments.audit", among((*AUDITED, NETWORKS))),
+    mutant: str = option(
+        "fault injected into it, see replication.experiments.auditing.mutants", among(MUTANTS), "none"
+    ),
     runs: int = option(
         "runs of the distinguishing game; for most mutants a tenth of them, and at least 100", check_count, 1000
-    )
-    draws: int = option("pairs of users that the adversary draws", check_count, 300)
-    changes: int = option("changes of one sample that the adversary tries", check_count, 400)
-    numbers: ClassVar = {
-        "attained": (
-            "distance of the canaries under one history over what the ledger says, mean over the runs; above 1 is a "
-            "fault"
-        ),
-        "attained_honest": "the same for the mechanism as it is, in the runs for which the canaries were sought",
-        "noise_alarm": "smallest p-value of the looks at the noise, times their number",
-        "noise_found": f"largest actual noise over the claimed one that the noise check finds with probability {POWER}",
-        "share_right": "attack accuracy in the game",
-        "share_attainable": "the share of the best adversary against the ledger",
-        "epsilon_low": (
-            "empirical epsilon: lower 95 % limit from the attack accuracy; of the mechanism as it is, like the next "
-            "three"
-        ),
-        "epsilon_low_score": "the same from a z-test on the scores, with the noise as claimed",
-        "epsilon_low_order": "the same from the AUC of the scores",
-        "epsilon_low_rates": "the same from TPR and FPR",
-        "epsilon_expected": "epsilon of the mutant for users that attain all of it",
-        "caught": "1 where a check found a fault; nothing where the fault does not apply to the mechanism",
-        "caught_replay": "1 where the replay found it",
-        "caught_ledger": "1 where the number of entries did",
-        "caught_budget": "1 where the sum of the entries did",
-        "caught_noise": "1 where the noise did",
-        "caught_game": "1 where the game did",
-    }
+    ),
+    draws: int = option("pairs of users that the adversary draws", check_count, 300),
+    changes: int = option("changes of one sample that the adversary tries", check_count, 400),
+) -> dict[str, float]:
+    """Make all five checks of a mechanism on canaries and their background."""
+    problem, budget, multiplier = task.users.problem, task.budget, release.noise_multiplier
+    seed = int(task.stream("init").integers(2**31))
+    search = (problem, multiplier, draws, changes, seed)
+    stage = staged(mechanism, mutant, *search)
+    if stage is None:
+        return {}
+    kept, distances, reached = [], [], []
 
-    def experiment(self, problem: Problem) -> Audit:
-        return Audit(self, mechanism(self.mechanism, problem))
+    def score(first: bool, number: int) -> float:
+        run = stage.run(0 if first else 1, 1 + HISTORIES + number)
+        kept.append(noises(run.transcript))
+        distances.append(attained_mu(*run.both))
+        reached.append((attained(run), largest_attained(run)))
+        return log_ratio(*run.both, run.without)
+
+    example = stage.run(0, 0)
+    for entry in example.ledger.entries:
+        task.ledger.record(entry)
+    often = mutant == "none" or stage.mutant.everyone
+    plays = runs if often else max(FEWEST_RUNS, runs // MUTANT_SHARE)
+    game = play(score, plays, np.random.default_rng([seed, 2]))
+    claim, table = PrivacyClaim(example.ledger), aligned(kept, np.random.default_rng([seed, 3]))
+    alarm = noise_alarm(table)
+    whole, largest = np.array(reached).T
+    caught = {
+        "replay": largest.max() > 1 + ROUNDING,
+        "ledger": len(example.ledger.entries) != len(example.transcript.records),
+        "budget": example.ledger.epsilon(budget.delta) > budget.epsilon * (1 + ROUNDING),
+        "noise": alarm < SURE,
+        "game": game.low(GAME_ALARM) > claim.right(),
+    }
+    log = {
+        "noise_multiplier": stage.multiplier,
+        "attained": whole.mean(),
+        "attained_honest": worst(mechanism, *search)[1],
+        "noise_alarm": alarm,
+        "noise_found": noise_found(table),
+        "share_right": game.share,
+        "share_attainable": claim.right(),
+        "epsilon_expected": expected_epsilon(stage, budget.delta),
+        "caught": float(any(caught.values())),
+    }
+    if mutant == "none":
+        log["epsilon_low"] = claim.epsilon_at(game.low(), budget.delta)
+        log["epsilon_low_rates"] = game.by_rates(claim.mu**2 / 2 or claim.pure / 2, budget.delta)
+        if claim.gaussian:
+            log["epsilon_low_score"] = gdp_epsilon(game.by_score(np.array(distances)), budget.delta)
+            log["epsilon_low_order"] = gdp_epsilon(game.by_order(), budget.delta)
+    return log | {f"caught_{name}": float(found) for name, found in caught.items()}

@@ -6,17 +6,14 @@ There should be at most 5 % of each.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar
-
 import numpy as np
 
-from privrep.methods.running.method import Outcome, Task
-from privrep.options import Declared, among, check_count, option
+from privrep.methods.running.experiment import Spending, experiment
+from privrep.methods.running.method import Task
+from privrep.options import among, check_count, option
 from privrep.privacy.accounting import gdp_mu
 from privrep.privacy.ledger import GaussianRelease, Ledger
 from privrep.privacy.mechanisms import GAUSSIAN_COST
-from privrep.users.problem import Problem
 from replication.experiments.auditing.distinguishing import Game, PrivacyClaim
 
 SCORES = ("blind", "calibrated")
@@ -31,38 +28,29 @@ def game(mu: float, runs: int, rng: np.random.Generator) -> Game:
     return Game(first, mu * shown, (shown > 0) == first)
 
 
-@dataclass(frozen=True)
-class AuditedGamesOptions(Declared):
-    """Many games of one kind."""
-
-    cost = GAUSSIAN_COST
-    spends = 0 * GAUSSIAN_COST
-    theorem = None
-
-    kind: str = option("scores that know nothing (blind), or as much as epsilon allows (calibrated)", among(SCORES))
-    runs: int = option("runs of a game", check_count, 1000)
-    repeats: int = option("games", check_count, 200)
-    numbers: ClassVar = {
+@experiment(
+    {
         "false_alarms": "games whose lower limit of epsilon is above the truth",
         "near": "games whose limit lies in [0.85, 1] of epsilon",
         "median_limit": "median of the limits",
+    },
+    prepare=lambda options, problem: Spending(GAUSSIAN_COST, spends=0 * GAUSSIAN_COST),
+)
+def audited_games(
+    task: Task,
+    *,
+    kind: str = option("scores that know nothing (blind), or as much as epsilon allows (calibrated)", among(SCORES)),
+    runs: int = option("runs of a game", check_count, 1000),
+    repeats: int = option("games", check_count, 200),
+) -> dict[str, float]:
+    """Count false alarms in many games of one kind; no users are read, and nothing is released."""
+    budget, rng = task.budget, task.stream("scores")
+    mu = gdp_mu(budget.epsilon, budget.delta)
+    claim = PrivacyClaim(Ledger([GaussianRelease("score", mu, 1.0, 0, 1)]))
+    shown, true = (0.0, 0.0) if kind == "blind" else (mu, budget.epsilon)
+    limits = np.array([claim.epsilon_at(game(shown, runs, rng).low(), budget.delta) for _ in range(repeats)])
+    return {
+        "false_alarms": float((limits > true).sum()),
+        "near": float(((limits >= NEAR * true) & (limits <= true)).sum()),
+        "median_limit": np.median(limits),
     }
-
-    def experiment(self, problem: Problem) -> AuditedGamesOptions:
-        return self
-
-    def run(self, task: Task) -> Outcome:
-        """Count false alarms; no users are read, and nothing is released."""
-        budget, rng = task.budget, task.stream("scores")
-        mu = gdp_mu(budget.epsilon, budget.delta)
-        claim = PrivacyClaim(Ledger([GaussianRelease("score", mu, 1.0, 0, 1)]))
-        shown, true = (0.0, 0.0) if self.kind == "blind" else (mu, budget.epsilon)
-        games = (game(shown, self.runs, rng) for _ in range(self.repeats))
-        limits = np.array([claim.epsilon_at(one.low(), budget.delta) for one in games])
-        return Outcome(
-            log={
-                "false_alarms": float((limits > true).sum()),
-                "near": float(((limits >= NEAR * true) & (limits <= true)).sum()),
-                "median_limit": float(np.median(limits)),
-            }
-        )

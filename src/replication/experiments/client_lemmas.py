@@ -19,19 +19,18 @@ For analysis: it reads the truth and the users' gradients. Only the noisy sum is
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
 from privrep.methods.centaur import representation_gradients
+from privrep.methods.running.experiment import Spending, experiment
 from privrep.methods.running.method import EXACT, Outcome, Task
-from privrep.methods.running.runner import open_release, statement
 from privrep.methods.steps.clip_units import CLIP_SCALE_COLUMN, UPDATE_SCALES, gradient_threshold
-from privrep.options import Declared, among, check_count, check_sine, option
+from privrep.options import among, check_count, check_sine, option
 from privrep.privacy.accounting import Theorem
 from privrep.privacy.clipping import check_bound
 from privrep.privacy.contributions import Outer
-from privrep.privacy.mechanisms import GAUSSIAN_COST
+from privrep.privacy.mechanisms import GAUSSIAN_COST, Release
 from privrep.users.passes import rows
 from privrep.users.problem import Block, Problem, Users
 from privrep.users.splits import SampleDraws
@@ -95,76 +94,70 @@ def check_round(batch_samples: int, problem: Problem) -> None:
     check_planted(problem.dim, problem.rank)
 
 
-@dataclass(frozen=True)
-class ClientLemmasOptions(Declared):
+def prepare(options, problem: Problem) -> Spending:
+    """Check sizes; Theorem 5.2 with T = 1."""
+    check_round(options.batch_samples, problem)
+    return Spending(GAUSSIAN_COST, Theorem("B-T5.2", 1))
+
+
+NUMBERS = {
+    "zeta": "clipping bound of a user's update in absolute terms",
+    "clipped_share": "share of the updates, Y_i or G_i, that the clip shortens" + EXACT,
+    "gradient_median": "median over users of ||G_i||_F before clipping, shen2023 Lemma C.1" + EXACT,
+    "gradient_max": "largest of the same" + EXACT,
+    "gradient_2": "operator norm of the mean gradient G before clipping" + EXACT,
+    "isometry_2": "largest ||B^T S_i B - I|| over users, delta_1 of Lemma C.2" + EXACT,
+    "gram_least": "least eigenvalue of B^T S_i B over users, Lemma D.2" + EXACT,
+    "cross_2": "largest ||B^T S_i (B B^T - I) B*|| over users, delta_2 dist2 of Lemma C.3",
+    "deviation_2": "operator norm of G - Q V, Lemmas C.4 and D.6",
+    "heads_F": "||V||_F, Lemma D.4" + EXACT,
+    "head_errors_F": "||F||_F, Lemma D.4",
+    "descent_2": "operator norm of I - eta V^T V, Lemma D.5" + EXACT,
+    "inverse_2": "operator norm of R^{-1}, Lemma D.7",
+    "signal_max": "s_1, largest singular value of W* / sqrt(n)",
+    "signal_min": "s_k, smallest singular value of W* / sqrt(n)",
+    "true_head_max": "largest ||w_i*|| over users, mu sqrt(k) s_k",
+}
+
+
+@experiment(NUMBERS, prepare=prepare)
+def client_lemmas(
+    task: Task,
+    release: Release,
+    *,
+    clip: float = option("clipping bound of a user's update (zeta_g), in units of clip_scale", check_bound),
+    batch_samples: int = option("samples per user for each of head and gradient in a round", check_count),
+    clip_scale: str = option(CLIP_SCALE_COLUMN["clip_scale"], among(UPDATE_SCALES), "practical"),
+    step: float = option("step size, in units of 1 / s_1^2", check_bound, 0.25),
+    start_sine: float = option("sine of every principal angle between a planted start and the truth", check_sine, 0.1),
+) -> Outcome:
     """One round from a planted start, with options as in `privrep.methods.centaur`."""
-
-    cost = GAUSSIAN_COST
-    theorem = Theorem("B-T5.2", 1)
-    """Theorem 5.2 with T = 1."""
-
-    clip: float = option("clipping bound of a user's update (zeta_g), in units of clip_scale", check_bound)
-    batch_samples: int = option("samples per user for each of head and gradient in a round", check_count)
-    clip_scale: str = option(CLIP_SCALE_COLUMN["clip_scale"], among(UPDATE_SCALES), "practical")
-    step: float = option("step size, in units of 1 / s_1^2", check_bound, 0.25)
-    start_sine: float = option("sine of every principal angle between a planted start and the truth", check_sine, 0.1)
-    numbers: ClassVar = {
-        "zeta": "clipping bound of a user's update in absolute terms",
-        "clipped_share": "share of the updates, Y_i or G_i, that the clip shortens" + EXACT,
-        "gradient_median": "median over users of ||G_i||_F before clipping, shen2023 Lemma C.1" + EXACT,
-        "gradient_max": "largest of the same" + EXACT,
-        "gradient_2": "operator norm of the mean gradient G before clipping" + EXACT,
-        "isometry_2": "largest ||B^T S_i B - I|| over users, delta_1 of Lemma C.2" + EXACT,
-        "gram_least": "least eigenvalue of B^T S_i B over users, Lemma D.2" + EXACT,
-        "cross_2": "largest ||B^T S_i (B B^T - I) B*|| over users, delta_2 dist2 of Lemma C.3",
-        "deviation_2": "operator norm of G - Q V, Lemmas C.4 and D.6",
-        "heads_F": "||V||_F, Lemma D.4" + EXACT,
-        "head_errors_F": "||F||_F, Lemma D.4",
-        "descent_2": "operator norm of I - eta V^T V, Lemma D.5" + EXACT,
-        "inverse_2": "operator norm of R^{-1}, Lemma D.7",
-        "signal_max": "s_1, largest singular value of W* / sqrt(n)",
-        "signal_min": "s_k, smallest singular value of W* / sqrt(n)",
-        "true_head_max": "largest ||w_i*|| over users, mu sqrt(k) s_k",
+    users, problem, truth = task.users, task.users.problem, task.users.truth.basis
+    n, step = problem.users, step / problem.head_condition**2
+    zeta = gradient_threshold(clip_scale, clip, problem.known)
+    start = planted_subspace(truth, start_sine, release.streams["init"])
+    draws = SampleDraws("reuse", problem.samples, release.streams["samples"])
+    found = clients(users, start, *draws.take(batch_samples, batch_samples))
+    iterate = start - step * release.sum("client_lemmas", users, found.gradients, clip=zeta) / n
+    second = found.heads.T @ found.heads / n
+    mean = start @ second - truth @ (found.true.T @ found.heads) / n
+    singular = np.linalg.svd(found.true, compute_uv=False) / np.sqrt(n)
+    log = {
+        "zeta": zeta,
+        "gradient_median": np.median(found.norms),
+        "gradient_max": found.norms.max(),
+        "clipped_share": (found.norms > zeta).mean(),
+        "gradient_2": np.linalg.norm(found.gradient, 2),
+        "isometry_2": np.abs(np.linalg.eigvalsh(found.grams) - 1).max(),
+        "gram_least": np.linalg.eigvalsh(found.grams).min(),
+        "heads_F": np.linalg.norm(found.heads) / np.sqrt(n),
+        "descent_2": np.linalg.norm(np.eye(problem.rank) - step * second, 2),
+        "inverse_2": 1 / np.linalg.svd(iterate, compute_uv=False).min(),
+        "cross_2": np.linalg.norm(found.crosses, 2, axis=(1, 2)).max(),
+        "deviation_2": np.linalg.norm(found.gradient - mean, 2),
+        "head_errors_F": np.linalg.norm(found.head_errors) / np.sqrt(n),
+        "signal_max": singular.max(),
+        "signal_min": singular.min(),
+        "true_head_max": np.linalg.norm(found.true, axis=1).max(),
     }
-
-    def experiment(self, problem: Problem) -> ClientLemmasOptions:
-        check_round(self.batch_samples, problem)
-        return self
-
-    def run(self, task: Task) -> Outcome:
-        users, problem, truth = task.users, task.users.problem, task.users.truth.basis
-        n, step = problem.users, self.step / problem.head_condition**2
-        clip = gradient_threshold(self.clip_scale, self.clip, problem.known)
-        release = open_release(self, task)
-        start = planted_subspace(truth, self.start_sine, release.streams["init"])
-        draws = SampleDraws("reuse", problem.samples, release.streams["samples"])
-        found = clients(users, start, *draws.take(self.batch_samples, self.batch_samples))
-        iterate = start - step * release.sum("client_lemmas", users, found.gradients, clip=clip) / n
-        second = found.heads.T @ found.heads / n
-        mean = start @ second - truth @ (found.true.T @ found.heads) / n
-        singular = np.linalg.svd(found.true, compute_uv=False) / np.sqrt(n)
-        return Outcome(
-            subspace=orthonormalise(iterate),
-            **statement(self, release.noise_multiplier, task),
-            log={
-                "noise_multiplier": release.noise_multiplier,
-                "zeta": clip,
-                "gradient_median": float(np.median(found.norms)),
-                "gradient_max": float(found.norms.max()),
-                "clipped_share": float((found.norms > clip).mean()),
-                "gradient_2": float(np.linalg.norm(found.gradient, 2)),
-                "isometry_2": float(np.abs(np.linalg.eigvalsh(found.grams) - 1).max()),
-                "gram_least": float(np.linalg.eigvalsh(found.grams).min()),
-                "heads_F": float(np.linalg.norm(found.heads) / np.sqrt(n)),
-                "descent_2": float(np.linalg.norm(np.eye(problem.rank) - step * second, 2)),
-                "inverse_2": float(1 / np.linalg.svd(iterate, compute_uv=False).min()),
-            },
-            scores={
-                "cross_2": float(np.linalg.norm(found.crosses, 2, axis=(1, 2)).max()),
-                "deviation_2": float(np.linalg.norm(found.gradient - mean, 2)),
-                "head_errors_F": float(np.linalg.norm(found.head_errors) / np.sqrt(n)),
-                "signal_max": float(singular.max()),
-                "signal_min": float(singular.min()),
-                "true_head_max": float(np.linalg.norm(found.true, axis=1).max()),
-            },
-        )
+    return Outcome(subspace=orthonormalise(iterate), log=log)

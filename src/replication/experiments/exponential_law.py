@@ -7,21 +7,17 @@ and whether the chains of `privrep.methods.exponential_chain` have found it. Not
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
 from privrep.methods.exponential import ScoreOptions, personalised
+from privrep.methods.running.experiment import Spending, experiment
 from privrep.methods.running.method import EXACT, Outcome, Task
-from privrep.methods.running.runner import open_release, statement
-from privrep.methods.running.scoring import excess_loss, excess_risk
+from privrep.methods.running.scoring import SCORE_COLUMNS, excess_loss, excess_risk
 from privrep.methods.steps.grassmann_chain import Walk, uniform_starts, walk
 from privrep.methods.steps.nets import chart_net, check_net
-from privrep.methods.steps.user_scores import UserScore
 from privrep.options import check_count, check_nonnegative, option
-from privrep.privacy.accounting import PureTheorem
-from privrep.privacy.mechanisms import PURE_COST
+from privrep.privacy.mechanisms import PURE_COST, Release
 from privrep.users.passes import total
 from privrep.users.problem import Problem
 from privrep.users.subspace import dist_frobenius
@@ -50,80 +46,71 @@ def mixing(path: Walk) -> dict[str, float]:
     }
 
 
-@dataclass(frozen=True)
-class ExponentialLaw:
+def prepare(options: ScoreOptions, problem: Problem) -> Spending:
+    """Check that the score and the net can be had."""
+    if options.radius:
+        check_net(problem.dim, problem.rank, options.radius)
+    options.score(problem.known)
+    return Spending(PURE_COST, options.theorem(problem.known))
+
+
+NUMBERS = {
+    "beta_n": "factor of the mean score in the exponent, beta n",
+    "score_truth": "score(U*) / n: without label noise, what the clip of the features alone costs" + EXACT,
+    "score_excess": "mean over the law of (score(U) - score(U*)) / n" + EXACT,
+    "score_error": "standard error of score_excess between the chains" + EXACT,
+    "largest_gap": "largest certified distance of a user's loss from its minimum, in the states that are scored"
+    + EXACT,
+    "law_distF": "root mean square over the law of the Frobenius distance to the true subspace",
+    "net_excess": "score_excess over the net, as Algorithm 4 is printed" + EXACT,
+    "net_excess_uniform": "the same with the points of the net weighted as the uniform law has them" + EXACT,
+    "net_size": "subspaces of the net",
+    "r_hat": "agreement of the chains' scores, 1 where they have mixed (Vehtari et al. 2021)" + EXACT,
+    "ess": "independent draws that the chains' scores are worth" + EXACT,
+    "accepted": "share of the chains' proposals that is accepted" + EXACT,
+    "excess_loss": SCORE_COLUMNS["excess_loss"],
+}
+
+
+@experiment(NUMBERS, base=ScoreOptions, prepare=prepare)
+def exponential_law(
+    task: Task,
+    release: Release,
+    options: ScoreOptions,
+    *,
+    chains: int = option("independent chains", check_count, 8),
+    burn_in: int = option("steps of a chain in which its step size is found", check_count, 500),
+    steps: int = option("steps of a chain after that", check_count, 500),
+    radius: float = option("radius of a net over which the law is summed as well; 0 for none", check_nonnegative, 0.0),
+) -> Outcome:
     """The law for one data set."""
+    users, known, score = task.users, task.users.known, options.score(task.users.known)
+    n = known.users
+    scale = release.temperature("subspace", width=score.width, limit=True)
+    if not scale:
+        raise ValueError("noise_multiplier is 0; a chain needs a positive one")
+    truth = users.truth.basis
+    least = score.totals(users, truth[None])[0]
 
-    options: ExponentialLawOptions
-    score: UserScore
-    theorem: PureTheorem
-    cost = PURE_COST
+    def excess(bases: np.ndarray) -> np.ndarray:
+        return score.totals(users, bases) - least
 
-    def run(self, task: Task) -> Outcome:
-        users, known, options = task.users, task.users.known, self.options
-        n = known.users
-        release = open_release(self, task)
-        scale = release.temperature("subspace", width=self.score.width, limit=True)
-        if not scale:
-            raise ValueError("noise_multiplier is 0; a chain needs a positive one")
-        truth = users.truth.basis
-        least = self.score.totals(users, truth[None])[0]
-
-        def excess(bases: np.ndarray) -> np.ndarray:
-            return self.score.totals(users, bases) - least
-
-        starts = uniform_starts(options.chains, known.dim, known.rank, release.streams["init"])
-        path = walk(excess, starts, scale, options.burn_in, options.steps, release.noise, min(KEPT, options.steps))
-        states = path.kept.reshape(-1, *truth.shape)
-        models = [personalised(basis, self.score, known) for basis in states]
-        spread = path.scores.mean(axis=0).std(ddof=1) / math.sqrt(options.chains) if options.chains > 1 else math.nan
-        log = mixing(path) | {
-            "noise_multiplier": release.noise_multiplier,
-            "beta_n": n / scale,
-            "score_truth": float(least + total(users, lambda block: self.score.at_zero(block).sum())) / n,
-            "score_excess": float(path.scores.mean() / n),
-            "score_error": float(spread / n),
-            "largest_gap": self.score.largest_gap(users, states),
-            "law_distF": float(np.sqrt(np.mean([dist_frobenius(basis, truth) ** 2 for basis in states]))),
-        }
-        if options.radius:
-            net = chart_net(known.dim, known.rank, options.radius)
-            printed, weighted = net_means(excess(net.bases), net.volumes, scale)
-            log |= {"net_excess": printed / n, "net_excess_uniform": weighted / n, "net_size": len(net.bases)}
-        return Outcome(
-            excess_risk=float(np.mean([excess_risk(users, model) for model in models])),
-            **statement(self, release.noise_multiplier, task),
-            log=log,
-            scores={"excess_loss": float(np.mean([excess_loss(users, model, self.score.loss) for model in models]))},
-        )
-
-
-@dataclass(frozen=True, kw_only=True)
-class ExponentialLawOptions(ScoreOptions):
-    """Options of the score and of the chains."""
-
-    chains: int = option("independent chains", check_count, 8)
-    burn_in: int = option("steps of a chain in which its step size is found", check_count, 500)
-    steps: int = option("steps of a chain after that", check_count, 500)
-    radius: float = option("radius of a net over which the law is summed as well; 0 for none", check_nonnegative, 0.0)
-    numbers: ClassVar = ScoreOptions.numbers | {
-        "beta_n": "factor of the mean score in the exponent, beta n",
-        "score_truth": "score(U*) / n: without label noise, what the clip of the features alone costs" + EXACT,
-        "score_excess": "mean over the law of (score(U) - score(U*)) / n" + EXACT,
-        "score_error": "standard error of score_excess between the chains" + EXACT,
-        "largest_gap": "largest certified distance of a user's loss from its minimum, in the states that are scored"
-        + EXACT,
-        "law_distF": "root mean square over the law of the Frobenius distance to the true subspace",
-        "net_excess": "score_excess over the net, as Algorithm 4 is printed" + EXACT,
-        "net_excess_uniform": "the same with the points of the net weighted as the uniform law has them" + EXACT,
-        "net_size": "subspaces of the net",
-        "r_hat": "agreement of the chains' scores, 1 where they have mixed (Vehtari et al. 2021)" + EXACT,
-        "ess": "independent draws that the chains' scores are worth" + EXACT,
-        "accepted": "share of the chains' proposals that is accepted" + EXACT,
+    starts = uniform_starts(chains, known.dim, known.rank, release.streams["init"])
+    path = walk(excess, starts, scale, burn_in, steps, release.noise, min(KEPT, steps))
+    states = path.kept.reshape(-1, *truth.shape)
+    models = [personalised(basis, score, known) for basis in states]
+    spread = path.scores.mean(axis=0).std(ddof=1) / math.sqrt(chains) if chains > 1 else math.nan
+    log = mixing(path) | {
+        "beta_n": n / scale,
+        "score_truth": float(least + total(users, lambda block: score.at_zero(block).sum())) / n,
+        "score_excess": path.scores.mean() / n,
+        "score_error": spread / n,
+        "largest_gap": score.largest_gap(users, states),
+        "law_distF": np.sqrt(np.mean([dist_frobenius(basis, truth) ** 2 for basis in states])),
+        "excess_loss": np.mean([excess_loss(users, model, score.loss) for model in models]),
     }
-
-    def experiment(self, problem: Problem) -> ExponentialLaw:
-        """The law for a problem."""
-        if self.radius:
-            check_net(problem.dim, problem.rank, self.radius)
-        return ExponentialLaw(self, self.score(problem.known), self.theorem(problem.known))
+    if radius:
+        net = chart_net(known.dim, known.rank, radius)
+        printed, weighted = net_means(excess(net.bases), net.volumes, scale)
+        log |= {"net_excess": printed / n, "net_excess_uniform": weighted / n, "net_size": len(net.bases)}
+    return Outcome(excess_risk=float(np.mean([excess_risk(users, model) for model in models])), log=log)

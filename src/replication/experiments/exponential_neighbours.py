@@ -14,20 +14,18 @@ are exact. The mechanism is (eps, delta)-DP only if no neighbours have a larger 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 from scipy.special import logsumexp
 
 from privrep.methods.exponential import ScoreOptions
-from privrep.methods.running.method import Outcome, Task
-from privrep.methods.running.runner import open_release, statement
+from privrep.methods.running.experiment import Spending, experiment
+from privrep.methods.running.method import Task
 from privrep.methods.steps.nets import Net, chart_net, check_net
 from privrep.methods.steps.user_scores import Shares, UserScore
 from privrep.options import among, check_count, option, unless
-from privrep.privacy.accounting import Budget, PureTheorem
-from privrep.privacy.mechanisms import PURE_COST
+from privrep.privacy.accounting import Budget
+from privrep.privacy.mechanisms import PURE_COST, Release
 from privrep.users.problem import Block, Problem
 
 OTHERS = {"agreeing": (math.pi / 2, 1.0), "balanced": (math.pi / 2, 0.5), "divided": (1.2, 0.6)}
@@ -76,62 +74,54 @@ def delta_at(epsilon: float, first: np.ndarray, second: np.ndarray) -> float:
     return float(max(np.maximum(p - np.exp(epsilon) * q, 0).sum(), np.maximum(q - np.exp(epsilon) * p, 0).sum()))
 
 
-@dataclass(frozen=True)
-class ExponentialNeighbours:
-    """The privacy loss on one pair of neighbours."""
-
-    options: ExponentialNeighboursOptions
-    score: UserScore
-    theorem: PureTheorem
-    cost = PURE_COST
-
-    def run(self, task: Task) -> Outcome:
-        problem, steps = task.users.problem, self.options.chain_steps
-        if not isinstance(task.budget, Budget):
-            raise ValueError("the grid has noise_multiplier; losses are held against an epsilon, which it must have")
-        release = open_release(self, task)
-        scale = release.temperature("subspace", width=self.score.width, limit=steps > 0)
-        net = chart_net(problem.dim, problem.rank, self.options.radius)
-        laws = [
-            chain_law(scores, scale, net.bases, steps) if steps else exact_law(scores, scale)
-            for scores in neighbouring_scores(self.score, net, problem.users, self.options.others)
-        ]
-        return Outcome(
-            **statement(self, release.noise_multiplier, task),
-            log={
-                "noise_multiplier": release.noise_multiplier,
-                "privacy_loss": float(np.abs(laws[0] - laws[1]).max()),
-                "delta_at_epsilon": delta_at(task.budget.epsilon, *laws),
-                "net_size": len(net.bases),
-            },
+def prepare(options: ScoreOptions, problem: Problem) -> Spending:
+    """Check that there are such users, the net and the score."""
+    if problem.rank != 1 or problem.dim < 2:
+        raise ValueError(
+            f"dim and rank are {problem.dim} and {problem.rank}; these users need rank 1 and dim at least 2"
         )
+    check_net(problem.dim, problem.rank, options.radius)
+    options.score(problem.known)
+    return Spending(PURE_COST, options.theorem(problem.known))
 
 
-@dataclass(frozen=True, kw_only=True)
-class ExponentialNeighboursOptions(ScoreOptions):
-    """Options of the score and of the neighbours."""
-
-    radius: float = option("radius of the net", default=0.05)
+@experiment(
+    {
+        "privacy_loss": "largest change of the logarithm of a probability between the neighbours",
+        "delta_at_epsilon": "least delta at which the neighbours' laws are (epsilon, delta)-close",
+        "net_size": "subspaces of the net",
+    },
+    base=ScoreOptions,
+    prepare=prepare,
+)
+def exponential_neighbours(
+    task: Task,
+    release: Release,
+    options: ScoreOptions,
+    *,
+    radius: float = option("radius of the net", default=0.05),
     others: str = option(
         "the other users: all of the first kind (agreeing), of both at a right angle (balanced), or less apart and not "
         "half and half (divided)",
         among(OTHERS),
         "agreeing",
-    )
+    ),
     chain_steps: int = option(
         "steps of a Metropolis chain from a uniform start; 0 for the exact draw", unless(0, check_count), 0
-    )
-    numbers: ClassVar = ScoreOptions.numbers | {
-        "privacy_loss": "largest change of the logarithm of a probability between the neighbours",
-        "delta_at_epsilon": "least delta at which the neighbours' laws are (epsilon, delta)-close",
-        "net_size": "subspaces of the net",
+    ),
+) -> dict[str, float]:
+    """The privacy loss on one pair of neighbours."""
+    problem, score = task.users.problem, options.score(task.users.known)
+    if not isinstance(task.budget, Budget):
+        raise ValueError("the grid has noise_multiplier; losses are held against an epsilon, which it must have")
+    scale = release.temperature("subspace", width=score.width, limit=chain_steps > 0)
+    net = chart_net(problem.dim, problem.rank, radius)
+    laws = [
+        chain_law(scores, scale, net.bases, chain_steps) if chain_steps else exact_law(scores, scale)
+        for scores in neighbouring_scores(score, net, problem.users, others)
+    ]
+    return {
+        "privacy_loss": np.abs(laws[0] - laws[1]).max(),
+        "delta_at_epsilon": delta_at(task.budget.epsilon, *laws),
+        "net_size": len(net.bases),
     }
-    scores: ClassVar = ()
-
-    def experiment(self, problem: Problem) -> ExponentialNeighbours:
-        if problem.rank != 1 or problem.dim < 2:
-            raise ValueError(
-                f"dim and rank are {problem.dim} and {problem.rank}; these users need rank 1 and dim at least 2"
-            )
-        check_net(problem.dim, problem.rank, self.radius)
-        return ExponentialNeighbours(self, self.score(problem.known), self.theorem(problem.known))

@@ -11,18 +11,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
-from privrep.methods.running.method import Outcome, Task
+from privrep.methods.running.experiment import experiment
+from privrep.methods.running.method import Task
 from privrep.methods.steps.grassmann_chain import uniform_starts
-from privrep.options import Declared, check_count, check_positive, check_share, option
+from privrep.options import check_count, check_positive, check_share, option
 from privrep.users.problem import Problem
 
 
-def noisy_power_method(
+def noisy_iterates(
     matrix: np.ndarray, start: np.ndarray, iterations: int, perturbation: Callable[[np.ndarray], np.ndarray]
 ) -> np.ndarray:
     """Return the iterates X_1, ..., X_L, (L, ..., d, k), for a symmetric matrix (d, d) and starts (..., d, k), whose
@@ -53,45 +52,44 @@ def least_cosine(bases: np.ndarray) -> np.ndarray:
     return np.linalg.svd(bases[..., : bases.shape[-1], :], compute_uv=False)[..., -1]
 
 
-@dataclass(frozen=True)
-class NoisyPowerMethodOptions(Declared):
-    """Runs from random starts until L = length ln(k d tau / eps) / gap."""
+def check_room(options, problem: Problem) -> None:
+    """Raise ValueError unless there is room beside U for what pushes out of it."""
+    if problem.dim < 2 * problem.rank:
+        raise ValueError(f"dim is {problem.dim}; it must be at least twice the rank, {problem.rank}")
 
-    gap: float = option("1 - s_{k+1} / s_k of the matrix", check_share)
-    tau: float = option(
-        "tau of Theorem G.1: the less it is, the more the perturbation shrinks what was found", check_positive
-    )
-    length: float = option("iterations over ln(k d tau / eps) / gap", check_positive, 1.0)
-    starts: int = option("independent runs", check_count, 54)
-    accuracy: float = option("distance at which a run has succeeded, eps", check_share, 0.1)
-    numbers: ClassVar = {
+
+@experiment(
+    {
         "iterations": "iterations of a run",
         "iterations_needed": "mean over the runs of the iterations until dist2 is at most the accuracy",
         "runs_within": "share of the runs that end with dist2 at most the accuracy",
         "start_log_tangent": "mean over the runs of the logarithm of the tangent of the largest angle at the start",
+    },
+    prepare=check_room,
+)
+def noisy_power_method(
+    task: Task,
+    *,
+    gap: float = option("1 - s_{k+1} / s_k of the matrix", check_share),
+    tau: float = option(
+        "tau of Theorem G.1: the less it is, the more the perturbation shrinks what was found", check_positive
+    ),
+    length: float = option("iterations over ln(k d tau / eps) / gap", check_positive, 1.0),
+    starts: int = option("independent runs", check_count, 54),
+    accuracy: float = option("distance at which a run has succeeded, eps", check_share, 0.1),
+) -> dict[str, float]:
+    """Count the iterations that runs from random starts need until L = length ln(k d tau / eps) / gap, and the runs
+    that succeed."""
+    dim, rank = task.users.problem.dim, task.users.problem.rank
+    iterations = int(length * math.log(rank * dim * tau / accuracy) / gap)
+    matrix = np.diag(np.where(np.arange(dim) < rank, 1.0, 1 - gap))
+    start = uniform_starts(starts, dim, rank, task.stream("init"))
+    path = noisy_iterates(matrix, start, iterations, lambda basis: limit_noise(basis, gap, tau, accuracy))
+    away = np.sqrt(np.maximum(0, 1 - least_cosine(path) ** 2)) > accuracy
+    first = least_cosine(start)
+    return {
+        "iterations": iterations,
+        "iterations_needed": (away.sum(axis=0) + 1).mean(),
+        "runs_within": 1 - away[-1].mean(),
+        "start_log_tangent": np.log(np.sqrt(1 - first**2) / first).mean(),
     }
-
-    def experiment(self, problem: Problem) -> NoisyPowerMethodOptions:
-        if problem.dim < 2 * problem.rank:
-            raise ValueError(f"dim is {problem.dim}; it must be at least twice the rank, {problem.rank}")
-        return self
-
-    def run(self, task: Task) -> Outcome:
-        """Count the iterations that the runs need, and the runs that succeed."""
-        dim, rank = task.users.problem.dim, task.users.problem.rank
-        iterations = int(self.length * math.log(rank * dim * self.tau / self.accuracy) / self.gap)
-        matrix = np.diag(np.where(np.arange(dim) < rank, 1.0, 1 - self.gap))
-        start = uniform_starts(self.starts, dim, rank, task.stream("init"))
-        path = noisy_power_method(
-            matrix, start, iterations, lambda basis: limit_noise(basis, self.gap, self.tau, self.accuracy)
-        )
-        away = np.sqrt(np.maximum(0, 1 - least_cosine(path) ** 2)) > self.accuracy
-        first = least_cosine(start)
-        return Outcome(
-            log={
-                "iterations": iterations,
-                "iterations_needed": float((away.sum(axis=0) + 1).mean()),
-                "runs_within": float(1 - away[-1].mean()),
-                "start_log_tangent": float(np.log(np.sqrt(1 - first**2) / first).mean()),
-            }
-        )

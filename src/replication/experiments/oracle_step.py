@@ -16,12 +16,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from privrep.methods.running.method import LowRank, Outcome, Task
-from privrep.methods.running.runner import open_release
+from privrep.methods.running.experiment import Spending, experiment
+from privrep.methods.running.method import Outcome, Task
 from privrep.methods.unit_steps import unit
-from privrep.options import Declared, among, option
+from privrep.options import among, option
 from privrep.privacy.contributions import Outer
-from privrep.privacy.mechanisms import GAUSSIAN_COST
+from privrep.privacy.mechanisms import GAUSSIAN_COST, Release
 from privrep.users.heads import FINAL_HEADS, FINAL_HEADS_COLUMN, FittedHeads, final_penalty
 from privrep.users.passes import total
 from privrep.users.problem import Block, Problem
@@ -44,55 +44,32 @@ class StepAtTruth:
         return Outer(unit(gradients), unit(block.heads))
 
 
-@dataclass(frozen=True)
-class Floor:
-    """Heads in the true subspace, on all samples, with a ridge penalty."""
+def prepare(options, problem: Problem) -> Spending | None:
+    """Check what the step needs; the floor spends nothing."""
+    final_penalty(options.final_heads, problem.known)
+    if options.kind == "floor":
+        return None
+    if problem.adversaries:
+        raise ValueError(f"adversaries is {problem.adversaries!r}; kind 'step' needs true heads of all users")
+    if not problem.label_noise_sd > 0:
+        raise ValueError(f"label_noise_sd is {problem.label_noise_sd!r}; kind 'step' needs it positive")
+    return Spending(GAUSSIAN_COST)
 
-    penalty: float = 0.0
 
-    def run(self, task: Task) -> Outcome:
-        truth = task.users.truth.basis
-        heads = FittedHeads(truth, slice(0, task.users.problem.samples), self.penalty)
-        return Outcome(excess_risk=personal_risk(task.users, truth, heads), subspace=truth)
-
-
-@dataclass(frozen=True)
-class TrueStep:
-    """One release at the truth, with a ridge penalty on the heads."""
-
-    penalty: float = 0.0
-
-    cost = GAUSSIAN_COST
-    theorem = None
-
-    def run(self, task: Task) -> Outcome:
-        users, problem, truth = task.users, task.users.problem, task.users.truth.basis
-        release = open_release(self, task)
-        step = release.sum("true_step", users, StepAtTruth(truth), clip=1.0)
+@experiment({}, prepare=prepare)
+def oracle_step(
+    task: Task,
+    release: Release | None,
+    *,
+    kind: str = option("which reference model", among(KINDS), "step"),
+    final_heads: str = option(FINAL_HEADS_COLUMN["final_heads"], among(FINAL_HEADS), "least squares"),
+) -> Outcome:
+    """A reference model, with heads on all samples, in the true subspace or after one release at the truth."""
+    users, problem, basis = task.users, task.users.problem, task.users.truth.basis
+    if release is not None:
+        step = release.sum("true_step", users, StepAtTruth(basis), clip=1.0)
         spread = math.sqrt(problem.dim / problem.samples) * problem.label_noise_sd
         lengths = total(users, lambda block: float(np.linalg.norm(block.heads, axis=1).sum()))
-        basis = orthonormalise(truth + step * problem.rank * spread / lengths)
-        personal = LowRank(basis, FittedHeads(basis, slice(0, problem.samples), self.penalty))
-        return Outcome(
-            excess_risk=personal_risk(users, basis, personal.heads),
-            subspace=basis,
-            log={"noise_multiplier": release.noise_multiplier},
-        )
-
-
-@dataclass(frozen=True)
-class OracleStepOptions(Declared):
-    """Options of the reference models."""
-
-    kind: str = option("which reference model", among(KINDS), "step")
-    final_heads: str = option(FINAL_HEADS_COLUMN["final_heads"], among(FINAL_HEADS), "least squares")
-
-    def experiment(self, problem: Problem) -> Floor | TrueStep:
-        penalty = final_penalty(self.final_heads, problem.known)
-        if self.kind == "floor":
-            return Floor(penalty)
-        if problem.adversaries:
-            raise ValueError(f"adversaries is {problem.adversaries!r}; kind 'step' needs true heads of all users")
-        if not problem.label_noise_sd > 0:
-            raise ValueError(f"label_noise_sd is {problem.label_noise_sd!r}; kind 'step' needs it positive")
-        return TrueStep(penalty)
+        basis = orthonormalise(basis + step * problem.rank * spread / lengths)
+    heads = FittedHeads(basis, slice(0, problem.samples), final_penalty(final_heads, problem.known))
+    return Outcome(excess_risk=personal_risk(users, basis, heads), subspace=basis)

@@ -6,20 +6,21 @@ releases is in the ledger; that its tables are shown here beside exact errors is
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from privrep.methods.mixed_model import MixedModel, MixedModelOptions
-from privrep.methods.running.method import EXACT, NotRun, Outcome, Task
+from privrep.methods.running.experiment import Spending, experiment
+from privrep.methods.running.method import EXACT, NotRun, Task
 from privrep.methods.running.runner import open_release
-from privrep.options import Declared, among, check_positive, option, requires
+from privrep.options import among, check_positive, option, requires
 from privrep.privacy.mechanisms import GAUSSIAN_COST
 from privrep.users.given_users import GivenUsers
 from privrep.users.known import Known
-from privrep.users.problem import Block, Problem
+from privrep.users.problem import Block
 from privrep.users.rng import stream
 
 if TYPE_CHECKING:  # a configuration is checked without pandas
@@ -70,79 +71,64 @@ def of_users(data: Halves, who: np.ndarray) -> Halves:
     )
 
 
-@dataclass(frozen=True)
-class WithoutPrivacy:
-    """A fit without privacy."""
-
-    options: RealTableOptions
-
-    def run(self, task: Task) -> Outcome:
-        from replication.experiments.table_baselines import best_own_data, mixed_model, single_model
-
-        data = split(self.options.table, task.users.problem.seed, False)
-        if self.options.method == OWN:
-            return Outcome(log={"error": best_own_data(data)})
-        if self.options.method == SINGLE:
-            models = single_model(data)
-        else:
-            models = mixed_model(data, self.options.least_gain).models
-        return Outcome(log={"error": data.error(models)})
-
-
-@dataclass(frozen=True)
-class Private:
-    """The private mixed model."""
-
-    options: RealTableOptions
-    cost = GAUSSIAN_COST
-    theorem = None
-
-    def run(self, task: Task) -> Outcome:
-        """Score users who took part and newcomers."""
-        seed, options = task.users.problem.seed, self.options
-        data = split(options.table, seed, options.permuted)
-        new = stream(0, "newcomers", {"table": options.table, "split": seed}).random(len(data.rows)) < options.newcomers
-        taking_part, newcomers = of_users(data, ~new), of_users(data, new)
-        n, m, d = taking_part.features.shape
-        features, labels = taking_part.features.transpose(1, 0, 2), taking_part.labels.T
-        users = GivenUsers(Known(n, m, d, d), features, labels, block_size=BLOCK)
-        method = MixedModel(LABEL_SD, constant=True)
-        last = list(method.fit(users, open_release(method, replace(task, users=users))))[-1]
-        shared = last.personal.models
-        models = np.concatenate([shared(block) for block in users.blocks()])
-        log = dict(last.log) | {
-            "error": taking_part.error(models),
-            "error_mean": taking_part.error(np.broadcast_to(shared.mean, models.shape)),
-        }
-        if options.newcomers:
-            few = newcomers.features[:, :FEW].transpose(1, 0, 2), newcomers.labels[:, :FEW].T
-            block = Block(0, *(np.ascontiguousarray(array, np.float32) for array in few))
-            log["error_newcomers"] = newcomers.error(shared(block))
-            log["error_newcomers_mean"] = newcomers.error(np.broadcast_to(shared.mean, (block.users, d)))
-        return Outcome(log=log)
+def private_errors(task: Task, table: str, newcomers: float, permuted: bool) -> dict[str, float]:
+    """Return errors of the private mixed model on users who took part and on newcomers."""
+    seed = task.users.problem.seed
+    data = split(table, seed, permuted)
+    new = stream(0, "newcomers", {"table": table, "split": seed}).random(len(data.rows)) < newcomers
+    taking_part, others = of_users(data, ~new), of_users(data, new)
+    n, m, d = taking_part.features.shape
+    features, labels = taking_part.features.transpose(1, 0, 2), taking_part.labels.T
+    users = GivenUsers(Known(n, m, d, d), features, labels, block_size=BLOCK)
+    method = MixedModel(LABEL_SD, constant=True)
+    last = list(method.fit(users, open_release(method, replace(task, users=users))))[-1]
+    shared = last.personal.models
+    models = np.concatenate([shared(block) for block in users.blocks()])
+    log = dict(last.log) | {
+        "error": taking_part.error(models),
+        "error_mean": taking_part.error(np.broadcast_to(shared.mean, models.shape)),
+    }
+    if newcomers:
+        few = others.features[:, :FEW].transpose(1, 0, 2), others.labels[:, :FEW].T
+        block = Block(0, *(np.ascontiguousarray(array, np.float32) for array in few))
+        log["error_newcomers"] = others.error(shared(block))
+        log["error_newcomers_mean"] = others.error(np.broadcast_to(shared.mean, (block.users, d)))
+    return log
 
 
-@dataclass(frozen=True)
-class RealTableOptions(Declared):
-    """Options of a fit of a real table. The problem of its study states sizes; the table's own are used."""
-
-    table: str = option("of real rows, see privrep.users.real_tables", among(TABLES))
-    method: str = option(
-        "the released prior, or what needs no privacy: own data at its best penalty, a single model, a mixed model",
-        among((PRIVATE, OWN, SINGLE, MIXED)),
-        PRIVATE,
-    )
-    newcomers: float = option(
-        "share of users who take no part", requires(lambda share: 0 <= share < 1, "be at least 0 and below 1"), 0.0
-    )
-    least_gain: float = option("of the log likelihood of a row, below which the mixed model ends", check_positive, 1e-5)
-    permuted: bool = option("labels are permuted among rows with equal features", None, False)
-    numbers: ClassVar = {
+@experiment(
+    {
         "error": f"mean square on held-out rows over the variance of their labels{EXACT}",
         "error_mean": f"the same of the released shared mean alone{EXACT}",
         "error_newcomers": f"error of newcomers whose heads see {FEW} rows{EXACT}",
         "error_newcomers_mean": f"the same of the shared mean alone{EXACT}",
-    } | dict(MixedModelOptions.numbers)
+    }
+    | dict(MixedModelOptions.numbers),
+    prepare=lambda options, problem: Spending(GAUSSIAN_COST) if options.method == PRIVATE else None,
+)
+def real_table(
+    task: Task,
+    *,
+    table: str = option("of real rows, see privrep.users.real_tables", among(TABLES)),
+    method: str = option(
+        "the released prior, or what needs no privacy: own data at its best penalty, a single model, a mixed model",
+        among((PRIVATE, OWN, SINGLE, MIXED)),
+        PRIVATE,
+    ),
+    newcomers: float = option(
+        "share of users who take no part", requires(lambda share: 0 <= share < 1, "be at least 0 and below 1"), 0.0
+    ),
+    least_gain: float = option(
+        "of the log likelihood of a row, below which the mixed model ends", check_positive, 1e-5
+    ),
+    permuted: bool = option("labels are permuted among rows with equal features", None, False),
+) -> dict[str, float]:
+    """A fit of a real table. The problem of its study states sizes; the table's own are used."""
+    if method == PRIVATE:
+        return private_errors(task, table, newcomers, permuted)
+    from replication.experiments.table_baselines import best_own_data, mixed_model, single_model
 
-    def experiment(self, problem: Problem) -> Private | WithoutPrivacy:
-        return Private(self) if self.method == PRIVATE else WithoutPrivacy(self)
+    data = split(table, task.users.problem.seed, False)
+    if method == OWN:
+        return {"error": best_own_data(data)}
+    return {"error": data.error(single_model(data) if method == SINGLE else mixed_model(data, least_gain).models)}

@@ -5,9 +5,6 @@ Each release is run as a whole mechanism of one release. A distance of more than
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar
-
 import numpy as np
 
 from privrep.methods import (
@@ -21,10 +18,10 @@ from privrep.methods import (
     single_model,
     spectral_init,
 )
-from privrep.methods.running.method import Outcome, Task
-from privrep.options import Declared, among, check_count, option
-from privrep.users.problem import Problem
-from replication.experiments.audit import CLIPS, OfAMethod, ReplayedRun, Stage, attained
+from privrep.methods.running.experiment import Spending, experiment
+from privrep.methods.running.method import Task
+from privrep.options import among, check_count, option
+from replication.experiments.audit import CLIPS, ReplayedRun, Stage, attained
 from replication.experiments.auditing.canaries import Pair, worst_pair
 
 ONCE = {"rounds": 1, "clip": 0.4, "batch_samples": 1, "local_step": 0.1}
@@ -47,31 +44,26 @@ RELEASES = {
 """Release -> options of a mechanism that makes it once and no other."""
 
 
-class SensitivitySearch(OfAMethod):
-    """The search on one release."""
+@experiment(
+    {"attained": "largest distance found over the stated sensitivity; above 1 is a fault"},
+    prepare=lambda options, problem: Spending(RELEASES[options.release].build(problem.known).cost),
+)
+def sensitivity_search(
+    task: Task,
+    *,
+    release: str = option("what is searched, see replication.experiments.sensitivity_search", among(RELEASES)),
+    draws: int = option("pairs of users that the adversary draws", check_count, 400),
+    changes: int = option("changes of one sample that the adversary tries", check_count, 800),
+) -> dict[str, float]:
+    """Find the largest distance of one release."""
+    problem, seed = task.users.problem, int(task.stream("init").integers(2**31))
+    method = RELEASES[release].build(problem.known)
+    multiplier = task.budget.noise_multiplier(method.cost, None)
 
-    def run(self, task: Task) -> Outcome:
-        """Log the largest distance found."""
-        options, problem = self.options, task.users.problem
-        multiplier, seed = self.start(task)
+    def run(pair: Pair) -> ReplayedRun:
+        return Stage.of_pair(method, problem, pair, multiplier, seed).run(0, 0)
 
-        def run(pair: Pair) -> ReplayedRun:
-            return Stage.of_pair(self.audited, problem, pair, multiplier, seed).run(0, 0)
-
-        rng = np.random.default_rng([seed, 1])
-        pair, found = worst_pair(lambda pair: attained(run(pair)), problem, options.draws, options.changes, rng)
-        task.ledger.entries.extend(run(pair).ledger.entries)
-        return Outcome(log={"noise_multiplier": multiplier, "attained": found})
-
-
-@dataclass(frozen=True)
-class SensitivitySearchOptions(Declared):
-    """Options of a search."""
-
-    release: str = option("what is searched, see replication.experiments.sensitivity_search", among(RELEASES))
-    draws: int = option("pairs of users that the adversary draws", check_count, 400)
-    changes: int = option("changes of one sample that the adversary tries", check_count, 800)
-    numbers: ClassVar = {"attained": "largest distance found over the stated sensitivity; above 1 is a fault"}
-
-    def experiment(self, problem: Problem) -> SensitivitySearch:
-        return SensitivitySearch(self, RELEASES[self.release].build(problem.known))
+    rng = np.random.default_rng([seed, 1])
+    pair, found = worst_pair(lambda pair: attained(run(pair)), problem, draws, changes, rng)
+    task.ledger.entries.extend(run(pair).ledger.entries)
+    return {"noise_multiplier": multiplier, "attained": found}

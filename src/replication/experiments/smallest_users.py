@@ -1,6 +1,127 @@
-"""The smallest number of users at which private alternating minimisation reaches a target risk."""
+"""The smallest number of users at which a method reaches a target risk, by bisection; here private alternating
+minimisation.
+
+Trials run on the first n users of one data set with the same noise numbers, so that the risk falls smoothly with n. No
+privacy statement covers the search: its ledger holds the releases of all trials, and its choice of n depends on the
+truth.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, fields, replace
+
+import numpy as np
 
 from privrep.methods import altmin
-from replication.experiments.user_search import searching
+from privrep.methods.running.experiment import Spending, experiment
+from privrep.methods.running.method import MethodOptions, Outcome, Task
+from privrep.methods.running.runner import fit
+from privrep.methods.running.scoring import SCORE_COLUMNS
+from privrep.options import Declared, among, option
+from privrep.privacy.accounting import UNLIMITED
+from privrep.privacy.clipping import check_bound
+from privrep.privacy.ledger import Ledger
+from privrep.users.problem import Block, UserData, Users
 
-SmallestUsersOptions = searching(altmin.AltminOptions, fewest=lambda options: options.batches)
+PRECISION = 1.03
+"""Ratio of the ends of the bracket at which the bisection stops."""
+FIRST_TRIAL = 64
+"""Ratio of the largest number of users to that at which the search starts; from there it doubles or halves."""
+
+
+@dataclass
+class FirstUsers(UserData):
+    """The first `count` users of a larger set without corrupted users, with the same samples."""
+
+    users: Users
+    count: int
+
+    memory_budget = 0
+
+    def __post_init__(self):
+        corrupted = self.users.problem.adversaries
+        if corrupted:
+            raise ValueError(f"adversaries is {corrupted!r}; a part of the users has no given number of them")
+        self.problem = replace(self.users.problem, users=self.count)
+        self.known, self.truth, self.block_size = self.problem.known, self.users.truth, self.users.block_size
+
+    def read(self, first: int, last: int) -> Block:
+        """Cut these users out of a block of the larger set."""
+        (block,) = self.users.blocks(first, last)
+        return block
+
+
+def searching(kind: type[MethodOptions], fewest: Callable[[MethodOptions], int] = lambda options: 1) -> type[Declared]:
+    """Return the search for a method, given the least number of users that its options need: the options are those of
+    the method and a target. Each fit keeps to the cost of the method; all fits together spend more."""
+    scores = {name: SCORE_COLUMNS[name] for name in kind.scores}
+    numbers = {
+        "smallest_users": "smallest number of users that reaches the target",
+        "trials": "fits made in the search for it",
+    }
+
+    def plain(options: MethodOptions) -> MethodOptions:
+        return kind(**{one.name: getattr(options, one.name) for one in fields(kind)})
+
+    @experiment(
+        numbers | scores,
+        base=kind,
+        prepare=lambda options, problem: Spending(plain(options).build(problem.known).cost, spends=UNLIMITED),
+    )
+    def search(
+        task: Task,
+        options: MethodOptions,
+        *,
+        target: float = option("excess risk to reach", check_bound, 0.02),
+        target_unit: str = option(
+            "unit of the target: absolute, or the rank, which is the risk of the zero model",
+            among(("absolute", "rank")),
+            "absolute",
+        ),
+    ) -> Outcome:
+        """The outcome of the method at the smallest number of users at which the excess risk is at most the target."""
+        method, problem = plain(options), task.users.problem
+        risk = target * (problem.rank if target_unit == "rank" else 1)
+        tried: dict[int, Outcome | None] = {}
+
+        def reached(users: int) -> bool:
+            ledger = Ledger()
+            try:
+                outcome = fit(method, replace(task, users=FirstUsers(task.users, users), ledger=ledger))
+            except np.linalg.LinAlgError:
+                outcome = None
+            finally:
+                task.ledger.entries.extend(ledger.entries)
+            tried[users] = outcome if outcome is not None and outcome.excess_risk <= risk else None
+            return tried[users] is not None
+
+        failed, enough = bracket(reached, fewest(method), problem.users)
+        while enough > failed + 1 and enough > failed * PRECISION:
+            middle = max(failed + 1, int((failed * enough) ** 0.5))
+            failed, enough = (failed, middle) if reached(middle) else (middle, enough)
+        best = tried[enough]
+        log = best.log | {"smallest_users": enough, "trials": len(tried)}
+        return replace(best, theorem="", epsilon_paper=None, log=log)
+
+    return search
+
+
+def bracket(reached: Callable[[int], bool], fewest: int, most: int) -> tuple[int, int]:
+    """Return two numbers of users, at most a factor 2 apart, of which the second alone reaches the target.
+
+    The first is `fewest` - 1 if `fewest` users reach it. Raises ArithmeticError if `most` users do not.
+    """
+    users = max(fewest, most // FIRST_TRIAL)
+    if reached(users):
+        while users > fewest and reached(max(fewest, users // 2)):
+            users = max(fewest, users // 2)
+        return (max(fewest, users // 2) if users > fewest else fewest - 1), users
+    while users < most:
+        failed, users = users, min(2 * users, most)
+        if reached(users):
+            return failed, users
+    raise ArithmeticError(f"the target is not reached with {most} users")
+
+
+smallest_users = searching(altmin.AltminOptions, fewest=lambda options: options.batches)

@@ -1,6 +1,6 @@
 """The smallest number of users at which CENTAUR reaches a target risk."""
 
 from privrep.methods import centaur
-from replication.experiments.user_search import searching
+from replication.experiments.smallest_users import searching
 
-SmallestUsersCentaurOptions = searching(centaur.CentaurOptions)
+smallest_users_centaur = searching(centaur.CentaurOptions)

@@ -1,6 +1,6 @@
 """The smallest number of users at which private FedRep reaches a target risk."""
 
 from privrep.methods import private_fedrep
-from replication.experiments.user_search import searching
+from replication.experiments.smallest_users import searching
 
-SmallestUsersPrivateFedrepOptions = searching(private_fedrep.PrivateFedrepOptions)
+smallest_users_private_fedrep = searching(private_fedrep.PrivateFedrepOptions)

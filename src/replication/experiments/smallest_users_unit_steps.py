@@ -1,6 +1,6 @@
 """The smallest number of users at which unit steps reach a target risk."""
 
 from privrep.methods import unit_steps
-from replication.experiments.user_search import searching
+from replication.experiments.smallest_users import searching
 
-SmallestUsersUnitStepsOptions = searching(unit_steps.UnitStepsOptions)
+smallest_users_unit_steps = searching(unit_steps.UnitStepsOptions)

@@ -12,20 +12,17 @@ For analysis: it reads the truth and the noise-free sums. Only the noisy pair is
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar
-
 import numpy as np
 
 from privrep.methods.altmin import check_split
+from privrep.methods.running.experiment import Spending, experiment
 from privrep.methods.running.method import EXACT, Outcome, Task
-from privrep.methods.running.runner import open_release, statement
 from privrep.methods.steps.clip_units import CLIP_SCALE_COLUMN, SCALES, sample_clip
 from privrep.methods.steps.moment_step import UserMoments
-from privrep.options import Declared, among, check_sine, option
+from privrep.options import among, check_sine, option
 from privrep.privacy.accounting import sequential_theorem
 from privrep.privacy.clipping import check_bound
-from privrep.privacy.mechanisms import clipped_sums
+from privrep.privacy.mechanisms import Release, clipped_sums
 from privrep.privacy.regression_moments import MOMENTS_COST
 from privrep.users.heads import FittedHeads, HeadRule
 from privrep.users.passes import parts
@@ -62,72 +59,67 @@ def whitened(matrix: np.ndarray, second: np.ndarray) -> np.ndarray:
     return outer @ matrix @ outer
 
 
-@dataclass(frozen=True)
-class StepLemmasOptions(Declared):
+def prepare(options, problem: Problem) -> Spending:
+    """Check sizes; the theorem is that of one step."""
+    check_planted(problem.dim, problem.rank)
+    check_split(options.split, problem.known)
+    return Spending(MOMENTS_COST, sequential_theorem(MOMENTS_COST))
+
+
+NUMBERS = {
+    "eta": "clipping bound of the features in absolute terms",
+    "zeta": "clipping bound of the labels in absolute terms",
+    "head_error_rms": "root mean square over users of ||v_j - Q^{-1} v_j*||, Lemma B.4",
+    "head_error_max": "largest of the same over users",
+    "head_norm_max": "largest ||v_j|| over users" + EXACT,
+    "gram_deviation_2": "||W^{-1/2} A W^{-1/2} - I|| in operator norm, Lemma B.5",
+    "gram_deviation_F": "the same in Frobenius norm",
+    "noise_deviation_2": "||W^{-1/2} G W^{-1/2}|| in operator norm, G the noise on A, Lemma B.3",
+    "total_deviation_2": "||W^{-1/2} A_priv W^{-1/2} - I|| in operator norm, Lemma B.3",
+    "along_F": "||M||_F of eq. 27, Lemma B.6",
+    "residual_F": "||F||_F of eq. 27, Lemma B.6",
+    "private_F": "||F~||_F of eq. 27, Lemma B.7",
+}
+
+
+@experiment(NUMBERS, prepare=prepare)
+def step_lemmas(
+    task: Task,
+    release: Release,
+    *,
+    split: str = option(SPLIT_COLUMN["split"]),
+    clip_feature: float = option("clipping bound of the features (eta)", check_bound),
+    clip_label: float = option("clipping bound of the labels (zeta)", check_bound),
+    clip_scale: str = option(CLIP_SCALE_COLUMN["clip_scale"], among(SCALES), "data"),
+    start_sine: float = option("sine of every principal angle between a planted start and the truth", check_sine, 0.1),
+) -> Outcome:
     """One step of Algorithm 1 from a planted start, with options as in `privrep.methods.altmin`."""
-
-    cost = MOMENTS_COST
-    theorem = sequential_theorem(MOMENTS_COST)
-
-    split: str = option(SPLIT_COLUMN["split"])
-    clip_feature: float = option("clipping bound of the features (eta)", check_bound)
-    clip_label: float = option("clipping bound of the labels (zeta)", check_bound)
-    clip_scale: str = option(CLIP_SCALE_COLUMN["clip_scale"], among(SCALES), "data")
-    start_sine: float = option("sine of every principal angle between a planted start and the truth", check_sine, 0.1)
-    numbers: ClassVar = {
-        "eta": "clipping bound of the features in absolute terms",
-        "zeta": "clipping bound of the labels in absolute terms",
-        "head_error_rms": "root mean square over users of ||v_j - Q^{-1} v_j*||, Lemma B.4",
-        "head_error_max": "largest of the same over users",
-        "head_norm_max": "largest ||v_j|| over users" + EXACT,
-        "gram_deviation_2": "||W^{-1/2} A W^{-1/2} - I|| in operator norm, Lemma B.5",
-        "gram_deviation_F": "the same in Frobenius norm",
-        "noise_deviation_2": "||W^{-1/2} G W^{-1/2}|| in operator norm, G the noise on A, Lemma B.3",
-        "total_deviation_2": "||W^{-1/2} A_priv W^{-1/2} - I|| in operator norm, Lemma B.3",
-        "along_F": "||M||_F of eq. 27, Lemma B.6",
-        "residual_F": "||F||_F of eq. 27, Lemma B.6",
-        "private_F": "||F~||_F of eq. 27, Lemma B.7",
+    users, problem, truth = task.users, task.users.problem, task.users.truth.basis
+    samples = check_split(split, problem.known)
+    clip = sample_clip(clip_scale, clip_feature, clip_label, problem.known)
+    start = planted_subspace(truth, start_sine, release.streams["init"])
+    overlap = truth.T @ start
+    rule = FittedHeads(start, samples.heads)
+    heads, error_cross, of_heads = head_errors(users, rule, overlap)
+    contribution = UserMoments(rule, samples.subspace)
+    second, first = clipped_sums(users, contribution, clip)
+    noisy_second, noisy_first = release.sum("step_lemmas", users, contribution, clip=clip)
+    identity, weight = np.eye(len(second)), count(samples.subspace) * heads
+    sampled = whitened(second, weight) - identity
+    noisy = whitened(noisy_second, weight) - identity
+    target = (truth @ overlap).T.reshape(-1)
+    along = -(truth @ overlap @ np.linalg.solve(heads, error_cross.T).T).T.reshape(-1)
+    private = np.linalg.solve(noisy_second, (noisy_first - first) - (noisy_second - second) @ target)
+    iterate = np.linalg.solve(noisy_second, noisy_first)
+    log = {
+        **clip.log,
+        **of_heads,
+        "gram_deviation_2": np.linalg.norm(sampled, 2),
+        "gram_deviation_F": np.linalg.norm(sampled),
+        "noise_deviation_2": np.linalg.norm(noisy - sampled, 2),
+        "total_deviation_2": np.linalg.norm(noisy, 2),
+        "along_F": np.linalg.norm(along),
+        "residual_F": np.linalg.norm(iterate - target - along - private),
+        "private_F": np.linalg.norm(private),
     }
-
-    def experiment(self, problem: Problem) -> StepLemmasOptions:
-        check_planted(problem.dim, problem.rank)
-        check_split(self.split, problem.known)
-        return self
-
-    def run(self, task: Task) -> Outcome:
-        """Return the released iterate, and the parts of eq. (27)."""
-        users, problem, truth = task.users, task.users.problem, task.users.truth.basis
-        split = check_split(self.split, problem.known)
-        clip = sample_clip(self.clip_scale, self.clip_feature, self.clip_label, problem.known)
-        release = open_release(self, task)
-        start = planted_subspace(truth, self.start_sine, release.streams["init"])
-        overlap = truth.T @ start
-        rule, used = FittedHeads(start, split.heads), count(split.subspace)
-        heads, error_cross, of_heads = head_errors(users, rule, overlap)
-        contribution = UserMoments(rule, split.subspace)
-        second, first = clipped_sums(users, contribution, clip)
-        noisy_second, noisy_first = release.sum("step_lemmas", users, contribution, clip=clip)
-        identity = np.eye(len(second))
-        weight = used * heads
-        sampled = whitened(second, weight) - identity
-        noisy = whitened(noisy_second, weight) - identity
-        target = (truth @ overlap).T.reshape(-1)
-        along = -(truth @ overlap @ np.linalg.solve(heads, error_cross.T).T).T.reshape(-1)
-        private = np.linalg.solve(noisy_second, (noisy_first - first) - (noisy_second - second) @ target)
-        iterate = np.linalg.solve(noisy_second, noisy_first)
-        return Outcome(
-            subspace=orthonormalise(iterate.reshape(-1, problem.dim).T),
-            **statement(self, release.noise_multiplier, task),
-            log={
-                "noise_multiplier": release.noise_multiplier,
-                **clip.log,
-                **of_heads,
-                "gram_deviation_2": float(np.linalg.norm(sampled, 2)),
-                "gram_deviation_F": float(np.linalg.norm(sampled)),
-                "noise_deviation_2": float(np.linalg.norm(noisy - sampled, 2)),
-                "total_deviation_2": float(np.linalg.norm(noisy, 2)),
-                "along_F": float(np.linalg.norm(along)),
-                "residual_F": float(np.linalg.norm(iterate - target - along - private)),
-                "private_F": float(np.linalg.norm(private)),
-            },
-        )
+    return Outcome(subspace=orthonormalise(iterate.reshape(-1, problem.dim).T), log=log)

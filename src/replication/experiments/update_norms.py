@@ -15,19 +15,17 @@ For analysis: it reads the truth and releases nothing.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar
-
 import numpy as np
 
 from privrep.methods.centaur import representation_gradients
 from privrep.methods.dp_fedavg import model_steps
+from privrep.methods.running.experiment import experiment
 from privrep.methods.running.method import Outcome, Task
 from privrep.methods.steps.federated import gradient
-from privrep.options import Declared, check_any_sine, check_count, option
+from privrep.options import check_any_sine, check_count, option
 from privrep.privacy.clipping import check_bound, clip_factor
 from privrep.users.passes import rows
-from privrep.users.problem import Block, Problem, Users
+from privrep.users.problem import Block, Users
 from privrep.users.subspace import planted_subspace
 from replication.experiments.client_lemmas import check_round
 
@@ -75,42 +73,38 @@ def updates(
     return dict(zip(WHAT, rows(users, of_block), strict=True)), basis
 
 
-@dataclass(frozen=True)
-class UpdateNormsOptions(Declared):
-    """The measurement at distance `start_sine` from the optimum."""
+NUMBERS = {
+    f"{name}_{mark}": f"{meaning.format(what)}; exact, for analysis, not released"
+    for name, what in WHAT.items()
+    for mark, meaning in MARKS.items()
+} | {
+    "heterogeneity": (
+        "1 - ||mean of v_j||^2 over the mean of ||v_j||^2: 1 where users have nothing in common, 0 where they are equal"
+    )
+}
 
-    start_sine: float = option("sine of every principal angle between a planted start and the truth", check_any_sine)
-    batch_samples: int = option("samples per user for each of head and gradient in a round", check_count)
+
+@experiment(NUMBERS, prepare=lambda options, problem: check_round(options.batch_samples, problem))
+def update_norms(
+    task: Task,
+    *,
+    start_sine: float = option("sine of every principal angle between a planted start and the truth", check_any_sine),
+    batch_samples: int = option("samples per user for each of head and gradient in a round", check_count),
     drift_bound: float = option(
         "bound of the clipped updates whose drift is measured, in medians of the full model's updates",
         check_bound,
         0.25,
-    )
-    numbers: ClassVar = {
-        f"{name}_{mark}": f"{meaning.format(what)}; exact, for analysis, not released"
-        for name, what in WHAT.items()
-        for mark, meaning in MARKS.items()
-    } | {
-        "heterogeneity": (
-            "1 - ||mean of v_j||^2 over the mean of ||v_j||^2: 1 where users have nothing in common, 0 where they are "
-            "equal"
-        )
-    }
-
-    def experiment(self, problem: Problem) -> UpdateNormsOptions:
-        check_round(self.batch_samples, problem)
-        return self
-
-    def run(self, task: Task) -> Outcome:
-        users = task.users
-        found, basis = updates(users, self.start_sine, self.batch_samples, task.stream("init"))
-        norms = {name: np.linalg.norm(rows, axis=1) for name, rows in found.items()}
-        bound = self.drift_bound * np.median(norms["full"])
-        heads = all_heads(users).astype(np.float64)
-        scores = {"heterogeneity": float(1 - (heads.mean(axis=0) ** 2).sum() / (heads**2).sum(axis=1).mean())}
-        for name in WHAT:
-            scores[f"{name}_rms"] = float(np.sqrt((norms[name] ** 2).mean()))
-            scores |= {f"{name}_{mark}": float(np.quantile(norms[name], at)) for mark, at in QUANTILES.items()}
-            drift = clip_factor(norms[name], bound) @ found[name] / len(heads)
-            scores[f"{name}_drift"] = float(np.linalg.norm(drift) / bound)
-        return Outcome(subspace=basis, scores=scores)
+    ),
+) -> Outcome:
+    """The measurement at distance `start_sine` from the optimum."""
+    found, basis = updates(task.users, start_sine, batch_samples, task.stream("init"))
+    norms = {name: np.linalg.norm(rows, axis=1) for name, rows in found.items()}
+    bound = drift_bound * np.median(norms["full"])
+    heads = all_heads(task.users).astype(np.float64)
+    log = {"heterogeneity": 1 - (heads.mean(axis=0) ** 2).sum() / (heads**2).sum(axis=1).mean()}
+    for name in WHAT:
+        log[f"{name}_rms"] = np.sqrt((norms[name] ** 2).mean())
+        log |= {f"{name}_{mark}": np.quantile(norms[name], at) for mark, at in QUANTILES.items()}
+        drift = clip_factor(norms[name], bound) @ found[name] / len(heads)
+        log[f"{name}_drift"] = np.linalg.norm(drift) / bound
+    return Outcome(subspace=basis, log=log)

@@ -303,7 +303,7 @@ def test_personal_risk_in_a_planted_subspace(h, sigma, sine, rng):
 )
 def test_errors_of_the_heads(k, m, sine, sigma):
     """`step_lemmas` measures ||v_j - Q^-1 v_j*||: within 5 %."""
-    fitter = step_lemmas.StepLemmasOptions(split="text", clip_feature=4.0, clip_label=7.0, start_sine=sine)
+    fitter = step_lemmas.step_lemmas(split="text", clip_feature=4.0, clip_label=7.0, start_sine=sine)
     users = sphere(4000, m, 12, k, label_noise_sd=sigma)
     check(outcome(fitter, users).log["head_error_rms"], jain2021.head_error(sine, k, m // 4, sigma), 0.05)
 
@@ -311,7 +311,7 @@ def test_errors_of_the_heads(k, m, sine, sigma):
 @pytest.mark.parametrize(("n", "d", "k"), [(8000, 20, 2), (8000, 30, 1), (8000, 12, 4)])
 def test_deviation_of_the_gram(n, d, k):
     """`step_lemmas` measures the operator norm of the whitened Gram minus I over n q samples: within 12 %."""
-    fitter = step_lemmas.StepLemmasOptions(split="text", clip_feature=8.0, clip_label=9.0, start_sine=0.05)
+    fitter = step_lemmas.step_lemmas(split="text", clip_feature=8.0, clip_label=9.0, start_sine=0.05)
     found = [outcome(fitter, sphere(n, 32, d, k, seed=seed)).log["gram_deviation_2"] for seed in range(2)]
     check(rms(found), jain2021.gram_deviation(n * 8, d, k), 0.12)
 
@@ -360,7 +360,7 @@ def test_a_random_subspace_is_as_far_as_the_resolved_step_at_its_end(rng):
 def test_the_median_gradient_of_a_round(k, d, q, sine):
     """`client_lemmas` measures ||G_i||: its median over twice 1000 users within 2.5 %. e k sqrt(1 + d/q),
     without the scatter of the heads, is 14 % off at q = 12, k = 4, and without the cosine 20 % at sine 0.6."""
-    fitter = client_lemmas.ClientLemmasOptions(clip=1.0, batch_samples=q, start_sine=sine)
+    fitter = client_lemmas.client_lemmas(clip=1.0, batch_samples=q, start_sine=sine)
     found = rms([outcome(fitter, sphere(1000, 2 * q, d, k, seed=seed)).log["gradient_median"] for seed in range(2)])
     check(found, shen2023.gradient_norm(sine, d, k, q), 0.025)
     if (k, q) == (4, 12) or sine == 0.6:
@@ -372,8 +372,8 @@ def test_the_median_gradient_of_a_round(k, d, q, sine):
 )
 def test_the_deviation_of_the_mean_gradient(k, d, q, sine):
     """||G - Q V|| over 40 data sets of 400 users: within 8 %, at a standard error of 2 to 3 %."""
-    fitter = client_lemmas.ClientLemmasOptions(clip=1.0, batch_samples=q, start_sine=sine)
-    found = [outcome(fitter, sphere(400, 2 * q, d, k, seed=seed)).scores["deviation_2"] for seed in range(40)]
+    fitter = client_lemmas.client_lemmas(clip=1.0, batch_samples=q, start_sine=sine)
+    found = [outcome(fitter, sphere(400, 2 * q, d, k, seed=seed)).log["deviation_2"] for seed in range(40)]
     check(rms(found), shen2023.gradient_deviation(400, d, k, q, sine), 0.08)
 
 

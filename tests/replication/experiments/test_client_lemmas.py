@@ -17,7 +17,7 @@ from privrep.privacy.mechanisms import GAUSSIAN_COST
 from privrep.theory import shen2023
 from privrep.users.problem import HEAVY_EVERY, Problem, Users
 from privrep.users.subspace import dist2, orthonormalise, planted_subspace, random_subspace
-from replication.experiments.client_lemmas import ClientLemmasOptions, clients
+from replication.experiments.client_lemmas import client_lemmas, clients
 from replication.studies.client_lemmas import analysis as study
 from replication.studies.measures import extreme_run
 
@@ -25,9 +25,9 @@ PROBLEM = Problem(24, 20, 7, 2, head_law="sphere")
 UNEQUAL = Problem(24, 20, 7, 3, head_law="aniso", head_condition=2.0)
 
 
-def algorithm(**options) -> ClientLemmasOptions:
+def algorithm(**options) -> client_lemmas:
     defaults = {"clip": 1.0, "batch_samples": 9, "clip_scale": "absolute", "start_sine": 0.4}
-    return ClientLemmasOptions(**defaults | options)
+    return client_lemmas(**defaults | options)
 
 
 def vec(matrix):
@@ -111,8 +111,8 @@ def test_the_numbers_of_a_round(problem, clip, multiplier):
     """Log, scores and iterate are those of the definitions; Lemma D.1 holds up to the rounding of the float32
     labels."""
     outcome, (numbers, iterate, identity) = both(problem, multiplier, clip=clip)
-    assert set(outcome.log | outcome.scores) == set(numbers)
-    assert outcome.log | outcome.scores == pytest.approx(numbers, rel=1e-3, abs=1e-9)
+    assert set(outcome.log) == set(numbers)
+    assert outcome.log == pytest.approx(numbers, rel=1e-3, abs=1e-9)
     assert dist2(outcome.subspace, iterate) < 1e-4
     assert identity < 1e-6
     assert (outcome.log["clipped_share"] > 0) == (clip == 1.0)
@@ -145,7 +145,7 @@ def test_it_is_a_round_of_centaur(multiplier):
     """The same subspace, clip and cost as one round of `centaur` from the same start under the same noise."""
     options = {"clip": 0.1, "batch_samples": 9, "start_sine": 0.3, "step": 0.5}
     one, other = (make_task(Users(UNEQUAL), fixed_noise(multiplier)) for _ in range(2))
-    step = fit(ClientLemmasOptions(**options), one)
+    step = fit(client_lemmas(**options), one)
     whole = fit(centaur.CentaurOptions(rounds=1, init="planted", **options), other)
     assert dist2(step.subspace, whole.subspace) < 1e-9
     assert one.ledger.mu == other.ledger.mu
@@ -163,7 +163,7 @@ def test_only_the_noisy_sum_is_released(monkeypatch):
 
     monkeypatch.setattr("privrep.privacy.mechanisms.Release._gaussian", release)
     task = make_task(Users(PROBLEM), fixed_noise(0.5))
-    outcome = algorithm().experiment(PROBLEM).run(task)
+    outcome = algorithm().run(algorithm().experiment(PROBLEM), task)
     start = planted_subspace(task.users.truth.basis, 0.4, task.stream("init"))
     assert dist2(outcome.subspace, orthonormalise(start - 0.25 / 24 * np.ones(start.shape))) < 1e-9
     assert len(asked) == 1
@@ -192,7 +192,7 @@ def table(*problems, multiplier=0.0, **options) -> pd.DataFrame:
     rows = []
     for problem in problems:
         outcome = fit(chosen, make_task(Users(problem), fixed_noise(multiplier)))
-        rows.append(vars(problem) | vars(chosen) | outcome.log | outcome.scores)
+        rows.append(vars(problem) | vars(chosen) | outcome.log)
         rows[-1] |= {
             "algorithm": "client_lemmas",
             "series": "kappa",

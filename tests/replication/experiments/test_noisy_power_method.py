@@ -12,7 +12,7 @@ from scipy import stats
 from privrep.methods.running.runner import fit
 from privrep.users.problem import Problem
 from privrep.users.subspace import dist2, random_subspace
-from replication.experiments.noisy_power_method import least_cosine, limit_noise, noisy_power_method
+from replication.experiments.noisy_power_method import least_cosine, limit_noise, noisy_iterates
 from replication.run.registry import load_options
 from replication.studies.noisy_power_method.analysis import (
     log_points,
@@ -31,7 +31,7 @@ def test_without_noise_it_is_the_power_method(rng):
     """X_l spans A^l X_0, for several runs at once."""
     matrix = np.diag([3.0, 2.0, 1.5, 1.0, 0.2])
     starts = np.array([random_subspace(5, 2, rng) for _ in range(3)])
-    path = noisy_power_method(matrix, starts, 6, silent)
+    path = noisy_iterates(matrix, starts, 6, silent)
     assert path.shape == (6, 3, 5, 2)
     for step, bases in enumerate(path, 1):
         for start, basis in zip(starts, bases, strict=True):
@@ -42,7 +42,7 @@ def test_without_noise_it_is_the_power_method(rng):
 def test_the_perturbation_sees_the_iterate_and_enters_before_the_qr(rng):
     """One step is QR(A X + G(X))."""
     matrix, start = np.diag([2.0, 1.0, 0.5]), random_subspace(3, 1, rng)
-    (basis,) = noisy_power_method(matrix, start, 1, lambda x: 0.3 * x[::-1])
+    (basis,) = noisy_iterates(matrix, start, 1, lambda x: 0.3 * x[::-1])
     assert dist2(np.linalg.qr(matrix @ start + 0.3 * start[::-1])[0], basis) < 1e-9
 
 
@@ -73,7 +73,7 @@ def test_the_steady_state_of_the_limit_noise():
     well within eps, and not within eps / 6."""
     basis = np.linalg.qr(np.random.default_rng(0).standard_normal((10, 20, 2)))[0]
     matrix = np.diag(np.where(np.arange(20) < 2, 1.0, 0.8))
-    path = noisy_power_method(matrix, basis, 200, lambda one: limit_noise(one, 0.2, 1e6, 0.1))
+    path = noisy_iterates(matrix, basis, 200, lambda one: limit_noise(one, 0.2, 1e6, 0.1))
     assert np.sqrt(1 - least_cosine(path[-1]) ** 2) == pytest.approx(np.full(10, 0.1 / 5), rel=0.01)
 
 

@@ -22,12 +22,12 @@ from privrep.privacy.accounting import Budget, gdp_mu
 from privrep.privacy.mechanisms import clipped_sums
 from privrep.users.problem import Block, Problem, Users
 from privrep.users.subspace import orthonormalise, planted_subspace
-from replication.experiments.oracle_step import OracleStepOptions, StepAtTruth
+from replication.experiments.oracle_step import StepAtTruth, oracle_step
 
-FLOOR = OracleStepOptions(kind="floor")
+FLOOR = oracle_step(kind="floor")
 
 
-def risk(options: OracleStepOptions, users: Users, multiplier: float, seed: int = 0) -> float:
+def risk(options: oracle_step, users: Users, multiplier: float, seed: int = 0) -> float:
     return fit(options, make_task(users, fixed_noise(multiplier), noise_seed=seed)).excess_risk
 
 
@@ -70,7 +70,7 @@ def test_the_excess_of_one_step_over_the_floor(n, m, d, k, sigma, law):
     users = Users(Problem(n, m, d, k, label_noise_sd=sigma, head_law=law))
     multiplier = math.sqrt(n / (0.12 * (d - k) * k))
     floor = risk(FLOOR, users, 0.0)
-    found = [risk(OracleStepOptions(), users, multiplier, seed) / floor - 1 for seed in range(40)]
+    found = [risk(oracle_step(), users, multiplier, seed) / floor - 1 for seed in range(40)]
     length = math.sqrt(k) if law == "sphere" else math.sqrt(2) * math.exp(math.lgamma((k + 1) / 2) - math.lgamma(k / 2))
     expected = 4 * k * d * (d - k) * (multiplier / n) ** 2 * (m - 1) / m * k / length**2
     expected *= (
@@ -104,7 +104,7 @@ def test_without_noise_the_truth_stays():
     freedom; 6 times as much or little is not."""
     users = Users(Problem(4000, 8, 20, 2, label_noise_sd=0.1))
     truth = users.truth.basis
-    outcome = fit(OracleStepOptions(), make_task(users, fixed_noise(0.0)))
+    outcome = fit(oracle_step(), make_task(users, fixed_noise(0.0)))
     kappa = math.sqrt(8 / 20) * math.sqrt(math.pi / 2) / (2 * 0.1)
     found = np.linalg.norm(outcome.subspace - truth @ (truth.T @ outcome.subspace)) ** 2 * 4000 * kappa**2
     low, high = stats.chi2.ppf([5e-7, 1 - 5e-7], 36) / 36
@@ -131,7 +131,7 @@ def test_opposite_users_attain_the_sensitivity_and_the_ledger_says_so():
     moved = np.linalg.norm(added(1.0) - added(-1.0))
     assert moved == pytest.approx(2, rel=0.01)
     task = make_task(Users(Problem(50, 4, 5, 2, label_noise_sd=0.1)), Budget(1.0, 1e-6, "exact"))
-    fit(OracleStepOptions(), task)
+    fit(oracle_step(), task)
     (entry,) = task.ledger.entries
     assert (entry.name, entry.start, entry.stop, entry.rate) == ("true_step", 0, 50, 1.0)
     assert entry.sensitivity == pytest.approx(moved, rel=0.01)
@@ -145,5 +145,5 @@ def test_a_step_needs_label_noise():
     """Without it the residual at the truth is 0 and has no direction; the floor needs none."""
     problem = Problem(50, 4, 5, 2)
     with pytest.raises(ValueError, match=r"^label_noise_sd is 0\.0; kind 'step' needs it positive"):
-        OracleStepOptions().experiment(problem)
+        oracle_step().experiment(problem)
     assert risk(FLOOR, Users(problem), 0.0) < 1e-10

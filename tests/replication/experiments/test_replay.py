@@ -31,7 +31,7 @@ from privrep.users.subspace import orthonormalise
 from replication.experiments.auditing.distinguishing import PrivacyClaim
 from replication.experiments.auditing.mutants import NO_CLIP, clipped_by
 from replication.experiments.auditing.replay import RecordingRelease, Transcript, attained_mu, loss, streams
-from replication.run.registry import load_options, method_files
+from replication.run.registry import load_options, method_files, options_class
 
 MULTIPLIERS = (1e-3, 1.0)
 ROUNDING = 1e-5
@@ -117,10 +117,8 @@ def test_every_private_method_is_replayed():
         name
         for name in method_files()
         if name in tried
-        and type(method := prepared(load_options(name, tried[name].options), PROBLEM)).__module__.startswith(
-            "privrep.methods."
-        )
-        and is_private(method)
+        and options_class(name).__module__.startswith("privrep.methods.")
+        and is_private(prepared(load_options(name, tried[name].options), PROBLEM))
     }
     assert private <= {case.name for case in REPLAYED}
     assert len(private) >= 16

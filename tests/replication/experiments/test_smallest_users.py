@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from privrep.methods import altmin
 from privrep.methods.running.runner import fit
 from privrep.users.problem import Problem, Users
-from replication.experiments.smallest_users import SmallestUsersOptions
-from replication.experiments.user_search import FIRST_TRIAL, PRECISION, FirstUsers, bracket
+from replication.experiments.smallest_users import FIRST_TRIAL, PRECISION, FirstUsers, bracket, smallest_users
 
 PROBLEM = Problem(4096, 32, 10, 2, head_law="sphere")
 OPTIONS = {
@@ -39,7 +38,7 @@ def test_bracket_holds_the_threshold(fewest, most, threshold):
 @pytest.mark.parametrize("noise", [0.02, 0.1])
 def test_the_target_is_reached_at_the_answer_and_missed_just_below(noise):
     """A search that returned the bracket's wrong end, or stopped early, fails here."""
-    users, algorithm = Users(PROBLEM, 3), SmallestUsersOptions(**OPTIONS, target=0.02)
+    users, algorithm = Users(PROBLEM, 3), smallest_users(**OPTIONS, target=0.02)
     found = fit(algorithm, make_task(users, fixed_noise(noise))).log["smallest_users"]
     plain = altmin.AltminOptions(**OPTIONS)
 
@@ -53,7 +52,7 @@ def test_the_target_is_reached_at_the_answer_and_missed_just_below(noise):
 def test_more_noise_needs_more_users():
     """n* grows like Delta: four times the noise, about four times the users."""
     answers = [
-        fit(SmallestUsersOptions(**OPTIONS, target=0.02), make_task(Users(PROBLEM, 3), fixed_noise(noise))).log[
+        fit(smallest_users(**OPTIONS, target=0.02), make_task(Users(PROBLEM, 3), fixed_noise(noise))).log[
             "smallest_users"
         ]
         for noise in (0.025, 0.1)
@@ -64,15 +63,15 @@ def test_more_noise_needs_more_users():
 def test_target_in_units_of_the_rank():
     """target_unit `rank` multiplies the target by k."""
     task = make_task(Users(PROBLEM, 3), fixed_noise(0.1))
-    relative = fit(SmallestUsersOptions(**OPTIONS, target=0.01, target_unit="rank"), task).log["smallest_users"]
+    relative = fit(smallest_users(**OPTIONS, target=0.01, target_unit="rank"), task).log["smallest_users"]
     task = make_task(Users(PROBLEM, 3), fixed_noise(0.1))
-    assert fit(SmallestUsersOptions(**OPTIONS, target=0.02), task).log["smallest_users"] == relative
+    assert fit(smallest_users(**OPTIONS, target=0.02), task).log["smallest_users"] == relative
 
 
 def test_ledger_holds_every_trial_and_no_statement_is_claimed():
     """One release per trial; the search is no private algorithm."""
     task = make_task(Users(PROBLEM, 3), fixed_noise(0.1))
-    outcome = fit(SmallestUsersOptions(**OPTIONS, batches=2, target=0.02), task)
+    outcome = fit(smallest_users(**OPTIONS, batches=2, target=0.02), task)
     assert len(task.ledger.entries) == 2 * outcome.log["trials"]
     assert outcome.theorem == "" and outcome.epsilon_paper is None
 
@@ -80,14 +79,14 @@ def test_ledger_holds_every_trial_and_no_statement_is_claimed():
 def test_unreachable_target_is_an_arithmetic_error():
     """It becomes a failed row with a reason."""
     with pytest.raises(ArithmeticError, match="not reached"):
-        fit(SmallestUsersOptions(**OPTIONS, target=1e-9), make_task(Users(PROBLEM, 3), fixed_noise(0.1)))
+        fit(smallest_users(**OPTIONS, target=1e-9), make_task(Users(PROBLEM, 3), fixed_noise(0.1)))
 
 
 @pytest.mark.parametrize(("option", "value"), [("target", 0.0), ("target_unit", "users")])
 def test_bad_options_are_named(option, value):
     """The message names the option."""
     with pytest.raises(ValueError, match=option):
-        SmallestUsersOptions(**OPTIONS, **{option: value})
+        smallest_users(**OPTIONS, **{option: value})
 
 
 def test_first_users_are_a_prefix():

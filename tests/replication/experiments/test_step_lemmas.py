@@ -14,14 +14,14 @@ from privrep.users.heads import FittedHeads
 from privrep.users.problem import Problem, Users
 from privrep.users.splits import split_samples
 from privrep.users.subspace import dist2, orthonormalise, planted_subspace, random_subspace
-from replication.experiments.step_lemmas import StepLemmasOptions, head_errors
+from replication.experiments.step_lemmas import head_errors, step_lemmas
 
 PROBLEM = Problem(60, 24, 7, 3, label_noise_sd=0.3)
 QUIET = Problem(60, 24, 7, 3)
 
 
-def algorithm(**options) -> StepLemmasOptions:
-    return StepLemmasOptions(**{"split": "text", "clip_feature": 2.0, "clip_label": 2.0, "start_sine": 0.4} | options)
+def algorithm(**options) -> step_lemmas:
+    return step_lemmas(**{"split": "text", "clip_feature": 2.0, "clip_label": 2.0, "start_sine": 0.4} | options)
 
 
 def clip(vector, bound):
@@ -142,7 +142,7 @@ def test_only_the_noisy_pair_is_released(monkeypatch):
     logs = []
     for seed in (0, 1):
         task = make_task(Users(Problem(60, 24, 7, 3, seed=seed)), fixed_noise(0.5))
-        outcome = algorithm().experiment(task.users.problem).run(task)
+        outcome = algorithm().run(algorithm().experiment(task.users.problem), task)
         np.testing.assert_allclose(outcome.subspace, expected, atol=1e-12)
         logs.append(outcome.log)
     assert len(asked) == 2
@@ -155,7 +155,7 @@ def test_it_is_the_step_of_alternating_minimisation():
     """The same subspace and privacy as one pass of `altmin` from the same planted start under the same noise."""
     options = {"split": "text", "clip_feature": 1.5, "clip_label": 2.0, "clip_scale": "data", "start_sine": 0.4}
     one, other = (make_task(Users(PROBLEM), fixed_noise(0.01)) for _ in range(2))
-    step, whole = fit(StepLemmasOptions(**options), one), fit(altmin.AltminOptions(init="planted", **options), other)
+    step, whole = fit(step_lemmas(**options), one), fit(altmin.AltminOptions(init="planted", **options), other)
     assert dist2(step.subspace, whole.subspace) < 1e-9
     assert one.ledger.mu == other.ledger.mu
     assert step.log["eta"] == whole.log["eta"] == pytest.approx(1.5 * math.sqrt(3 * 7))

@@ -81,9 +81,9 @@ def first_messages(problem: Problem, samples: int, steps: int, step: float, pena
 
 
 def scores(problem: Problem, sine: float, samples: int) -> dict[str, float]:
-    algorithm = update_norms.UpdateNormsOptions(start_sine=sine, batch_samples=samples)
+    algorithm = update_norms.update_norms(start_sine=sine, batch_samples=samples)
     algorithm.experiment(problem)
-    return fit(algorithm, make_task(Users(problem))).scores
+    return fit(algorithm, make_task(Users(problem))).log
 
 
 def test_updates_against_a_loop(rng):
@@ -117,9 +117,9 @@ def test_updates_against_a_loop(rng):
 def test_scores_are_quantiles_of_the_norms():
     """Median, 99 %, largest and root mean square; the drift is the mean of clipped rows over the bound."""
     users = Users(Problem(300, 12, 8, 2))
-    algorithm = update_norms.UpdateNormsOptions(start_sine=0.2, batch_samples=6, drift_bound=0.5)
+    algorithm = update_norms.update_norms(start_sine=0.2, batch_samples=6, drift_bound=0.5)
     task = make_task(users)
-    told = fit(algorithm, task).scores
+    told = fit(algorithm, task).log
     found, _ = update_norms.updates(users, 0.2, 6, task.stream("init"))
     norms = np.linalg.norm(found["full"], axis=1)
     assert told["full_median"] == pytest.approx(np.median(norms))
@@ -177,8 +177,8 @@ def test_drift_of_two_models():
 def test_limits_of_the_instrument():
     """Distances, samples, room for the planted subspace."""
     with pytest.raises(ValueError, match=r"^start_sine is 1\.2"):
-        update_norms.UpdateNormsOptions(start_sine=1.2, batch_samples=4)
-    chosen = update_norms.UpdateNormsOptions(start_sine=0.1, batch_samples=4)
+        update_norms.update_norms(start_sine=1.2, batch_samples=4)
+    chosen = update_norms.update_norms(start_sine=0.1, batch_samples=4)
     with pytest.raises(ValueError, match=r"^samples is 7; it must be at least twice batch_samples, 4"):
         chosen.experiment(Problem(10, 7, 8, 2))
     with pytest.raises(ValueError, match=r"^batch_samples is 4; it must be at least the rank, 5"):

@@ -11,9 +11,9 @@ from conftest import clopper_pearson, make_task
 
 from privrep.methods.running.runner import fit
 from privrep.users.problem import Problem
-from privrep.users.subspace import dist2
+from privrep.users.subspace import dist2, random_subspace
 from replication.evidence.cells import resampled
-from replication.experiments.made_up_candidates import BAD, trials_needed
+from replication.experiments.made_up_candidates import BAD, candidates, trials_needed
 from replication.run.registry import load_options
 from replication.studies.selection.analysis import (
     costs,
@@ -42,10 +42,8 @@ def test_trials_and_their_failure_probability(rng):
 def test_synthetic_candidates_are_as_promised(rng):
     """Good ones within eps_i, bad ones just above eps_0; alike or scattered."""
     for bad in BAD:
-        method = load_options("made_up_candidates", {"good_share": 0.5, "failure": 0.1, "bad": bad}).experiment(
-            Problem(1, 1, 12, 2)
-        )
-        some, truth = method.candidates(200, 12, 2, rng)
+        truth = random_subspace(12, 2, rng)
+        some = candidates(truth, 200, 0.5, 0.01, 0.2, bad, rng)
         distances = np.array([dist2(one, truth) for one in some])
         good = distances <= 0.01
         assert 60 < good.sum() < 140

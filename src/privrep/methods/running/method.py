@@ -1,9 +1,8 @@
-"""Interfaces of methods and experiments, and the results that they yield.
+"""The interface of methods, and the results that they and experiments yield.
 
 A method sees users, what is publicly known of them, and a release handle, never the truth. It yields an iterate for
 each subspace that it has released. Options, as a study's file has them, are made into a method for what is known;
-`privrep.methods.running.runner` has noise, privacy statement and scores. An experiment is given the whole task, truth
-included.
+`privrep.methods.running.runner` has noise, privacy statement and scores.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from privrep.privacy.accounting import Budget, FixedNoise
 from privrep.privacy.ledger import Ledger
 from privrep.privacy.mechanisms import Release
 from privrep.users.known import Known
-from privrep.users.problem import Block, Problem, UserData
+from privrep.users.problem import Block, UserData
 
 EXACT = "; exact, for analysis, not released"
 """Of a column without noise that a real server could not have: it reads the users' data past the mechanisms."""
@@ -71,8 +70,7 @@ class Method(Protocol):
     """A method as its paper prints it, with thresholds in absolute terms.
 
     A private one has two properties more: `cost`, of one user at noise multiplier 1, which is all that its releases may
-    take, and `theorem`, the printed privacy statement, or None where it stands in no paper. An experiment whose ledger
-    has other entries than those of one run of a method says what they cost: `spends`, in place of `cost`."""
+    take, and `theorem`, the printed privacy statement, or None where it stands in no paper."""
 
     def fit(self, users: UserData, release: Release) -> Iterator[Iterate]:
         """Run the method."""
@@ -89,22 +87,6 @@ class MethodOptions(Protocol):
 
     def build(self, known: Known) -> Method:
         """Return the method for users of whom this is known."""
-
-
-class Experiment(Protocol):
-    """Code that runs on a whole task, truth included: an audit, a lemma measured part by part, a search."""
-
-    def run(self, task: Task) -> Outcome:
-        """Run the experiment."""
-
-
-class ExperimentOptions(Protocol):
-    """Options of an experiment's file; `experiment` raises ValueError where the problem cannot be had with them."""
-
-    columns: Mapping[str, str]
-
-    def experiment(self, problem: Problem) -> Experiment:
-        """Return the experiment on a problem."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,5 @@
-"""Methods by name: a file of a package that declares options, as centaur.py declares `CentaurOptions`."""
+"""Methods and experiments by name: a file of a package that declares options, as centaur.py declares `CentaurOptions`,
+or an experiment of its own name (`privrep.methods.running.experiment`)."""
 
 from __future__ import annotations
 
@@ -33,7 +34,8 @@ def load_options(name: str, options: dict, packages: Sequence[str] = METHODS) ->
 
 def options_class(name: str, packages: Sequence[str] = METHODS) -> type[MethodOptions]:
     """Return the class of options of the file `name`; ValueError if the file does not exist or has none."""
-    found = getattr(_module(name, packages), options_name(name), None)
+    module = _module(name, packages)
+    found = getattr(module, options_name(name), None) or getattr(module, name, None)
     if found is None:
         raise ValueError(
             f"algorithm is {name!r}; that file has no {options_name(name)}: it is a step of other algorithms and "
@@ -52,7 +54,7 @@ def method_files(packages: Sequence[str] = METHODS) -> dict[str, Path]:
         path.stem: Path("src", folder, path.name)
         for folder in folders
         for path in sorted((SOURCE / folder).glob("*.py"))
-        if re.search(rf"^(class )?{options_name(path.stem)}\b", path.read_text(), re.MULTILINE)
+        if re.search(rf"^((class )?{options_name(path.stem)}|(def )?{path.stem})\b", path.read_text(), re.MULTILINE)
     }
 
 

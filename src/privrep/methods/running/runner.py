@@ -8,8 +8,9 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-from privrep.methods.running.method import Experiment, ExperimentOptions, Iterate, Method, MethodOptions, Outcome, Task
+from privrep.methods.running.method import Iterate, Method, MethodOptions, Outcome, Task
 from privrep.methods.running.scoring import WATCHED, NormWatch, Path, excess_loss, excess_risk, scores
+from privrep.options import Declared
 from privrep.privacy.accounting import UNLIMITED, Cost
 from privrep.privacy.ledger import ROUNDING, OverBudget
 from privrep.privacy.mechanisms import Release
@@ -18,15 +19,16 @@ from privrep.users.risk import held_out_errors
 from privrep.users.rng import Streams
 
 
-def fit(options: MethodOptions, task: Task) -> Outcome:
+def fit(options: MethodOptions | Declared, task: Task) -> Outcome:
     """Run a method, or an experiment, on a task."""
     method = prepared(options, task.users.problem)
-    outcome = method.run(task) if hasattr(method, "run") else scored(method, options.scores, task)
+    outcome = options.run(method, task) if hasattr(options, "run") else scored(method, options.scores, task)
     return check_spent(method, task, outcome)
 
 
-def prepared(options: MethodOptions | ExperimentOptions, problem: Problem) -> Method | Experiment:
-    """Build an experiment for a problem, or a method for what is publicly known of it."""
+def prepared(options: MethodOptions | Declared, problem: Problem) -> Method | None:
+    """Build a method for what is publicly known of a problem; for an experiment, what it takes of a budget, which has
+    the `cost` and the `theorem` of a private method."""
     return options.experiment(problem) if hasattr(options, "experiment") else options.build(problem.known)
 
 
@@ -43,7 +45,7 @@ def is_private(method: Method) -> bool:
 def declared(method: Method) -> Cost:
     """Return what the ledger of a method may cost at noise multiplier 1: the method's cost, unless it is an experiment
     that `spends` something else, and no limit without a cost."""
-    return getattr(method, "spends", method.cost) if is_private(method) else UNLIMITED
+    return getattr(method, "spends", None) or method.cost if is_private(method) else UNLIMITED
 
 
 def open_release(method: Method, task: Task) -> Release:
