@@ -5,11 +5,10 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 from markupsafe import Markup
@@ -24,9 +23,9 @@ from replication.evidence.verdicts import Verdict
 from replication.report.claims_table import brief_table
 from replication.report.pictures import FIGURE, FOLDER, figure_html
 from replication.report.sizes import grid_line, with_sizes
-from replication.run.config import read_config, read_study, read_yaml
+from replication.run.config import ROOT, read_config, read_study, read_yaml, study_names
 from replication.run.models import ConfigError
-from replication.run.settings import Study
+from replication.run.settings import Study, settings_of
 
 
 def read_text(path: Path) -> pd.DataFrame:
@@ -91,6 +90,11 @@ def listed(study: str) -> tuple[str, ...]:
     return tuple(measured(study_of(study)))
 
 
+def captions() -> dict[str, dict[str, dict[str, str]]]:
+    """Label and caption of each figure, by study, in the order of the page."""
+    return {study: read_yaml(ROOT / settings_of(study))["figures"] for study in study_names()}
+
+
 @cache
 def judged() -> list[tuple[Claim, Quantity]]:
     """All quantities of all claims, each with its claim."""
@@ -121,18 +125,12 @@ class Run:
     alone: bool = False  # whether the page stands without the files of the run beside it
 
     @classmethod
-    def read(
-        cls, claims: Path, errata: Path, provenance: Path, studies: Iterable[Path], deviations: Path, **places: Any
-    ) -> Run:
-        """The run whose tables, configuration and folders are these; `places` are results, figures and alone."""
-        return cls(
-            read_text(claims),
-            read_text(errata),
-            json.loads(provenance.read_text()),
-            captions={path.parent.name: read_yaml(path)["figures"] for path in studies},
-            deviations=read_deviations(deviations),
-            **places,
-        )
+    def read(cls, reports: Path, results: Path, figures: Path, alone: bool = False) -> Run:
+        """The run in these folders, with captions and deviations as they stand in the sources."""
+        claims, errata = (read_text(reports / f"{name}.csv") for name in ("claims", "errata"))
+        provenance = json.loads((reports / "provenance.json").read_text())
+        deviations = read_deviations(ROOT / "src/replication/studies/deviations.yaml")
+        return cls(claims, errata, provenance, results, figures, captions(), deviations, alone)
 
     @property
     def scale(self) -> str:
