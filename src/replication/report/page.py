@@ -105,7 +105,7 @@ def body(run: Run) -> Markup:
         chapters=[from_markdown(chapter(study, run)) for paper in about.values() for study in paper.chapters],
         rows=all_rows(run.claims, run.shown(), summary.claims_touched(run.errata), run.grid_of),
         confirmation=record.confirmation(run.claims),
-        deviations=summary.ERRATA.deviations(run.deviations, summary.KINDS),
+        deviations=summary.ERRATA.deviations(run.deviations),
         errata=summary.errata_list(run.errata),
         candidates=summary.candidates_table(run.errata),
         provenance=record.provenance_table(run.provenance),

@@ -140,9 +140,10 @@ class Run:
         """Whether a study is part of this run."""
         return study in self.provenance["config"]["studies"]
 
-    def _check_has(self, study: str) -> None:
+    def _folder(self, study: str) -> Path:
         if not self.has(study):
             raise NotMeasured(study)
+        return self.results / study
 
     def decided(self, claim: str, verdict: str, *quantities: str) -> pd.DataFrame:
         """Return the rows of these quantities of a claim, or of all of its exponents when none is named."""
@@ -158,18 +159,15 @@ class Run:
 
     def measures(self, study: str) -> Measures:
         """Return the measured quantities of a study; NotMeasured where it is not part of this run."""
-        self._check_has(study)
-        return Measures(read_text(self.results / study / "measures.csv").set_index("quantity"), listed(study))
+        return Measures(read_text(self._folder(study) / "measures.csv").set_index("quantity"), listed(study))
 
     def sizes(self, study: str) -> pd.DataFrame | None:
         """Return what the cells of a study have by series, column and value; None for a study of arithmetic."""
-        self._check_has(study)
-        return _read_sizes(self.results / study / "sizes.csv")
+        return _read_sizes(self._folder(study) / "sizes.csv")
 
     def fact(self, study: str, name: str) -> object:
         """Return a fact of a study (`replication.evidence.facts`); NotMeasured where this run does not have it."""
-        self._check_has(study)
-        return told(name, study, json.loads((self.results / study / "facts.json").read_text()))
+        return told(name, study, json.loads((self._folder(study) / "facts.json").read_text()))
 
     def shown(self) -> list[str]:
         """Figures that this run has, in the order of their captions."""
