@@ -138,21 +138,7 @@ def unpacked(text: str) -> dict:
 
 def render(folder: Path, *more: str) -> subprocess.CompletedProcess:
     """Run the script on the tables of a folder; `more` are words after the others."""
-    places = {
-        "assets": ROOT / "workflow/page",
-        "claims": folder / "claims.csv",
-        "errata": folder / "errata.csv",
-        "provenance": folder / "provenance.json",
-        "deviations": ROOT / "src/replication/studies/deviations.yaml",
-        "results": folder / "results",
-        "figures": folder / "figures",
-        "output": folder / "reports/index.html",
-    }
+    places = {"reports": "", "results": "results", "figures": "figures", "output": "reports/index.html"}
     words = [sys.executable, str(ROOT / "workflow/scripts/render_report.py")]
-    words += [word for name, place in places.items() for word in (f"--{name}", str(place))]
-    words += [
-        "--studies",
-        *(str(path) for path in sorted((ROOT / "src/replication/studies").glob("*/settings.yaml"))),
-        *more,
-    ]
-    return subprocess.run(words, capture_output=True, text=True, timeout=patience())
+    words += [word for name, place in places.items() for word in (f"--{name}", str(folder / place))]
+    return subprocess.run([*words, *more], capture_output=True, text=True, timeout=patience())

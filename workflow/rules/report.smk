@@ -62,12 +62,11 @@ rule render_report:
     resources:
         mem_mb=TABLE_MB,
     params:
+        reports=Path(REPORTS),
         results=Path(RESULTS),
         figures=Path(FIGURES),
     shell:
-        "python workflow/scripts/render_report.py --assets workflow/page"
-        " --claims {input.claims} --errata {input.errata} --provenance {input.provenance}"
-        " --studies {input.studies} --deviations {input.deviations} --results {params.results}"
+        "python workflow/scripts/render_report.py --reports {params.reports} --results {params.results}"
         " --figures {params.figures} --output {output} > {log} 2>&1"
         " && sha256sum {output} > {log}.sha256"
 

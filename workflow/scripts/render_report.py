@@ -12,19 +12,13 @@ from replication.run.cli_errors import one_line_errors
 @one_line_errors
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--assets", required=True, type=Path, help="folder with the styles and scripts of the page")
-    parser.add_argument("--claims", required=True, type=Path)
-    parser.add_argument("--errata", required=True, type=Path)
-    parser.add_argument("--provenance", required=True, type=Path)
-    parser.add_argument("--studies", required=True, nargs="+", type=Path, help="settings.yaml of all")
-    parser.add_argument("--deviations", required=True, type=Path, help="src/replication/studies/deviations.yaml")
+    parser.add_argument("--reports", required=True, type=Path, help="folder of claims, errata and provenance")
     parser.add_argument("--results", required=True, type=Path, help="folder of the studies' tables")
     parser.add_argument("--figures", required=True, type=Path, help="folder of all figures")
     parser.add_argument("--alone", action="store_true", help="the files of the run will not lie beside the page")
     parser.add_argument("--output", required=True, type=Path)
-    args = vars(parser.parse_args())
-    assets, output = args.pop("assets"), args.pop("output")
-    write_whole(output, page(Run.read(**args), assets))
+    args = parser.parse_args()
+    write_whole(args.output, page(Run.read(args.reports, args.results, args.figures, args.alone)))
 
 
 if __name__ == "__main__":

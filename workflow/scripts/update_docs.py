@@ -25,7 +25,6 @@ from replication.report.summary import FULL_SCALES
 from replication.run.cli_errors import one_line_errors
 from replication.run.config import chapters
 from replication.run.provenance import clean_record
-from replication.run.settings import settings_of
 
 RECORD = Path("docs/record")
 
@@ -35,25 +34,21 @@ def write_record(name: str) -> None:
     results = Path("results") / name
     reports, figures = ((Path() if name == "default" else results) / kind for kind in ("reports", "figures"))
     clean_record(reports)
-    files = [reports / name for name in ("claims.csv", "errata.csv", "provenance.json")]
-    studies = sorted(Path().glob(settings_of("*")))
-    run = Run.read(
-        *files, studies, Path("src/replication/studies/deviations.yaml"), results=results, figures=figures, alone=True
-    )
+    run = Run.read(reports, results, figures, alone=True)
     texts = [page_text("opening", run), *(chapter(study, run) for study in chapters())]
     if (against := re.findall(rf"<span {MARK}>(.*)", "\n".join(texts))) and run.scale in FULL_SCALES:
         lines = "\n".join(re.sub("<[^>]+>", "", line) for line in against)
         sys.exit(f"update_docs.py: chapters say what the run of record does not bear out; mend them:\n{lines}")
     RECORD.mkdir(exist_ok=True)
-    for path in files:
-        shutil.copy(path, RECORD)
+    for file in ("claims.csv", "errata.csv", "provenance.json"):
+        shutil.copy(reports / file, RECORD)
     tables = [read_text(results / study / "measures.csv").assign(study=study) for study in chapters()]
     pd.concat(tables).to_csv(RECORD / "measures.csv", index=False)
     shutil.copy(results / "audits" / "cells.csv", RECORD / "audits.csv")
     kept = [path for path in sorted(RECORD.glob("*.[cj]s*")) if path.name != "images.csv"]  # which grows by itself
     sums = [f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.name}\n" for path in kept]
     (RECORD / "SHA256SUMS").write_text("".join(sums))
-    write_whole(Path("docs/index.html"), page(run, Path("workflow/page")))
+    write_whole(Path("docs/index.html"), page(run))
     shutil.copy(figures / "comparison" / "promise.svg", "docs/promise.svg")
 
 

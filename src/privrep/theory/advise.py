@@ -52,19 +52,15 @@ class Setting:
         """The delta of the budget."""
         return usual_delta(self.users) if self.delta is None else self.delta
 
-    @property
-    def extrapolates(self) -> bool:
-        """Whether it lies outside of the settings on which intervals were measured."""
-        values = vars(self) | {"label_noise": self.noise}
-        return any(not low <= values[name] <= high for name, (low, high) in RANGES.items())
-
     def row(self, name: str) -> dict[str, object]:
         """Return the predicted risk of a method, its interval, and the options."""
         mu = gdp_mu(self.epsilon, self.spent)
         found = expected(name, self.sizes, np.array([mu]))
         risk, known = float(found.risk[0]), bool(found.known[0])
         low, high = interval(name, risk, known, place(self.sizes, mu))
-        flags = ["law not known"] * (not known) + ["outside of the measured settings"] * self.extrapolates
+        values = vars(self) | {"label_noise": self.noise}
+        outside = any(not low <= values[name] <= high for name, (low, high) in RANGES.items())
+        flags = ["law not known"] * (not known) + ["outside of the measured settings"] * outside
         return {"risk": risk, "low": low, "high": high, "flag": "; ".join(flags), "options": found.options[0]}
 
     def high(self, name: str) -> float:
@@ -204,13 +200,12 @@ def advise(
     setting = Setting(**base)
     rows = {name: setting.row(name) for name in METHODS}
     table = pd.DataFrame.from_dict({name: row for name, row in rows.items() if math.isfinite(row["risk"])}, "index")
-    if target is not None:
-        table["users"] = [
-            smallest("users", lambda n, name=name: Setting(**base | {"users": n}).high(name) <= target)
-            for name in table.index
-        ]
-    else:
-        table["users"] = math.nan
+    table["users"] = [
+        smallest("users", lambda n, name=name: Setting(**base | {"users": n}).high(name) <= target)
+        if target is not None
+        else math.nan
+        for name in table.index
+    ]
     best = method_to_use(table[["risk"]].T).iloc[0]
     if best != "own" and table.loc["own", "low"] <= table.loc[best, "high"]:
         table.loc[best, "flag"] = "; ".join(filter(None, [table.loc[best, "flag"], OVERLAP]))

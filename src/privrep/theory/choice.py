@@ -77,7 +77,7 @@ def law(name: str, sizes: Regime, mu: np.ndarray, chosen: Mapping[str, Values]) 
     # Thresholds in units of the data do not depend on the number of users.
     known = Problem(1, samples, sizes.dim, sizes.rank, sizes.noise, "sphere").known
     if name == "zero":
-        return whole_methods.predicting_zero()
+        return Prediction(np.asarray(1.0), np.asarray(True))
     if name == "own":
         return whole_methods.own_data(sizes, chosen["penalty"])
     if name == "unit":

@@ -16,21 +16,7 @@ import math
 import numpy as np
 from scipy.special import ndtr
 
-from privrep.methods.steps.mixed_model_plan import (
-    ALONE_STRENGTHS,
-    ANSWER,
-    CHOICE,
-    GAIN_FLOOR,
-    GAIN_WIDTH,
-    STEP,
-    STEP_CLIPS,
-    STEP_NOISE,
-    STEPS,
-    STRENGTHS,
-    SURE,
-    shares,
-    two_spectra,
-)
+from privrep.methods.steps import mixed_model_plan as plan
 from privrep.theory.whole_methods import Prediction, Regime
 
 LUCK = 0.1
@@ -79,10 +65,10 @@ def drawn_mean(sizes: Regime, mu: float, rng: np.random.Generator) -> float:
     """Draw |beta|^2 after the steps, whose truth is 0: what is kept of privacy noise and of sampling."""
     n, m, d = sizes.users, sizes.samples, sizes.dim
     length = math.sqrt(((sizes.rank + sizes.noise**2) * d + sizes.rank * (m + 1)) / m)
-    noise = 2 / (mu * math.sqrt(STEP)) * math.sqrt(d) / n
-    private = noise * min(max(STEP_NOISE / noise, STEP_CLIPS[0]), STEP_CLIPS[1])
+    noise = 2 / (mu * math.sqrt(plan.STEP)) * math.sqrt(d) / n
+    private = noise * min(max(plan.STEP_NOISE / noise, plan.STEP_CLIPS[0]), plan.STEP_CLIPS[1])
     mean = np.zeros(d)
-    for drawn in rng.standard_normal((STEPS, d)):
+    for drawn in rng.standard_normal((plan.STEPS, d)):
         step = -mean + length * math.sqrt((private**2 + 1 / n) / d) * drawn
         mean += max(0.0, 1 - (private * length) ** 2 / (step @ step)) * step
     return mean @ mean
@@ -100,7 +86,7 @@ def clipped_mean(means: np.ndarray, sd: float) -> np.ndarray:
     def part(values: np.ndarray) -> np.ndarray:
         return values * ndtr(values) + np.exp(-(values**2) / 2) / math.sqrt(2 * math.pi)
 
-    return sd * (part((means + GAIN_WIDTH) / sd) - part((means - GAIN_WIDTH) / sd)) - GAIN_WIDTH
+    return sd * (part((means + plan.GAIN_WIDTH) / sd) - part((means - plan.GAIN_WIDTH) / sd)) - plan.GAIN_WIDTH
 
 
 def mixed_model(sizes: Regime, mu: float) -> Prediction:
@@ -110,15 +96,15 @@ def mixed_model(sizes: Regime, mu: float) -> Prediction:
     n, m, d, k, noise2 = sizes.users, sizes.samples, sizes.dim, sizes.rank, sizes.noise**2
     power = k + noise2
     cosines = cosine(sizes, (m + 1) // 2) * cosine(sizes, m // 2)
-    sd = 2 / (mu * math.sqrt(shares(False)[-1])) / n
+    sd = 2 / (mu * math.sqrt(plan.shares(False)[-1])) / n
     inside = np.arange(d) < k
     spread = np.sqrt(np.where(inside, cosines / k, 0.0) + (1 - cosines) / d)
     level2 = power * (1 - 1 / m)
     gain_sd = math.sqrt(2 / m)  # the spread over users of the log of a mean square of m samples
-    alone = [isotropic_risk(sizes, strength, k) for strength in ALONE_STRENGTHS]
+    alone = [isotropic_risk(sizes, strength, k) for strength in plan.ALONE_STRENGTHS]
 
     def logs(risks: np.ndarray | float) -> np.ndarray:
-        return np.log((noise2 + risks) / level2 + GAIN_FLOOR)
+        return np.log((noise2 + risks) / level2 + plan.GAIN_FLOOR)
 
     def noise_sd(clip: float, share: float) -> float:
         return 2 * clip / (mu * math.sqrt(share) * n)
@@ -130,20 +116,20 @@ def mixed_model(sizes: Regime, mu: float) -> Prediction:
         drawn = np.diag(inside * cosines / k) + sd * private + spread * sampled * spread[:, None] / math.sqrt(n)
         values, vectors = np.linalg.eigh(drawn)
         squares = (vectors[:k] ** 2).sum(axis=0) + off / d
-        shapes = [spectrum / spectrum.sum() for spectrum in two_spectra(values, sd * math.sqrt(2 * d))]
-        heads = [posterior_risk(one * shape, squares, m, noise2) for shape in shapes for one in STRENGTHS]
-        even = [isotropic_risk(sizes, one, k + off) for one in STRENGTHS]
+        shapes = [spectrum / spectrum.sum() for spectrum in plan.two_spectra(values, sd * math.sqrt(2 * d))]
+        heads = [posterior_risk(one * shape, squares, m, noise2) for shape in shapes for one in plan.STRENGTHS]
+        even = [isotropic_risk(sizes, one, k + off) for one in plan.STRENGTHS]
         heads, own = np.array(heads + even), min(*alone, k + off, even[0])
         errors = logs(np.array([*heads, *alone, k + off]))
         gains = clipped_mean(np.median(errors) - errors, gain_sd)
         gains -= gains.mean()
-        gains = gains[: len(heads)] * min(1.0, GAIN_WIDTH / math.sqrt(gains @ gains))
-        noise = rng.standard_normal((CHOICES, len(heads))) * noise_sd(GAIN_WIDTH, CHOICE)
+        gains = gains[: len(heads)] * min(1.0, plan.GAIN_WIDTH / math.sqrt(gains @ gains))
+        noise = rng.standard_normal((CHOICES, len(heads))) * noise_sd(plan.GAIN_WIDTH, plan.CHOICE)
         best = heads[(gains + noise).argmax(axis=1)]
         over_own, over_mean = (clipped_mean(logs(other) - logs(best), gain_sd) for other in (own, k + off))
-        clip = GAIN_WIDTH * math.sqrt(2)
-        sure = ndtr(over_own / noise_sd(clip, CHOICE) - SURE) * np.minimum(
-            *(ndtr(gain / noise_sd(clip, ANSWER) - SURE) for gain in (over_own, over_mean))
+        clip = plan.GAIN_WIDTH * math.sqrt(2)
+        sure = ndtr(over_own / noise_sd(clip, plan.CHOICE) - plan.SURE) * np.minimum(
+            *(ndtr(gain / noise_sd(clip, plan.ANSWER) - plan.SURE) for gain in (over_own, over_mean))
         )
         found.append(np.log(sure * best + (1 - sure) * own))
     return Prediction(np.exp(np.mean(found)) / k, np.std(found) <= LUCK)

@@ -134,11 +134,6 @@ def own_data(sizes: Regime, penalty: float) -> Prediction:
     return Prediction(*np.broadcast_arrays(risk, abs(m - d) > 1))
 
 
-def predicting_zero() -> Prediction:
-    """The risk of predicting zero over itself: 1."""
-    return Prediction(np.asarray(1.0), np.asarray(True))
-
-
 def personal(sizes: Regime, outside: Values) -> Values:
     """Risk over k with ridge heads on all samples, with the label noise as penalty
     (`privrep.users.heads.final_penalty`): F6 but for the penalty. The part of a head that lies outside is noise to it.

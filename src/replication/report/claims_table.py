@@ -27,17 +27,6 @@ TOO_SMALL = r"^needs scale |did not run at this scale$"
 """Reasons of rows for which a run is too small, see `replication.evidence.claims`."""
 ORIGINS = {"correction": "our correction", "ours": "ours", "computed": "computed", "definition": "by definition"}
 """Whose statement a row tests and on what evidence, where that is not a measurement of the paper's own."""
-RULES = {
-    "rate": (
-        "The 95\u00a0% interval of the exponent, less what the finite grid adds, lies within {tolerance} of {claimed}."
-    ),
-    "at_most": "The 95\u00a0% interval lies at or below {limit}.",
-    "at_least": "The 95\u00a0% interval lies at or above {limit}.",
-    "equals": "The 95\u00a0% interval lies within {tolerance} of {claimed}.",
-    "all_hold": "All other quantities of the claim hold.",
-    "": "",
-}
-"""What the verdict of agreement asks, by rule."""
 
 
 def by_scale(claims: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -65,7 +54,6 @@ def all_rows(
         | {
             "name": unused(row_anchor(row), taken),
             "first": first,
-            "asked": _asked(row),
             "errata": errata.get(row["id"], []),
             "shown": row["figure"] in figures,
             "grid": grid(row),
@@ -89,12 +77,6 @@ def _shown(row: dict) -> dict:
     shift = float(row["corrected"] or "nan") - float(row["measured"] or "nan")
     shifted = row["rule"] == "rate" and math.isfinite(shift) and abs(shift) > SHOWN_SHIFT
     return row | {"origin": origin, "marks": drawn(row), "shifted": shifted}
-
-
-def _asked(row: dict) -> str:
-    """What agreement asks of a row, in a sentence."""
-    limit = row["claimed"].split(" ")[-1] + (f", up to {row['tolerance']}" if row["tolerance"] else "")
-    return RULES[row["rule"]].format(tolerance=row["tolerance"], claimed=row["claimed"], limit=limit)
 
 
 @dataclass(frozen=True)

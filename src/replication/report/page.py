@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import html
 import re
-from pathlib import Path
 
 import latex2mathml.converter
 from markupsafe import Markup
@@ -21,9 +20,10 @@ from replication.report.claims_table import all_rows
 from replication.report.layout import PIECES, laid_out
 from replication.report.run_tables import Run
 from replication.report.spelling import unused
-from replication.run.config import read_papers
+from replication.run.config import ROOT, read_papers
 from replication.run.models import ConfigError
 
+ASSETS = ROOT / "workflow" / "page"
 TITLE = "Learning a shared representation under user-level differential privacy"
 SKIPPED = ("code", "pre", "svg", "style", "script", "math", "button")
 """Elements in which a dollar sign is a dollar sign."""
@@ -105,18 +105,18 @@ def body(run: Run) -> Markup:
         chapters=[from_markdown(chapter(study, run)) for paper in about.values() for study in paper.chapters],
         rows=all_rows(run.claims, run.shown(), summary.claims_touched(run.errata), run.grid_of),
         confirmation=record.confirmation(run.claims),
-        deviations=summary.ERRATA.deviations(run.deviations, summary.KINDS),
+        deviations=summary.ERRATA.deviations(run.deviations),
         errata=summary.errata_list(run.errata),
         candidates=summary.candidates_table(run.errata),
         provenance=record.provenance_table(run.provenance),
     )
 
 
-def page(run: Run, assets: Path) -> str:
-    """The page of a run. assets : folder with all styles and scripts."""
+def page(run: Run) -> str:
+    """The page of a run, with all styles and scripts of workflow/page."""
     content = with_formulas(with_anchors(body(run)))
     style, script = (
-        Markup("\n".join(path.read_text(encoding="utf-8") for path in sorted(assets.glob(f"*.{kind}"))))
+        Markup("\n".join(path.read_text(encoding="utf-8") for path in sorted(ASSETS.glob(f"*.{kind}"))))
         for kind in ("css", "js")
     )
     return laid_out(

@@ -5,11 +5,10 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 from markupsafe import Markup
@@ -24,9 +23,9 @@ from replication.evidence.verdicts import Verdict
 from replication.report.claims_table import brief_table
 from replication.report.pictures import FIGURE, FOLDER, figure_html
 from replication.report.sizes import grid_line, with_sizes
-from replication.run.config import read_config, read_study, read_yaml
+from replication.run.config import ROOT, read_config, read_study, read_yaml, study_names
 from replication.run.models import ConfigError
-from replication.run.settings import Study
+from replication.run.settings import Study, settings_of
 
 
 def read_text(path: Path) -> pd.DataFrame:
@@ -91,6 +90,11 @@ def listed(study: str) -> tuple[str, ...]:
     return tuple(measured(study_of(study)))
 
 
+def captions() -> dict[str, dict[str, dict[str, str]]]:
+    """Label and caption of each figure, by study, in the order of the page."""
+    return {study: read_yaml(ROOT / settings_of(study))["figures"] for study in study_names()}
+
+
 @cache
 def judged() -> list[tuple[Claim, Quantity]]:
     """All quantities of all claims, each with its claim."""
@@ -121,18 +125,12 @@ class Run:
     alone: bool = False  # whether the page stands without the files of the run beside it
 
     @classmethod
-    def read(
-        cls, claims: Path, errata: Path, provenance: Path, studies: Iterable[Path], deviations: Path, **places: Any
-    ) -> Run:
-        """The run whose tables, configuration and folders are these; `places` are results, figures and alone."""
-        return cls(
-            read_text(claims),
-            read_text(errata),
-            json.loads(provenance.read_text()),
-            captions={path.parent.name: read_yaml(path)["figures"] for path in studies},
-            deviations=read_deviations(deviations),
-            **places,
-        )
+    def read(cls, reports: Path, results: Path, figures: Path, alone: bool = False) -> Run:
+        """The run in these folders, with captions and deviations as they stand in the sources."""
+        claims, errata = (read_text(reports / f"{name}.csv") for name in ("claims", "errata"))
+        provenance = json.loads((reports / "provenance.json").read_text())
+        deviations = read_deviations(ROOT / "src/replication/studies/deviations.yaml")
+        return cls(claims, errata, provenance, results, figures, captions(), deviations, alone)
 
     @property
     def scale(self) -> str:
@@ -142,9 +140,10 @@ class Run:
         """Whether a study is part of this run."""
         return study in self.provenance["config"]["studies"]
 
-    def _check_has(self, study: str) -> None:
+    def _folder(self, study: str) -> Path:
         if not self.has(study):
             raise NotMeasured(study)
+        return self.results / study
 
     def decided(self, claim: str, verdict: str, *quantities: str) -> pd.DataFrame:
         """Return the rows of these quantities of a claim, or of all of its exponents when none is named."""
@@ -160,18 +159,15 @@ class Run:
 
     def measures(self, study: str) -> Measures:
         """Return the measured quantities of a study; NotMeasured where it is not part of this run."""
-        self._check_has(study)
-        return Measures(read_text(self.results / study / "measures.csv").set_index("quantity"), listed(study))
+        return Measures(read_text(self._folder(study) / "measures.csv").set_index("quantity"), listed(study))
 
     def sizes(self, study: str) -> pd.DataFrame | None:
         """Return what the cells of a study have by series, column and value; None for a study of arithmetic."""
-        self._check_has(study)
-        return _read_sizes(self.results / study / "sizes.csv")
+        return _read_sizes(self._folder(study) / "sizes.csv")
 
     def fact(self, study: str, name: str) -> object:
         """Return a fact of a study (`replication.evidence.facts`); NotMeasured where this run does not have it."""
-        self._check_has(study)
-        return told(name, study, json.loads((self.results / study / "facts.json").read_text()))
+        return told(name, study, json.loads((self._folder(study) / "facts.json").read_text()))
 
     def shown(self) -> list[str]:
         """Figures that this run has, in the order of their captions."""

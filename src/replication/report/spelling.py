@@ -12,21 +12,8 @@ from decimal import ROUND_HALF_UP, Decimal
 
 from markupsafe import Markup
 
-GREEK = {
-    "alpha": "α",
-    "epsilon": "ε",
-    "eps": "ε",
-    "delta": "δ",
-    "Delta": "Δ",
-    "zeta": "ζ",
-    "eta": "η",
-    "rho": "ρ",
-    "sigma": "σ",
-    "mu": "μ",
-    "lam": "λ",
-    "kappa": "κ",
-    "sqrt": "√",
-}
+LETTERS = ["alpha", "epsilon", "eps", "delta", "Delta", "zeta", "eta", "rho", "sigma", "mu", "lam", "kappa", "sqrt"]
+GREEK = dict(zip(LETTERS, "αεεδΔζηρσμλκ√", strict=True))
 
 SIGNS = {
     " %": "\u00a0%",

@@ -21,12 +21,11 @@ from replication.evidence.facts import Fact, Quantities, spelled
 from replication.evidence.measured import MEASURE_COLUMNS, Measured
 from replication.evidence.quantities import checked_claims, measured
 from replication.report.chapters import TEXTS, page_text, text
-from replication.report.run_tables import Measures, Run, listed, study_of, told
+from replication.report.run_tables import Measures, Run, captions, listed, study_of, told
 from replication.run.columns import settings_columns, study_columns
-from replication.run.config import ROOT, read_yaml, study_names
+from replication.run.config import study_names
 from replication.run.grids import expand
 from replication.run.models import ConfigError
-from replication.run.settings import settings_of
 
 
 class StubRun(Run):
@@ -34,10 +33,9 @@ class StubRun(Run):
 
     def __init__(self, number: float, scale: str = "default"):
         claims = pd.DataFrame(judged_claims(number), columns=list(CLAIM_COLUMNS)).fillna("").astype(str)
-        captions = {study: read_yaml(ROOT / settings_of(study))["figures"] for study in study_names()}
         provenance = {"config": {"scale": scale, "studies": study_names()}}
         errata = pd.DataFrame({"confirmed": ["yes"], "changes": ["nothing"], "same_as": [""]})
-        super().__init__(claims, errata, provenance, Path(), Path(), captions)
+        super().__init__(claims, errata, provenance, Path(), Path(), captions())
         object.__setattr__(self, "number", number)
 
     def measures(self, study: str) -> Measures:

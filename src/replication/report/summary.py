@@ -24,16 +24,6 @@ FULL_SCALES = ("default", "record")
 """Scales at which every verdict can be reached."""
 NARROWER = (2 / 3, 1 / 3)
 """Shares of the tolerance at which agreement of exponents is counted again."""
-KINDS = {
-    "revised-after-results": "Revised after results existed",
-    "revised-after-confirmation": "Revised after the confirmation on a second master seed",
-    "left-open": "Left open by the papers",
-    "fallback": "Fallbacks",
-    "split": "Which samples serve which step",
-    "analogue": "Analogues of methods that are not linear",
-    "stand-in": "Stand-ins",
-}
-"""Kind of a deviation -> caption of its table."""
 
 
 def by_verdict(verdicts: Iterable[str]) -> dict[str, int]:

@@ -258,14 +258,7 @@ def test_the_page_of_record_is_of_this_run_and_small():
 @pytest.fixture(scope="module")
 def run(tmp_path_factory) -> Run:
     folder = write_run(tmp_path_factory.mktemp("run"))
-    files = [folder / name for name in ("claims.csv", "errata.csv", "provenance.json")]
-    return Run.read(
-        *files,
-        [],
-        ROOT / "src/replication/studies/deviations.yaml",
-        results=folder / "results",
-        figures=folder / "figures",
-    )
+    return Run.read(folder, folder / "results", folder / "figures")
 
 
 def write_differences(docs: Path, *entries: dict) -> None:

@@ -9,7 +9,7 @@ import yaml
 from workflow_helpers import ROOT
 
 from replication.evidence.catalogue import read_deviations
-from replication.report.summary import ERRATA, KINDS
+from replication.report.summary import ERRATA
 from replication.run.config import read_papers, study_names
 from replication.run.models import ConfigError
 
@@ -33,7 +33,7 @@ def test_deviations_name_claims_and_studies():
     known = {claim for paper in read_papers().values() for claim in paper.claims}
     known |= set(study_names())
     found = read_deviations(LISTED)
-    assert {one["kind"] for one in found} == set(KINDS)
+    assert {one["kind"] for one in found} == set(ERRATA.kinds)
     assert [place for one in found for place in one["where"] if place not in known] == []
 
 
@@ -51,11 +51,11 @@ def test_commits_of_revisions_exist():
 
 def test_every_deviation_is_in_the_table():
     found = read_deviations(LISTED)
-    content = ERRATA.deviations(found, KINDS)
+    content = ERRATA.deviations(found)
     for one in found:
         assert f'<span class="id">{one["id"]}</span>' in content
         assert all(f"<code>{commit}</code>" in content for commit in one.get("commits", []))
-    assert all(caption in content for caption in KINDS.values())
+    assert all(caption in content for caption in ERRATA.kinds.values())
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,7 @@ from privrep.methods.steps import unit_schedule as unit_steps
 from privrep.privacy.accounting import gdp_mu
 from privrep.theory import choice as methods
 from privrep.theory import jain2021, shen2023, whole_methods
+from privrep.theory.choice import law
 from privrep.theory.rival_options import PASSES, ROUNDS
 from privrep.theory.whole_methods import Moments, PowerStart, Regime, Rounds, SpectralStart
 from privrep.users.problem import Problem
@@ -99,7 +100,7 @@ def test_own_data_by_hand():
 def test_own_data_without_use_of_the_labels():
     """A huge penalty predicts zero."""
     assert whole_methods.own_data(Regime(1, 10, 30, 2, 0.01), 1e9).risk == pytest.approx(1, rel=1e-6)
-    assert whole_methods.predicting_zero().risk == 1
+    assert law("zero", SIZES, MU, {}).risk == 1
 
 
 def test_pairs_that_nothing_clips_have_the_law_of_the_start():
