@@ -136,7 +136,7 @@ def check_type(name: str, value: object, type_: str) -> None:
     flag = isinstance(value, bool) and "bool" not in type_
     if (flag or (value is None and "None" not in type_)) and "str" not in type_:
         raise ValueError(f"{name} is {value!r}; it must be a number")
-    if hasattr(value, "__len__") and not isinstance(value, str):
+    if hasattr(value, "__len__") and not isinstance(value, str) and "tuple" not in type_:
         raise ValueError(f"{name} is {value!r}; it must be one value, and a list of values stands in a grid")
 
 

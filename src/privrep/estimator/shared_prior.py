@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 import numpy as np
 
-from privrep.estimator.stated import CATEGORY, FLAG, NUMBER, kind_in
 from privrep.methods.steps.posterior import Mixture, Prior
-from privrep.users.schema import Category, Flag, Number, Schema
+from privrep.users.schema import Schema
 
 VERSION = 1
 """Of the file's form."""
-KINDS = {Number: NUMBER, Flag: FLAG, Category: CATEGORY}
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,11 +39,9 @@ class SharedPrior:
 
     def to_dict(self) -> dict:
         """Return all fields, with numbers as decimal strings that are read back to the last bit."""
-        features = {name: {"kind": KINDS[type(kind)], **asdict(kind)} for name, kind in self.schema.features.items()}
         return {
             "version": VERSION,
-            "features": features,
-            "label": asdict(self.schema.label),
+            **self.schema.to_dict(),
             "max_samples": self.max_samples,
             "mean": texts(self.mean),
             "variance": repr(float(self.heads.variance)),
@@ -65,13 +61,12 @@ class SharedPrior:
         if read.get("version") != VERSION:
             raise ValueError(f"version is {read.get('version')!r}; this privrep reads {VERSION}")
         try:
-            features = {name: kind_in(name, one) for name, one in read["features"].items()}
             priors = tuple(
                 Prior(numbers(one["mean"]), np.array(list(map(numbers, one["root"]))), float(one["strength"]))
                 for one in read["priors"]
             )
             return cls(
-                Schema(features, Number(**read["label"])),
+                Schema.from_dict(read),
                 numbers(read["mean"]),
                 Mixture(priors, float(read["variance"])),
                 int(read["max_samples"]),

@@ -7,31 +7,35 @@ and a value out of range counts as the nearest one in it. A missing feature coun
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import ClassVar
 
 import numpy as np
 import pandas as pd
 
+from privrep.options import Declared, build, check_share, misnamed, option, requires
+
 
 @dataclass(frozen=True)
-class Number:
+class Number(Declared):
     """A number within [low, high], scaled as if it were uniform there."""
 
-    low: float
-    high: float
+    low: float = option("least value")
+    high: float = option("largest value")
 
     width: ClassVar = 1
 
     def __post_init__(self):
         if not -np.inf < self.low < self.high < np.inf:
             raise ValueError(f"low is {self.low!r} and high {self.high!r}; they must be finite, and low less than high")
+        object.__setattr__(self, "low", float(self.low))
+        object.__setattr__(self, "high", float(self.high))
 
     @property
     def middle(self) -> float:
         return (self.low + self.high) / 2
 
-    def columns(self, values: pd.Series) -> np.ndarray:
+    def scaled(self, values: pd.Series) -> np.ndarray:
         """Return one column (N, 1) within sqrt(3) of 0; a missing value counts as the middle."""
         numbers = np.clip(pd.to_numeric(values).to_numpy(np.float64, na_value=np.nan), self.low, self.high)
         scaled = (numbers - self.middle) / ((self.high - self.low) / 12**0.5)
@@ -39,38 +43,40 @@ class Number:
 
 
 @dataclass(frozen=True)
-class Flag:
-    """0 or 1, where `share` guesses how often it is 1, between 0 and 1."""
+class Flag(Declared):
+    """0 or 1."""
 
-    share: float = 0.5
+    share: float = option("guess of how often it is 1", check_share, 0.5)
 
     width: ClassVar = 1
 
-    def __post_init__(self):
-        if not 0 < self.share < 1:
-            raise ValueError(f"share is {self.share!r}; it must lie between 0 and 1")
-
-    def columns(self, values: pd.Series) -> np.ndarray:
+    def scaled(self, values: pd.Series) -> np.ndarray:
         """Return one column (N, 1), of variance 1 for the guess; a missing value counts as the guess."""
         numbers = np.clip(pd.to_numeric(values).to_numpy(np.float64, na_value=np.nan), 0, 1)
         return np.nan_to_num((numbers - self.share) / (self.share * (1 - self.share)) ** 0.5, nan=0.0)[:, None]
 
 
 @dataclass(frozen=True)
-class Category:
+class Category(Declared):
     """One of c levels, scaled as if all were as frequent; another value counts as none of them."""
 
-    levels: tuple
+    levels: tuple = option(
+        "all that it may be",
+        requires(
+            lambda levels: isinstance(levels, list | tuple) and 1 < len(levels) == len(set(levels)),
+            "be a list of two or more, each once",
+        ),
+    )
 
     def __post_init__(self):
-        if len(self.levels) < 2 or len(set(self.levels)) < len(self.levels):
-            raise ValueError(f"levels are {self.levels!r}; they must be two or more, each once")
+        super().__post_init__()
+        object.__setattr__(self, "levels", tuple(self.levels))
 
     @property
     def width(self) -> int:
         return len(self.levels)
 
-    def columns(self, values: pd.Series) -> np.ndarray:
+    def scaled(self, values: pd.Series) -> np.ndarray:
         """Return sqrt(c) (e - 1/c), (N, c); zeros for another value."""
         codes = pd.Index(self.levels).get_indexer(values.to_numpy())
         known = codes >= 0
@@ -81,6 +87,22 @@ class Category:
 
 
 Kind = Number | Flag | Category
+KINDS: dict[str, type[Kind]] = {"number": Number, "flag": Flag, "category": Category}
+"""Name of a kind, in a file or as an argument -> its statements."""
+
+
+def kind_of(read: object, name: str) -> Kind:
+    """Return the kind of a column, by default a number, from its statements by name; ValueError begins with that of the
+    column."""
+    if not isinstance(read, Mapping):
+        raise ValueError(f"{name} is {read!r}; it must be a table")
+    kind = read.get("kind", "number")
+    if kind not in [*KINDS]:
+        raise ValueError(f"{name}: {misnamed(kind, 'no kind', KINDS)}")
+    try:
+        return build(KINDS[kind], {key: value for key, value in read.items() if key != "kind"}, f"a {kind}")
+    except (ValueError, TypeError) as error:
+        raise ValueError(f"{name}: {error}") from None
 
 
 @dataclass(frozen=True)
@@ -96,6 +118,21 @@ class Schema:
     features: Mapping[str, Kind]
     label: Number
 
+    @classmethod
+    def from_dict(cls, read: Mapping) -> Schema:
+        """Read the tables `label` and `features`, as they stand in TOML and JSON; a ValueError names the key."""
+        for name in ("label", "features"):
+            if not isinstance(read.get(name), Mapping):
+                raise ValueError(f"[{name}] is {read.get(name)!r}; it must be a table")
+        features = {name: kind_of(one, f"features.{name}") for name, one in read["features"].items()}
+        return cls(features, kind_of({**read["label"], "kind": "number"}, "label"))
+
+    def to_dict(self) -> dict:
+        """Return what `from_dict` reads."""
+        names = {kind: name for name, kind in KINDS.items()}
+        features = {name: {"kind": names[type(kind)], **asdict(kind)} for name, kind in self.features.items()}
+        return {"features": features, "label": asdict(self.label)}
+
     @property
     def dim(self) -> int:
         """d, with the constant."""
@@ -109,7 +146,7 @@ class Schema:
             if name not in frame:
                 raise ValueError(f"the table has no column {name!r}; it has {', '.join(map(repr, frame.columns))}")
             try:
-                columns.append(kind.columns(frame[name]))
+                columns.append(kind.scaled(frame[name]))
             except (ValueError, TypeError) as error:
                 raise ValueError(f"column {name!r} is no {type(kind).__name__.lower()}: {error}") from error
         return np.concatenate(columns, axis=1, dtype=np.float32)

@@ -121,7 +121,11 @@ def test_a_template_has_no_number_of_the_data():
     template = Path("bounds.toml").read_text()
     assert "[features.x]" in template and "[features.z]" in template and "who" not in template
     assert not re.search(r"\d\.\d\d", template)
-    filled = template.replace("# low =", "low = -4").replace("# high =", "high = 4").replace("[]", '["a", "b"]')
+    filled = (
+        template.replace("# low =", "low = -4")
+        .replace("# high =", "high = 4")
+        .replace("# levels =", 'levels = ["a", "b"]')
+    )
     Path("bounds.toml").write_text(filled)
     assert list(from_toml(Path("bounds.toml")).features) == ["x", "z"]
     assert "bounds.toml is there already" in run("bounds", "table.csv", "--user", "who", "--label", "y", status=2)
@@ -139,12 +143,15 @@ def test_a_template_has_no_number_of_the_data():
         (("fit", "table.parquet", "--rank", "9"), "rank is 9"),
         (("fit", "table.parquet", "--method", "best"), "method is 'best'"),
         (("fit", "table.parquet", "--bounds", "none.toml"), "none.toml: No such file"),
-        (("fit", "table.parquet", "--bounds", "wrong.toml"), "wrong.toml has no table [features]"),
+        (("fit", "table.parquet", "--bounds", "wrong.toml"), "wrong.toml: [features] is None; it must be a table"),
         (("show", "table.csv"), "table.csv is no release of privrep fit"),
         (("show", "bounds.toml"), "bounds.toml is no release of privrep fit"),
         (("fit", "table.parquet", "--bounds", "other.toml"), "table.parquet has no column 'w'; it has 'who', 'x'"),
         (("fit", "table.parquet", "--bounds", "number.toml"), "number.toml: [features] is 3; it must be a table"),
-        (("fit", "table.parquet", "--bounds", "levels.toml"), "levels.toml: features.z: 'int' object is not iterable"),
+        (
+            ("fit", "table.parquet", "--bounds", "levels.toml"),
+            "levels.toml: features.z: levels is 3; it must be a list of two",
+        ),
         (("fit", "table.parquet", "--seed", "-1"), "random_state is -1"),
         (("fit", "table.parquet", "--out", "table.csv/release"), "table.csv"),
         (("fit", "nobody.parquet"), "nobody.parquet has a row without a user in column 'who'"),

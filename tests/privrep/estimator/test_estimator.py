@@ -69,11 +69,22 @@ def test_a_fit_without_users_is_refused():
     [
         ({"label_bounds": None}, "label_bounds is None; state the least and largest label"),
         ({"feature_bounds": None}, "feature_bounds has none for 'feature 0'"),
-        ({"label_bounds": (3, 1)}, r"label_bounds is \(3, 1\); it must be a finite low and a larger high"),
-        ({"feature_bounds": {"age": (0, 1)}}, "feature_bounds names 'age'; the table has 'feature 0'"),
+        ({"label_bounds": (3, 1)}, "label: low is 3 and high 1; they must be finite, and low less than high"),
+        (
+            {"feature_bounds": {"age": (0, 1)}},
+            "feature_bounds: 'age' is no column of the table; the nearest is 'feature",
+        ),
         ({"kinds": ["number"]}, "kinds has 1 entries; the table has 3 features"),
-        ({"kinds": {"feature 0": "text"}}, "kind of 'feature 0' is 'text'; it must be 'number', 'flag'"),
-        ({"kinds": {"feature 0": ["a"]}}, "they must be two or more, each once"),
+        (
+            {"kinds": {"feature 0": "text"}},
+            "features.feature 0: 'text' is no kind; the nearest is .* known are 'number', 'flag', 'cat",
+        ),
+        (
+            {"kinds": {"feature 0": ["a"]}},
+            r"features.feature 0: levels is \['a'\]; it must be a list of two or more, each once",
+        ),
+        ({"feature_bounds": {"feature 0": 3}}, "feature_bounds of 'feature 0' is 3; it must be a low and a high"),
+        ({"label_bounds": ("1", 2)}, "label: low is '1', a text; it must be a number"),
         ({"epsilon": 0.0}, r"epsilon is 0.0; it must be positive and finite"),
         ({"method": "best"}, "method is 'best'; it must be one of 'prior', 'unit_steps'"),
         ({"method": "unit_steps"}, "rank is None; unit steps need one"),
@@ -253,11 +264,15 @@ def test_bounds_are_read_from_a_file(tmp_path):
     )
     kinds = {"sex": "flag", "item": ["a", "b"]}
     assert from_toml(path) == stated(["age", "sex", "item"], kinds, {"age": (0, 100)}, (1, 6))
+    label = "[label]\nlow = 1\nhigh = 6\n"
     for text, words in (
-        ("[label]\nlow = 1\nhigh = 6\n", r"has no table \[features\]"),
-        ("[label]\n[features]\n", r"bounds.toml: label is \(None, None\)"),
-        ('[label]\nlow = 1\nhigh = 6\n[features.x]\nkind = "word"', "features.x.kind is 'word'"),
-        ("[label", "bounds.toml: "),
+        (label, r"bounds.toml: \[features\] is None; it must be a table"),
+        ("[label]\n[features]\n", "bounds.toml: label: low is missing; a number needs least value"),
+        (f'{label}[features.x]\nkind = "word"', "bounds.toml: features.x: 'word' is no kind; the nearest is"),
+        (f"{label}[features.x]\nlow = 1\nhihg = 2", "features.x: hihg is no option of a number; the nearest is high"),
+        (f'{label}[features.x]\nkind = "flag"\nshare = 1', "features.x: share is 1; it must lie strictly between 0"),
+        (label.replace("1", "7") + "[features]", "bounds.toml: label: low is 7 and high 6; they must be finite"),
+        ("[label", r"bounds.toml: .*\(at end of document\)"),
     ):
         path.write_text(text)
         with pytest.raises(ValueError, match=words):

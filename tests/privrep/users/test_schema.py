@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -30,14 +32,14 @@ def test_columns_are_scaled_by_the_statements_alone():
     ("value", "counts_as"), [(-5, 0), (1e300, 100), (np.inf, 100), (-np.inf, 0), (np.nan, 50), (None, 50)]
 )
 def test_numbers_out_of_range_count_as_the_nearest_and_missing_ones_as_the_middle(value, counts_as):
-    given, meant = (Number(0, 100).columns(pd.Series([one, 7.0])) for one in (value, counts_as))
+    given, meant = (Number(0, 100).scaled(pd.Series([one, 7.0])) for one in (value, counts_as))
     np.testing.assert_array_equal(given, meant)
 
 
 def test_flags_and_levels_that_are_missing_count_as_nothing():
-    assert not Flag(0.2).columns(pd.Series([None, np.nan])).any()
-    np.testing.assert_array_equal(Flag().columns(pd.Series([5, -3])), [[1.0], [-1.0]])
-    assert not Category(("a", "b")).columns(pd.Series([None, "A", 3])).any()
+    assert not Flag(0.2).scaled(pd.Series([None, np.nan])).any()
+    np.testing.assert_array_equal(Flag().scaled(pd.Series([5, -3])), [[1.0], [-1.0]])
+    assert not Category(("a", "b")).scaled(pd.Series([None, "A", 3])).any()
 
 
 def test_labels_come_back_in_their_own_unit():
@@ -46,6 +48,10 @@ def test_labels_come_back_in_their_own_unit():
     np.testing.assert_allclose(scaled[[0, 2]], [-1, 1])
     np.testing.assert_allclose(SCHEMA.labels(scaled), labels)
     np.testing.assert_array_equal(SCHEMA.scaled_labels([-np.inf, np.inf, np.nan]), [-1, 1, np.nan])
+
+
+def test_what_is_stated_is_read_back():
+    assert Schema.from_dict(json.loads(json.dumps(SCHEMA.to_dict()))) == SCHEMA
 
 
 def test_columns_without_sense_are_named():

@@ -18,6 +18,7 @@ from privrep.estimator.commands.release import HEADS, LOCAL, RELEASE, read_relea
 from privrep.estimator.private_representation import LocalHeads, heads
 from privrep.estimator.stated import from_toml
 from privrep.users.scattered import ScatteredUsers
+from privrep.users.schema import KINDS
 from privrep.users.table_files import naming
 from privrep.users.whole_files import in_one_move, write_whole
 
@@ -78,21 +79,22 @@ def bounds(table: TABLE, user: USER, label: LABEL, out: Path = Path("bounds.toml
         "# Values beyond a range count as the nearest; a level that is not listed counts as none.",
         "",
         "[label]",
-        "# low =",
-        "# high =",
+        *blanks("number"),
     ]
-    for name, kind in found.items():
+    for name, type_ in found.items():
         if name in (user, label):
             continue
-        lines += ["", f"[features.{quoted(name)}]"]
-        if pa.types.is_boolean(kind):
-            lines += ['kind = "flag"', "# share = 0.5  # a guess of how often it is true"]
-        elif pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind):
-            lines += ['kind = "number"  # or "flag", for 0 and 1', "# low =", "# high ="]
-        else:
-            lines += ['kind = "category"', "levels = []  # all that it may be"]
+        number = pa.types.is_integer(type_) or pa.types.is_floating(type_) or pa.types.is_decimal(type_)
+        kind = "flag" if pa.types.is_boolean(type_) else "number" if number else "category"
+        hint = '  # or "flag", for 0 and 1' if number else ""
+        lines += ["", f"[features.{quoted(name)}]", f'kind = "{kind}"{hint}', *blanks(kind)]
     write_whole(out, "\n".join(lines) + "\n")
     typer.echo(f"{out}: fill it in, and give it to privrep fit; columns that you remove are not used")
+
+
+def blanks(kind: str) -> list[str]:
+    """Return lines for what is to be stated of a kind."""
+    return [f"# {name} =  # {meaning}" for name, meaning in KINDS[kind].columns.items()]
 
 
 def quoted(name: str) -> str:
