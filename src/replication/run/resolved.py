@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from privrep.users.whole_files import in_one_move
-from replication.run.config import Layer, read_study
+from replication.run.config import Layer
 from replication.run.grids import expand
 from replication.run.models import Model
 from replication.run.settings import Analysis, RunConfig, RunSettings, Simulation, Study
@@ -48,13 +48,8 @@ def write_if_changed(path: Path, text: str) -> None:
 def resolved(study: Study, config: RunConfig, quantities: list[str]) -> dict[str, dict]:
     """Return purpose -> settings, for `ShardSettings`, `MeasureSettings` and `PlotSettings`, of a study that measures
     the given quantities."""
-    other = read_study(config, study.against).series if study.against else {}
     sweeps = {name: figure.sweeps.model_dump() for name, figure in study.figures.items() if figure.sweeps}
-    analysis = _part(study, Analysis) | {
-        "options": {name: series.options for name, series in other.items()},
-        "figures": list(study.figures),
-        "sweeps": sweeps,
-    }
+    analysis = _part(study, Analysis) | {"figures": list(study.figures), "sweeps": sweeps}
     as_it_is = config.scale not in study.scales and study.study not in config.overrides
     return {
         "shards": {

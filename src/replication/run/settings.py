@@ -190,11 +190,9 @@ class Sweeps(Model):
 class AnalysisSettings(Analysis):
     """Settings of both the measuring and the plotting job of a study.
 
-    options : series -> options, of the study that this one is held against. figures : ids of all.
-    sweeps : of those that show fits and nothing else.
+    figures : ids of all. sweeps : of those that show fits and nothing else.
     """
 
-    options: dict[str, dict[str, Scalar]] = {}
     figures: SomeNames
     sweeps: dict[str, Sweeps] = {}
 
@@ -234,7 +232,7 @@ class Study(Simulation, Analysis):
     paper : whose chapter it is in, from config/papers. figures : by id, in the order of the page.
     shard_seconds : CPU time of a shard of the default scale, and of the measuring job where that is long; roughly.
     columns : what the study adds to the columns of the results. quantities : patterns of the names of what it measures
-    beside its fits, see `replication.evidence.quantities`. against : study to whose options this one is held.
+    beside its fits, see `replication.evidence.quantities`.
     scales : scale -> what differs there.
     claims : what the study decides, models in `replication.evidence.claims`.
     """
@@ -244,7 +242,6 @@ class Study(Simulation, Analysis):
     figures: Annotated[dict[str, Figure], Field(min_length=1)]
     columns: SomeNames = ()
     quantities: SomeNames = ()
-    against: str = ""
     scales: dict[Literal["tiny", "quick", "record"], dict[str, Any]] = {}
     claims: Annotated[tuple[dict[str, Any], ...], Field(strict=False)] = ()
 

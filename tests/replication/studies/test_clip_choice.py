@@ -8,35 +8,32 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from replication.evidence.measured import Measured
 from replication.run.config import ROOT, read_config, read_study, read_yaml
 from replication.run.grids import expand
-from replication.run.settings import AnalysisSettings, settings_of
-from replication.studies.clip_choice import analysis as clip_choice
+from replication.run.settings import settings_of
+from replication.studies.tradeoff.choice import CHOICES, SHARES, TYPICAL, choice
 
 TRADEOFF = read_yaml(ROOT / settings_of("tradeoff"))
-CHOICE = AnalysisSettings(
-    study="clip_choice",
-    figures=("comparison/clip_choice",),
-    options={name: series["options"] for name, series in TRADEOFF["series"].items()},
-)
+OPTIONS = {name: TRADEOFF["series"][name]["options"] for name in CHOICES}
+COMPARED = pd.DataFrame([{"series": name, "clip_scale": "absolute"} | one for name, one in OPTIONS.items()])
 
 
 def test_seeds_are_apart_from_those_of_the_comparison():
     """No data set of the choice is judged."""
-    config = read_config()
-    chosen, judged = (
-        {cell.problem for cell in expand(read_study(config, name))} for name in ("clip_choice", "tradeoff")
-    )
+    cells = expand(read_study(read_config(), "tradeoff"))
+    chosen = {cell.problem for cell in cells if cell.series.startswith("choice-")}
+    judged = {cell.problem for cell in cells if not cell.series.startswith("choice-")}
     assert not chosen & judged
     assert min(problem.seed for problem in chosen) > max(problem.seed for problem in judged)
 
 
 def test_both_methods_have_one_grid():
     """The same factors of the typical size, and the same shares of the budget."""
-    grids = read_yaml(ROOT / settings_of("clip_choice"))["grids"]
-    sizes = {name: [one["clip_feature"] for one in grids["A"]["together"]] for name in ("A",)}
-    sizes["B"] = [one["clip"] / clip_choice.TYPICAL["clip"] for one in grids["B"]["together"]]
-    sizes["B-random"] = [clip / clip_choice.TYPICAL["clip"] for clip in grids["B-random"]["clip"]]
+    grids = {name.removeprefix("choice-"): one for name, one in TRADEOFF["grids"].items() if name.startswith("choice-")}
+    sizes = {"A": [one["clip_feature"] for one in grids["A"]["together"]]}
+    sizes["B"] = [one["clip"] / TYPICAL["clip"] for one in grids["B"]["together"]]
+    sizes["B-random"] = [clip / TYPICAL["clip"] for clip in grids["B-random"]["clip"]]
     assert sizes["A"] == sizes["B"] == sizes["B-random"] == [0.125, 0.25, 0.5, 1, 2]
     assert grids["A"]["init_share"] == grids["B"]["init_share"] == grids["A-own"]["init_share"]
     assert grids["A-start"]["init_share"] == grids["B-start"]["init_share"]
@@ -51,8 +48,8 @@ def test_both_methods_have_one_grid():
 def table(best: float = 1.0, **options) -> pd.DataFrame:
     """Cells on which the file's setting of every series is the best, or `best` times the error of another one."""
     rows = []
-    for series in clip_choice.CHOICES:
-        typed = TRADEOFF["series"][series]["options"]
+    for series in CHOICES:
+        typed = OPTIONS[series]
         own = series == "A" and "clip_scale" not in typed
         base = {
             "series": "A-own" if own else series,
@@ -70,27 +67,32 @@ def table(best: float = 1.0, **options) -> pd.DataFrame:
                 other | {"seed": seed, "dist2": 0.1 * (1 + seed) * 1.0},
             ]
     cells = pd.DataFrame(rows)
-    starts = cells[cells["series"].isin(clip_choice.SHARES)]
+    starts = cells[cells["series"].isin(SHARES)]
     return pd.concat(
-        [cells, starts.assign(series=starts["series"].map(clip_choice.SHARES), dist2=1.5 * starts["dist2"])],
+        [cells, starts.assign(series=starts["series"].map(SHARES), dist2=1.5 * starts["dist2"])],
         ignore_index=True,
     )
+
+
+def measured(cells: pd.DataFrame) -> list[Measured]:
+    """What is measured of cells of the choice beside those of the comparison."""
+    return choice(pd.concat([cells.assign(series="choice-" + cells["series"]), COMPARED]))[0]
 
 
 @pytest.mark.parametrize("best", [0.5, 1.0, 2.0])
 def test_a_setting_that_is_not_the_best_shows(best):
     """Chosen over least error is 1 where the file has the best setting, and its ratio where it has not."""
-    found = {one.quantity: one.measured for one in clip_choice.analyse(table(best), CHOICE).measured}
-    for series in clip_choice.CHOICES:
+    found = {one.quantity: one.measured for one in measured(table(best))}
+    for series in CHOICES:
         assert found[f"chosen over best, {series}"] == pytest.approx(max(1.0, best))
         assert found[f"settings tried, {series}"] == 2
-    for series in clip_choice.SHARES:
+    for series in SHARES:
         assert found[f"half of the budget for the start over a tenth, {series}"] == pytest.approx(1.5)
 
 
 def test_what_rests_on_runs_has_repetitions_and_no_interval():
     """Two data sets cannot show that a choice stands: a ratio of their errors is no arithmetic."""
-    for one in clip_choice.analyse(table(), CHOICE).measured:
+    for one in measured(table()):
         tried = one.quantity.startswith("settings tried")
         assert one.seeds == (0 if tried else 2)
         assert math.isnan(one.ci_low) == math.isnan(one.ci_high) == (not tried)
@@ -100,7 +102,7 @@ def test_a_setting_that_was_not_run_is_no_number():
     """A file that names a setting off the grid cannot pass."""
     cells = table()
     cells["init_share"] = 0.77
-    found = {one.quantity: one for one in clip_choice.analyse(cells, CHOICE).measured}
+    found = {one.quantity: one for one in measured(cells)}
     assert math.isnan(found["chosen over best, A"].measured) and "not on this grid" in found["chosen over best, A"].note
 
 
@@ -108,6 +110,4 @@ def test_a_failed_fit_is_no_candidate():
     """Its setting has no error, and the others are judged without it."""
     cells = table(2.0)
     cells.loc[(cells["series"] == "B") & (cells["seed"] == 0) & (cells["clip"] == 3.0), "dist2"] = np.nan
-    assert {one.quantity: one.measured for one in clip_choice.analyse(cells, CHOICE).measured}[
-        "chosen over best, B"
-    ] == pytest.approx(1)
+    assert {one.quantity: one.measured for one in measured(cells)}["chosen over best, B"] == pytest.approx(1)

@@ -2,7 +2,7 @@
 (epsilon, delta).
 
 A is Algorithms 3, 1 and 2 of jain2021 with one pass, B Algorithms 3, 5, 1 and 4 of shen2023;
-both charge their initialisation. Clips and budgets were chosen by the study clip_choice on seeds of its own.
+both charge their initialisation. Clips and budgets were chosen on seeds of their own (`choice`).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from privrep.theory import jain2021
 from privrep.theory.clipped_step import CutStep, sample_step, user_step
 from privrep.users.problem import Problem
 from privrep.users.splits import count, split_samples
-from replication.evidence.facts import NotMeasured, Quantities
+from replication.evidence.facts import NotMeasured, Quantities, total
 from replication.evidence.findings import Findings
 from replication.evidence.intervals import bootstrap_measures, exponent, log_slope, with_interval
 from replication.evidence.measured import Measured, bare, exact, share
@@ -32,6 +32,7 @@ from replication.printed.of_cells import centaur_floors
 from replication.run.settings import AnalysisSettings
 from replication.studies.accounting import analysis as accounting
 from replication.studies.measures import extreme_ratio, ratio_exponent
+from replication.studies.tradeoff.choice import CHOICES, choice
 
 METHODS = {"A": "jain2021", "B": "shen2023"}
 LOST = 0.2
@@ -408,14 +409,19 @@ def by_dimension(names: dict[str, str], cells: pd.DataFrame, quantities: Quantit
     return {"dims": [f"d = {dim:g}" for dim in dims], "rows": rows}
 
 
-FACTS = {"factor by clips": partial(by_dimension, BY_CLIPS), "factor by condition": partial(by_dimension, BY_CONDITION)}
+FACTS = {
+    "factor by clips": partial(by_dimension, BY_CLIPS),
+    "factor by condition": partial(by_dimension, BY_CONDITION),
+    "settings tried": partial(total, names=[f"settings tried, {name}" for name in CHOICES]),
+}
 
 
 def analyse(cells: pd.DataFrame, study: AnalysisSettings) -> Findings:
-    """Measure exponents in d, factors between the methods, users needed, the map, and what a user computes."""
-    cells = with_predictions(cells)
+    """Measure exponents in d, factors between the methods, users needed, the map, a user's work, and the clips."""
+    chosen, tried = choice(cells)
+    cells = with_predictions(cells[~cells["series"].str.startswith("choice-")])
     fits, clips = fit_all(study, cells), pairs(cells, study.window.noise_ratio)
-    found = range_measures(fits) + gap_measures(cells)
+    found = range_measures(fits) + gap_measures(cells) + chosen
     for series, other, name in (
         ("A", "B", "A over B"),
         ("A-user", "B", "A over B, whole users clipped"),
@@ -463,5 +469,6 @@ def analyse(cells: pd.DataFrame, study: AnalysisSettings) -> Findings:
         "comparison/users_needed": fit_table(fits, ["A users", "B users", "A kept", "B kept"]),
         "comparison/regions": table,
         "comparison/cost": counts_by_dim(cells),
+        "comparison/clip_choice": tried,
     }
     return Findings(found, tables, fits)

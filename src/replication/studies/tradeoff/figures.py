@@ -22,6 +22,7 @@ from replication.drawing.style import (
 from replication.drawing.sweeps import exponent_text, power_line, sweep_points
 from replication.run.settings import PlotSettings
 from replication.studies.tradeoff.analysis import CLIPS, CONDITIONS
+from replication.studies.tradeoff.choice import CHOICES, OWN
 
 PAPERS = {"jain2021": look("altmin", "jain2021", dash=""), "shen2023": look("centaur", "shen2023", dash="")}
 SERIES = {
@@ -48,6 +49,12 @@ FACTORS = {name: Look(name, *one) for name, one in FACTORS.items()}
 """Factors drawn beside the band."""
 PROMISES = {"A-uncut dist2": ("jain2021", 1.5), "B-uncut dist2": ("shen2023", 1.0)}
 """Sweeps in d of both methods at clips that cut nothing -> paper and the power of d that it states."""
+CHOSEN = {
+    "A": look("altmin", "alternating minimisation, samples clipped"),
+    "A-user": look("altmin", "the same, users clipped", marker="v", dash="--"),
+    "B": look("centaur"),
+    "B-random": look("centaur", "CENTAUR, random start", marker="s", dash="--"),
+}
 KINDS = {
     "neither": "0.75",
     "A": METHODS["altmin"].colour,
@@ -171,5 +178,21 @@ def draw_cost(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
         for method, one in lines.items():
             curve(axis, numbers["dim"], numbers[f"{count}, {method}"], one)
         label(axis, "$d$", f"{count} per user", log="xy", xticks=[10, 30, 100, 300, 1000])
+    legend(figure)
+    return figure
+
+
+def draw_clip_choice(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
+    """Draw the error of both methods against their clips."""
+    figure, axis = new_figure(5.4, 4.6)
+    for name, one in CHOSEN.items():
+        part = numbers[numbers["series"].isin(CHOICES[name])]
+        sized = part[part["size"].notna()].sort_values("size")
+        curve(axis, sized["size"], sized["dist2"], Look("", one.colour, "", one.dash))
+        series(axis, part, "drawn", "dist2", Look(**vars(one) | {"dash": ""}), hollow=~part["chosen"])
+    label(axis, "clip over the typical size (filled: chosen)", "dist2, geometric mean", log="xy")
+    ticks = sorted(numbers["drawn"].unique())
+    axis.set_xticks(ticks, [short(1e-4) if tick == OWN else f"{tick:g}" for tick in ticks])
+    axis.minorticks_off()
     legend(figure)
     return figure
