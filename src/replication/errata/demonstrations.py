@@ -10,7 +10,6 @@ from replication.errata import (  # noqa: F401  Each enters what it demonstrates
     power_method,
     privacy,
     privacy_shen2023,
-    risk,
     statements,
 )
 from replication.errata.finding import ENTERED

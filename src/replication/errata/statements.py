@@ -1,4 +1,4 @@
-"""Assumption 4.1, Theorem 1.1, the remarks and Section 6."""
+"""Theorems 1.1 and 4.2 with the proof of its risk bound, Assumption 4.1, the remarks and Section 6 (jain2021)."""
 
 from __future__ import annotations
 
@@ -10,13 +10,92 @@ from privrep.methods import nonprivate_altmin
 from privrep.methods.running.method import Task
 from privrep.methods.running.runner import fit
 from privrep.privacy.ledger import Ledger
-from privrep.users.problem import Users
+from privrep.theory.jain2021 import personal_risk
+from privrep.users.heads import fit_heads
+from privrep.users.problem import Problem, Users
+from privrep.users.risk import personalised_risk
 from privrep.users.rng import stream
-from privrep.users.subspace import dist_frobenius, orthonormalise
+from privrep.users.subspace import dist2, dist_frobenius, orthonormalise, planted_subspace
 from replication.errata.finding import Finding, decides, demonstrates, spell
-from replication.errata.risk import noisy_risk
-from replication.errata.tools import sphere
+from replication.errata.tools import noisy_steps, sphere, subspace_risk
 from replication.evidence.intervals import log_slope
+
+
+def noisy_risk(users: Users, multiplier: float, draws: int, slack: float, rng: np.random.Generator) -> float:
+    """Return the mean risk over noise draws after one step of Algorithm 2 with the true heads: without label noise and
+    clipping, all of it is due to privacy."""
+    steps = noisy_steps(users, multiplier, draws, slack, rng)
+    return float(np.mean([subspace_risk(users, basis) for _, basis in steps]))
+
+
+@demonstrates("E2")
+def privacy_risk_is_quadratic_in_the_noise(rng: np.random.Generator) -> Finding:
+    multipliers = [0.125, 0.25, 0.5, 1.0, 2.0]
+    users = Users(sphere(users=20_000, samples=2, dim=20, rank=2))
+    risks = [noisy_risk(users, multiplier, 20, 4.0, rng) for multiplier in multipliers]
+    power = log_slope(multipliers, risks)
+    growth = risks[-1] / risks[0] / (multipliers[-1] / multipliers[0])
+    return Finding(
+        f"exponent {power:.2f}; risk over Delta grows {growth:.0f} times over the grid",
+        decides(power, printed=1, correct=2, within=0.2),
+    )
+
+
+@demonstrates("E8")
+def final_fit_costs_more_risk_than_printed(rng: np.random.Generator) -> Finding:
+    h, k, noise = 8, 2, 0.5
+    users = Users(Problem(users=40_000, samples=h, dim=20, rank=k, label_noise_sd=noise))
+    basis = planted_subspace(users.truth.basis, 0.3, rng)
+    outside = subspace_risk(users, basis)
+    measured = personalised_risk(users, basis, slice(0, h))
+    printed, exact = outside + noise**2 * k / h, personal_risk(outside, k, h, noise)
+    # With U = U* and m = 2 h only the last term of the theorem is left.
+    floor = personalised_risk(users, users.truth.basis, slice(0, h)) / (noise**2 * k / (2 * h))
+    return Finding(
+        f"{measured:.3f}, (22) with the {h} samples as its m {printed:.3f}, exact {exact:.3f}; "
+        f"with U = U* {floor:.2f} times (k/m) sigma_F^2",
+        decides(measured, printed=printed, correct=exact, within=0.02 * exact) and floor > 2,
+    )
+
+
+@demonstrates("E22")
+def privacy_risk_has_rank_to_the_fourth(rng: np.random.Generator) -> Finding:
+    ranks = [1, 2, 4, 8]
+    risks, spectral, frobenius = [], [], []
+    for k in ranks:
+        users = Users(sphere(users=8000, samples=2, dim=40, rank=k))
+        risks.append(noisy_risk(users, 0.03, 4, 2.5, rng))
+        truth = users.truth.basis
+        basis = planted_subspace(truth, 0.1, rng)
+        # Heads of norm sqrt(k) have mu^2 k lam_k = k.
+        for distance, ratios in ((dist2, spectral), (dist_frobenius, frobenius)):
+            ratios.append(distance(basis, truth) ** 2 * k / subspace_risk(users, basis))
+    power = log_slope(ranks, risks)
+    lost = log_slope(ranks, frobenius) - log_slope(ranks, spectral)
+    return Finding(
+        f"exponent {power:.2f}; (24) over the risk is {spell(spectral)} with its own spectral norm, {spell(frobenius)} "
+        "with the Frobenius norm of Lemma 4.4",
+        decides(power, printed=5, correct=4, within=0.3) and decides(lost, printed=0, correct=1, within=0.1),
+    )
+
+
+@demonstrates("E60")
+def mean_risk_exceeds_twice_its_expectation_too_often(rng: np.random.Generator) -> Finding:
+    k, sets, users, samples = 2, 2000, (25, 100), (5, 8, 12, 16)
+
+    def above(n: int, h: int) -> float:
+        """Share of data sets whose mean risk in U* is above twice its expectation."""
+        features = rng.standard_normal((h, sets * n, k), dtype=np.float32)
+        heads = fit_heads(features, rng.standard_normal((h, sets * n)), np.eye(k))
+        risks = (heads**2).sum(axis=1).reshape(sets, n).mean(axis=1)
+        return float(np.mean(risks > 2 * personal_risk(0.0, k, h, 1.0)))
+
+    few, many = ([above(n, h) for h in samples] for n in users)
+    return Finding(
+        f"shares for h = {spell(samples)}: {spell(few)} with n = {users[0]}, {spell(many)} with n = {users[1]}; "
+        f"n^-9 is {users[0] ** -9.0:.0e} or less",
+        few[0] > many[0] > 10 / sets and few[-1] < few[0] / 5,
+    )
 
 
 def bound_of_theorem_1_1(n: float, d: int, k: int, epsilon: float) -> float:

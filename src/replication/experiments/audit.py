@@ -145,9 +145,7 @@ class Stage:
         worlds = before_others(pair, problem, np.random.default_rng([seed, 0]))
         return cls(method, worlds, multiplier, seed, MUTANTS[mutant])
 
-    def _recorded(
-        self, world: int, run: int, own=None, replayed: Transcript | None = None
-    ) -> tuple[Transcript, Ledger]:
+    def _recorded(self, world: int, run: int, own=None, replayed=None) -> tuple[Transcript, Ledger]:
         drawn = streams(0 if self.mutant.one_seed else run, self.seed, own, self.mutant.everyone)
         fault = self.mutant.fault_at(self.multiplier)
         with clipped_by(self.mutant.clip):
@@ -176,12 +174,9 @@ def largest_attained(run: ReplayedRun) -> float:
     """
     parts = []
     if len(run.ledger.entries) == len(run.transcript.records):
-        parts = [
-            replace(run, both=(Transcript(records=[one]), Transcript(records=[other])), ledger=Ledger([entry]))
-            for entry, one, other in zip(
-                run.ledger.entries, *(transcript.records for transcript in run.both), strict=True
-            )
-        ]
+        pairs = zip(*([Transcript(records=[one]) for one in each.records] for each in run.both), strict=True)
+        alone = zip(run.ledger.entries, pairs, strict=True)
+        parts = [replace(run, both=pair, ledger=Ledger([entry])) for entry, pair in alone]
     return max(map(attained, (run, *parts)))
 
 

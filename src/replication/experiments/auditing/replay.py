@@ -185,18 +185,15 @@ class RecordingRelease(Release):
             units = [scaled(*part, self.noise_multiplier) for part in zip(arrays, spec.noises, strict=True)]
             return np.concatenate(units)
 
-        given = self.transcript.given
-        answer = given.answer if given else self._noisier(exact, super()._gaussian(name, exact, spec))
-        noisy = given.noisy if given else in_units(answer)
-        self.transcript.records.append(
-            GaussianRecord(name, self.role, in_units(exact), noisy, answer, self.rate, len(exact))
-        )
+        if given := self.transcript.given:
+            answer, noisy = given.answer, given.noisy
+        else:
+            pairs = zip(exact, super()._gaussian(name, exact, spec), strict=True)
+            answer = tuple(part + self.fault.noise_scale * (released - part) for part, released in pairs)
+            noisy = in_units(answer)
+        record = GaussianRecord(name, self.role, in_units(exact), noisy, answer, self.rate, len(exact))
+        self.transcript.records.append(record)
         return answer
-
-    def _noisier(self, arrays: tuple, released: tuple) -> tuple:
-        return tuple(
-            exact + self.fault.noise_scale * (noisy - exact) for exact, noisy in zip(arrays, released, strict=True)
-        )
 
     def approached(
         self, name: str, chain: Callable[[float, np.random.Generator], np.ndarray], *, width: float
@@ -209,18 +206,15 @@ class RecordingRelease(Release):
 
     def _chosen(self, name: str, scores: np.ndarray, width: float) -> int:
         width *= self.fault.charged
-
-        def release() -> tuple[int]:
-            Release.temperature(self, name, width=width)
+        if given := self.transcript.given:
+            answer = given.answer
+        else:
+            self.temperature(name, width=width)
             actual = replace(self, multiplier=self.multiplier * self.fault.noise_scale, ledger=Ledger())
-            return (Release._chosen(actual, name, scores, width),)
-
-        given = self.transcript.given
-        answer = given.answer if given else release()
+            answer = (Release._chosen(actual, name, scores, width),)
         logs = log_softmax(-scores / (2 * width * self.noise_multiplier))
-        self.transcript.records.append(
-            ChoiceRecord(name, self.role, logs, answer, float(self.streams["position"].random()))
-        )
+        position = float(self.streams["position"].random())
+        self.transcript.records.append(ChoiceRecord(name, self.role, logs, answer, position))
         return answer[0]
 
 
@@ -313,9 +307,5 @@ def noises(transcript: Transcript) -> dict[tuple[str, int], np.ndarray]:
 def aligned(runs: list[dict[tuple[str, int], np.ndarray]], rng: np.random.Generator) -> np.ndarray:
     """Return a table (runs, numbers) of `noises`, with standard normal numbers where a run has not made a release."""
     sizes = {key: len(noise) for run in runs for key, noise in run.items()}
-    return np.array(
-        [
-            np.concatenate([run[key] if key in run else rng.standard_normal(size) for key, size in sizes.items()])
-            for run in runs
-        ]
-    )
+    rows = [[run[key] if key in run else rng.standard_normal(size) for key, size in sizes.items()] for run in runs]
+    return np.array([np.concatenate(row) for row in rows])

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 
@@ -12,7 +10,7 @@ from privrep.methods.spectral_init import SamplePairs
 from privrep.methods.steps.moment_step import UserMoments
 from privrep.privacy.mechanisms import clipped_sums
 from privrep.privacy.paired_samples import DisjointPairs
-from privrep.privacy.regression_moments import MomentClip, SampleClip
+from privrep.privacy.regression_moments import SampleClip
 from privrep.users.given_users import GivenUsers
 from privrep.users.heads import true_heads
 from privrep.users.known import Known
@@ -39,47 +37,30 @@ def largest_change(
     return worst_pair(lambda pair: change(*map(single_user, pair)), problem, DRAWS, CHANGES, rng)[1]
 
 
-@dataclass(frozen=True)
-class MomentChange:
-    """Change of A and of b of Algorithm 2 when a user is replaced, in units of the bounds on ||A_j|| and ||b_j||."""
-
-    second: float
-    first: float
-
-    @property
-    def joint(self) -> float:
-        """||dA||^2 + ||db||^2 in these units; the triangle inequality gives 8."""
-        return self.second**2 + self.first**2
-
-
-def moment_change(user: GivenUsers, other: GivenUsers, samples: slice, clip: MomentClip) -> MomentChange:
-    """Return the change of the released upper triangle of A and of b when a user is replaced."""
-    statistics = [clipped_sums(each, UserMoments(true_heads, samples), clip) for each in (user, other)]
-    (second, first), (other_second, other_first) = statistics
-    second_bound, first_bound = clip.bounds(samples.stop - samples.start)
-    return MomentChange(
-        float(np.linalg.norm(np.triu(second - other_second)) / second_bound),
-        float(np.linalg.norm(first - other_first) / first_bound),
-    )
-
-
-def spectral_change(user: GivenUsers, other: GivenUsers, samples: slice, label_clip: float) -> float:
-    """Return the change of the released upper triangle of M of Algorithm 3, in units of zeta^2 per pair of samples."""
-    pairs_of = SamplePairs(samples, DisjointPairs)
-    difference = np.subtract(*(clipped_sums(each, pairs_of, label_clip)[0] for each in (user, other)))
-    pairs = (samples.stop - samples.start) // 2
-    return float(np.linalg.norm(np.triu(difference)) / (pairs * label_clip**2))
-
-
 def moved(statistic: str, samples: int, rng: np.random.Generator, clip: SampleClip = ONES, dim: int = 2) -> float:
-    """Return how far replacing a user moves "first", "second" or "joint" of `MomentChange` at most, k = 1."""
+    """Return how far replacing a user moves A, its upper triangle ("second"), or b ("first") of Algorithm 2 at most, in
+    units of the bounds on ||A_j|| and ||b_j||, or ||dA||^2 + ||db||^2 in these units ("joint"), for which the triangle
+    inequality gives 8; k = 1."""
+    contribution = UserMoments(true_heads, slice(0, samples))
 
     def change(*pair: GivenUsers) -> float:
-        return getattr(moment_change(*pair, slice(0, samples), clip), statistic)
+        sums = [clipped_sums(user, contribution, clip) for user in pair]
+        (second, first), bounds = map(np.subtract, *sums), clip.bounds(samples)
+        lengths = [
+            float(np.linalg.norm(part) / bound) for part, bound in zip((np.triu(second), first), bounds, strict=True)
+        ]
+        return {"second": lengths[0], "first": lengths[1], "joint": lengths[0] ** 2 + lengths[1] ** 2}[statistic]
 
     return largest_change(change, samples, dim, rng)
 
 
 def matrix_moved(samples: int, rng: np.random.Generator) -> float:
-    """Return how far replacing a user moves the matrix of Algorithm 3 at most, in zeta^2 per pair, d = 2."""
-    return largest_change(partial(spectral_change, samples=slice(0, samples), label_clip=1.0), samples, 2, rng)
+    """Return how far replacing a user moves the matrix of Algorithm 3, its upper triangle, at most, in zeta^2 per pair;
+    d = 2."""
+    pairs_of = SamplePairs(slice(0, samples), DisjointPairs)
+
+    def change(*pair: GivenUsers) -> float:
+        difference = np.subtract(*(clipped_sums(user, pairs_of, 1.0)[0] for user in pair))
+        return float(np.linalg.norm(np.triu(difference)) / (samples // 2))
+
+    return largest_change(change, samples, 2, rng)
