@@ -24,6 +24,7 @@ from privrep.methods.running.runner import open_release
 from privrep.methods.steps.posterior import Mixture, Prior
 from privrep.methods.steps.sharing import ANSWERS, HEADS, MEAN, OWN
 from privrep.methods.unit_steps import UnitSteps
+from privrep.options import among, check_count, check_positive, check_whole, unless
 from privrep.privacy.accounting import Budget, check_delta, gdp_mu
 from privrep.privacy.lattice import SystemNoise
 from privrep.privacy.ledger import Ledger
@@ -35,7 +36,17 @@ from privrep.users.rng import stream
 from privrep.users.scattered import ScatteredUsers
 from privrep.users.schema import Schema
 
-METHODS = ("prior", "unit_steps")
+CHECKS = {
+    "epsilon": check_positive,
+    "method": among(("prior", "unit_steps")),
+    "rank": unless(None, check_count),
+    "unit": among(("user", "row")),
+    "max_samples": check_count,
+    "unseen": among(("shared", "raise")),
+    "heads": among(("local", "pickle")),
+    "random_state": unless(None, check_whole),
+}
+"""What a parameter may be; kinds and bounds are checked with the table."""
 LABEL_SD = 0.55
 """Public guess of the root mean square label, and of the residual, in units of half the label's range."""
 UNIT_STEPS_NOISE = 0.5
@@ -263,23 +274,8 @@ class PrivateRepresentation(RegressorMixin, BaseEstimator):
         return self
 
     def _check(self) -> None:
-        for name, may_be in (
-            ("method", METHODS),
-            ("unit", ("user", "row")),
-            ("unseen", ("shared", "raise")),
-            ("heads", ("local", "pickle")),
-        ):
-            if getattr(self, name) not in may_be:
-                raise ValueError(f"{name} is {getattr(self, name)!r}; it must be one of {', '.join(map(repr, may_be))}")
-        if not 0 < self.epsilon < math.inf:
-            raise ValueError(f"epsilon is {self.epsilon!r}; it must be positive and finite")
-        for name in ("max_samples", "rank"):
-            value = getattr(self, name)
-            if not (value is None and name == "rank") and not (isinstance(value, int | np.integer) and value >= 1):
-                raise ValueError(f"{name} is {value!r}; it must be an integer of at least 1")
-        seed = self.random_state
-        if seed is not None and not (isinstance(seed, int | np.integer) and seed >= 0):
-            raise ValueError(f"random_state is {seed!r}; it must be None or an integer of at least 0")
+        for name, check in CHECKS.items():
+            check(name, getattr(self, name))
         if self.method == "unit_steps" and self.rank is None:
             raise ValueError("rank is None; unit steps need one")
 

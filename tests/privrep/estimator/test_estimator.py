@@ -86,7 +86,7 @@ def test_a_fit_without_users_is_refused():
         ({"feature_bounds": {"feature 0": 3}}, "feature_bounds of 'feature 0' is 3; it must be a low and a high"),
         ({"label_bounds": ("1", 2)}, "label: low is '1', a text; it must be a number"),
         ({"epsilon": 0.0}, r"epsilon is 0.0; it must be positive and finite"),
-        ({"method": "best"}, "method is 'best'; it must be one of 'prior', 'unit_steps'"),
+        ({"method": "best"}, "method is 'best'; it must be one of prior, unit_steps"),
         ({"method": "unit_steps"}, "rank is None; unit steps need one"),
         ({"rank": 9}, "rank is 9; the scaled features have 4 dimensions"),
         ({"max_samples": 0}, "max_samples is 0; it must be an integer of at least 1"),
