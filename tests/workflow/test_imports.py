@@ -31,7 +31,7 @@ HEAVY = ("scipy.stats", "matplotlib", "seaborn", "jax", "sklearn", "dp_accountin
         (CONFIGURATION, ("pandas", *HEAVY)),
         ("import run_shard, privrep.methods.altmin, replication.experiments.audit", ("pandas", *HEAVY)),
         (MEASURES.format(study="init_rates"), HEAVY),
-        (MEASURES.format(study="unit_figure2"), HEAVY),
+        (MEASURES.format(study="unit_map"), HEAVY),
         ("import run_all", ("pandas", "scipy", *HEAVY)),
     ],
     ids=["configuration", "shard", "measuring", "measuring a comparison", "run_all"],

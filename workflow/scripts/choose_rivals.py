@@ -1,7 +1,7 @@
 """Choose the settings of the published methods on public simulations, and write src/replication/studies/rivals.csv.
 Nothing that is judged is looked at.
 
-    python workflow/scripts/choose_rivals.py [--study unit_figure2 unit_map fedrep] [--series rare-centaur ...]
+    python workflow/scripts/choose_rivals.py [--study unit_map fedrep] [--series rare-centaur ...]
 
 For each setting (n, m, d, k, label noise, epsilon) of a tuned series of the default scale:
 1. One grid for all settings, and for CENTAUR and private FedRep. Of these the options that their laws expect to be the

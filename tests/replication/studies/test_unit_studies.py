@@ -15,8 +15,8 @@ from replication.evidence.intervals import BOOTSTRAP, bootstrap_measures
 from replication.run.config import ROOT, read_yaml
 from replication.run.registry import load_options
 from replication.run.settings import settings_of
-from replication.studies.unit_figure2 import analysis as figure2
 from replication.studies.unit_map import analysis as unit_map
+from replication.studies.unit_map import figure2
 from replication.studies.unit_rates import analysis as rates
 
 THREE, FOUR = np.arange(3), np.arange(4)
@@ -136,7 +136,7 @@ def test_departures_of_the_data_have_floors_of_their_own():
     """Wrong guesses have the common one; nothing else is taken for a floor."""
     parts, expected = [], {}
     for number, name in enumerate(figure2.DATA, start=2):
-        parts += [rows(name, [1.0, 10.0 * number, 1000.0], 0.25), rows(f"{name}-floor", [0.1, number**2, 1000.0])]
+        parts += [rows(name, [1.0, 10.0 * number, 1000.0], 0.25), rows(f"floor-{name}", [0.1, number**2, 1000.0])]
         expected[f"{name} over floor"] = 10 / number
     for number, name in enumerate(figure2.GUESSES, start=2):
         parts.append(rows(name, [1.0, 7.0 * number, 1000.0], 0.25))
@@ -147,13 +147,13 @@ def test_departures_of_the_data_have_floors_of_their_own():
 
 def test_departures_are_drawn_with_the_intervals_that_were_measured():
     """The draws of a series are those of the quantities that it decides."""
-    risks = read(table(rows("tail", [3, 4, 5, 7, 9, 2]), rows("tail-floor", [1, 2, 1, 1, 2, 3])))
+    risks = read(table(rows("tail", [3, 4, 5, 7, 9, 2]), rows("floor-tail", [1, 2, 1, 1, 2, 3])))
 
     def ratio(indices: np.ndarray) -> dict[str, float]:
-        return {"tail": risks.median(indices, "tail") / risks.median(indices, "tail-floor")}
+        return {"tail": risks.median(indices, "tail") / risks.median(indices, "floor-tail")}
 
     (one,) = bootstrap_measures(ratio, 6, "departures", BOOTSTRAP)
-    drawn = figure2.point(risks, "Student features", 0, "tail", floor="tail-floor")
+    drawn = figure2.point(risks, "Student features", 0, "tail", floor="floor-tail")
     assert (drawn["y"], drawn["ci_low"], drawn["ci_high"]) == (one.measured, one.ci_low, one.ci_high)
     assert one.ci_low < one.measured < one.ci_high
 
@@ -379,7 +379,7 @@ def settings(study: str) -> dict:
 def test_noise_multipliers_are_those_of_two_releases_a_step():
     """sqrt(2 E) / mu at epsilon 1 for E epochs, to 4 digits, at each scale that has some;
     of one release, and of other epochs, they are not."""
-    study = settings("unit_figure2")
+    study = settings("unit_map")
     grids = [study["grids"], *(scale["grids"] for scale in study["scales"].values())]
     pairs = [one for grid in grids for one in grid["apart"].get("together", [])]
     assert len(pairs) >= 4
@@ -450,7 +450,7 @@ def test_every_departure_has_its_series():
             ["unit", "floor"],
             [] if departure == "rank" else [name for name in unit_map.METHODS if name != "unit"],
         )
-        problem = dict(series[f"{departure}-unit"]["problem"])
+        problem = dict(series[f"{departure}-unit"].get("problem", {}))
         told = dict(problem)
         if departure in ("small", "large"):
             told["label_noise_sd"] = pytest.approx(0.01 / told.pop("feature_scale"))
@@ -459,7 +459,7 @@ def test_every_departure_has_its_series():
             f"{departure}-{name}" for name in ours + theirs
         )
         for names, one in ((ours, problem), (theirs, told)):
-            assert all(series[f"{departure}-{name}"]["problem"] == one for name in names)
+            assert all(series[f"{departure}-{name}"].get("problem", {}) == one for name in names)
         assert all(series[f"{departure}-{name}"].get("tuned") for name in theirs if name != "told")
 
 

@@ -1,5 +1,6 @@
-"""Which method, and from how many users on (claim O-MAP): unit steps and the published methods at equal exact budgets,
-and how far each is from the non-private risk where data depart from the model."""
+"""Unit steps on the problem of Figure 2 (`figure2`), and which method, from how many users on (claim O-MAP): unit steps
+and the published methods at equal exact budgets, and how far each is from the non-private risk where data depart from
+the model."""
 
 from __future__ import annotations
 
@@ -17,6 +18,10 @@ from replication.evidence.intervals import BOOTSTRAP, bootstrap_measures, series
 from replication.evidence.measured import bare
 from replication.run.settings import AnalysisSettings
 from replication.studies.measures import extreme_ratio
+from replication.studies.unit_map.figure2 import EPSILONS as EPSILONS  # named in the chapter
+from replication.studies.unit_map.figure2 import LADDER_EPSILON as LADDER_EPSILON  # named in a caption
+from replication.studies.unit_map.figure2 import NOTHING as NOTHING  # named in the chapter
+from replication.studies.unit_map.figure2 import STREAMS, on_figure2, parts
 
 METHODS = {"unit": "unit steps", "centaur": "CENTAUR", "fedrep": "private FedRep", "altmin": "alternating minimisation"}
 WORKS = 0.02
@@ -40,7 +45,11 @@ MISSPECIFICATIONS = {
     "rank": "one dimension too many is sought",
 }
 """Beginning of the series of a misspecification of the model, and what it is."""
-SWEEPS = {"on the map": ("", "users"), "by samples": ("m-", "samples"), "by label noise": ("sigma-", "label_noise_sd")}
+SWEEPS = {
+    "on the map": ("map-", "users"),
+    "by samples": ("m-", "samples"),
+    "by label noise": ("sigma-", "label_noise_sd"),
+}
 """What is varied beside epsilon: beginning of its series' names, and the axis."""
 LARGEST = "largest risk over the best published %s"
 """Name of the quantity of a sweep."""
@@ -122,9 +131,11 @@ def floors(cells: pd.DataFrame) -> pd.Series:
 
 def map_points(cells: pd.DataFrame) -> pd.DataFrame:
     """Return the risk of each method by users and epsilon, the floor, and the risk of predicting zero."""
-    rows = cells[cells["series"].isin(METHODS)]
+    rows = cells[cells["series"].str.startswith("map-")]
     tables = [
-        points(part[part["series"] == name], name, "epsilon", "excess_risk", LARGEST % "on the map").assign(users=size)
+        points(part[part["series"] == f"map-{name}"], name, "epsilon", "excess_risk", LARGEST % "on the map").assign(
+            users=size
+        )
         for size, part in rows.groupby("users")
         for name in METHODS
     ]
@@ -135,7 +146,7 @@ def map_points(cells: pd.DataFrame) -> pd.DataFrame:
 def sweep_points(cells: pd.DataFrame) -> pd.DataFrame:
     """Return each method's risk, and the floor, over predicting zero by epsilon and x, samples or label noise."""
     cells, tables = cells.assign(share=cells["excess_risk"] / cells["rank"]), []
-    sweeps = [(sweep, prefix, column) for sweep, (prefix, column) in SWEEPS.items() if prefix]
+    sweeps = [(sweep, prefix, column) for sweep, (prefix, column) in SWEEPS.items() if prefix != "map-"]
     series = [prefix + name for _, prefix, _ in sweeps for name in METHODS]
     budgets = np.sort(cells.loc[cells["series"].isin(series), "epsilon"].unique())
     for epsilon, (sweep, prefix, column), name in product(budgets, sweeps, METHODS):
@@ -153,8 +164,14 @@ def users_points(cells: pd.DataFrame) -> pd.DataFrame:
     return pd.concat([table.dropna(subset=["smallest_users"]) for table in tables], ignore_index=True)
 
 
+FACTS = {"parts": parts}
+
+
 def analyse(cells: pd.DataFrame, study: AnalysisSettings) -> Findings:
-    """Measure the map of methods, the users needed, and risks under misspecification."""
+    """Measure risks on Figure 2's problem, the map of methods, the users needed, and risks under misspecification."""
+    first = cells["series"].isin(STREAMS)
+    on_first, tables = on_figure2(cells[first])
+    cells = cells[~first]
     seeds, largest, works = int(cells["seed"].nunique()), [], []
     over = partial(over_floors, departure_risks(cells))
     found = bootstrap_measures(over, seeds, over_floors.__name__, BOOTSTRAP)
@@ -164,9 +181,9 @@ def analyse(cells: pd.DataFrame, study: AnalysisSettings) -> Findings:
             works.append(bare(f"settings {sweep} in which {name} works", int((risk <= WORKS).sum()), len(risk)))
         found = bootstrap_measures(partial(ratios, cells, sweep), seeds, LARGEST % sweep, BOOTSTRAP)
         largest.append(extreme_ratio("largest", LARGEST % sweep, found, f"of {len(found)} settings"))
-    tables = {
+    tables |= {
         "beyond/map": map_points(cells),
         "beyond/map_samples": sweep_points(cells),
         "beyond/users_methods": users_points(cells),
     }
-    return Findings([*largest, *works, *series_measures(cells, "users-unit", users), *departures], tables)
+    return Findings([*on_first, *largest, *works, *series_measures(cells, "users-unit", users), *departures], tables)

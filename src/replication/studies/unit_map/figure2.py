@@ -18,10 +18,8 @@ from privrep.methods import full_prior, unit_steps
 from privrep.methods.steps import error_tracking, whitening
 from privrep.methods.steps import unit_schedule as law
 from replication.evidence.facts import Quantities
-from replication.evidence.findings import Findings
 from replication.evidence.intervals import BOOTSTRAP, bootstrap_measures, with_interval
 from replication.evidence.measured import Measured, share
-from replication.run.settings import AnalysisSettings
 
 UNIT = ("unit", "unit-more")
 ORACLE = ("oracle", "oracle-more")
@@ -34,7 +32,7 @@ WITHOUT = {f"without-{part}": part for part in ("start", "tracking", "gain", "mo
 DATA = ("tail", "correlated", "unequal", "hostile", "heads-3", "heads-5")
 """Misspecified data, each with a floor of its own."""
 GUESSES = ("noise-high", "noise-low", "scale-high", "scale-low")
-FLOORS = {name: f"{name}-floor" for name in DATA} | dict.fromkeys(GUESSES, "floor")
+FLOORS = {name: f"floor-{name}" for name in DATA} | dict.fromkeys(GUESSES, "floor")
 """Misspecifications, and their floors."""
 RUNGS = ("apart", "joint", "averaged", "user", "start", "samples", "pairs", "annealed", "printed", "data")
 LADDER = {"deciding": "deciding"} | {f"ladder-{rung}": rung for rung in RUNGS}
@@ -301,11 +299,8 @@ def parts(cells: pd.DataFrame, quantities: Quantities) -> dict[str, object]:
     return known | {"worth": 1 - law.WORTH, "failed_sd": error_tracking.FAILED_SD[0]}
 
 
-FACTS = {"parts": parts}
-
-
-def analyse(cells: pd.DataFrame, study: AnalysisSettings) -> Findings:
-    """Measure all risks over the floor, and the ratios between methods."""
+def on_figure2(cells: pd.DataFrame) -> tuple[list[Measured], dict[str, pd.DataFrame]]:
+    """Measure all risks over the floor, and the ratios between methods; return also the numbers of the figures."""
     risks, found = Risks.read(cells), []
     for statistic, series in STATISTICS.items():
         repetitions = risks.repetitions(*series)
@@ -318,4 +313,4 @@ def analyse(cells: pd.DataFrame, study: AnalysisSettings) -> Findings:
         ),
         "beyond/full_prior": prior_points(risks),
     }
-    return Findings(found + nothing_found(cells), tables)
+    return found + nothing_found(cells), tables
