@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import os
 import time
+import warnings
 from dataclasses import dataclass, fields, replace
 from functools import cached_property, partial
 
@@ -135,6 +136,19 @@ def run_cell(cell: Cell, users: Users) -> tuple[dict, dict, Ledger]:
     return cell.row | row, timing, ledger
 
 
+ALONE = "{} releases a subspace and fits no model of any user, so that there is no {}"
+"""Sentence on a method whose last iterate has no personal models."""
+
+
+class Row(dict):
+    """The row of a fit, which says why it lacks a risk."""
+
+    def __missing__(self, name: str) -> None:
+        if name in ("excess_risk", "mse") and self["status"] == "ok":
+            raise KeyError(f"{ALONE.format(self['algorithm'], name)}; dist2 and distF are its distances from the truth")
+        raise KeyError(f"{name}; the fit {self['status']}: {self['reason']}" if "reason" in self else name)
+
+
 def check_budget(name: str, method: object, budget: object, without: str, with_one: str) -> None:
     """Raise ValueError unless a private method has a budget, and no other; the message begins with `without` or
     `with_one`."""
@@ -207,7 +221,7 @@ def fit(
     cell = Cell(algorithm, options, problem, privacy.budget(algorithm, prepared(options, problem)))
     with running_on(engine, scheduler):
         row, _, ledger = run_cell(cell, Users(problem, privacy.master_seed))
-    return row, ledger
+    return Row(row), ledger
 
 
 def check_memory(problem: Problem) -> None:
@@ -237,7 +251,8 @@ def fit_users(
     """Fit given users (`privrep.users.given_users`, `privrep.users.scattered`), and return the outcome and its ledger.
 
     Its privacy is that of its releases. `Outcome.personal` has the users' own models, and `held_out` is exact; all else
-    in an outcome may be published.
+    in an outcome may be published. A method that releases a subspace alone has neither, and says so where
+    users have held-out samples.
 
     Parameters
     ----------
@@ -258,4 +273,6 @@ def fit_users(
     task = Task(users, budget, partial(stream, master_seed, axes=axes), ledger)
     with running_on(engine, scheduler):
         outcome = scored(method, chosen.scores, task)
+    if users.held_out and outcome.personal is None:
+        warnings.warn(ALONE.format(algorithm, "error on held-out samples"), stacklevel=2)
     return check_spent(method, task, outcome), ledger

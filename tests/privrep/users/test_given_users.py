@@ -162,3 +162,11 @@ def test_a_planted_start_needs_a_truth():
     assert load_options("centaur", options).build(users.known)
     with pytest.raises(ValueError, match="no known truth"):
         fit_users("centaur", users, epsilon=1.0, **options)
+
+
+def test_a_method_without_models_says_so_where_samples_are_held_out():
+    """By its name, after the fit; its subspace is kept."""
+    users = GivenUsers.from_rows(*rows(400, 8), rank=2, held_out=0.25, **NOISE)
+    with pytest.warns(UserWarning, match="^spectral_init releases a subspace and fits no model of any user, so that "):
+        outcome, ledger = fit_users("spectral_init", users, epsilon=2.0, init_label_clip=1.5)
+    assert outcome.subspace is not None and outcome.held_out is None and ledger.entries
