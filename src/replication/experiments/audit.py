@@ -39,6 +39,7 @@ from privrep.methods import (
     unit_steps,
 )
 from privrep.methods.running.method import Method, Outcome, Task
+from privrep.methods.running.registry import example_options, load_options, method_files
 from privrep.options import Declared, among, check_count, option
 from privrep.privacy.accounting import UNLIMITED, Cost, gdp_epsilon
 from privrep.privacy.ledger import Ledger
@@ -94,6 +95,8 @@ AUDITED = {
     "exponential_staged": exponential_staged.ExponentialStagedOptions(around=20),
 }
 """Mechanism -> options, with thresholds at which the canaries are clipped."""
+OTHERS = tuple(name for name in method_files() if name not in AUDITED)
+"""Methods that are audited with the options of the example in their files."""
 NETWORKS = "rounds of networks"
 """A further mechanism: `replication.experiments.auditing.network_rounds`."""
 NOT_BY_LIBRARY = (NETWORKS, "unit_steps", "full_prior", "exponential")
@@ -113,7 +116,10 @@ Faults of participation are seen by the game alone, which then is played as ofte
 
 def mechanism(name: str, problem: Problem) -> Method:
     """Return an audited method, built for the sizes of a problem."""
-    return NetworkRounds() if name == NETWORKS else AUDITED[name].build(problem.known)
+    if name == NETWORKS:
+        return NetworkRounds()
+    options = load_options(name, example_options(name)) if name in OTHERS else AUDITED[name]
+    return options.build(problem.known)
 
 
 @dataclass(frozen=True)
@@ -321,7 +327,7 @@ def expected_epsilon(stage: Stage, delta: float) -> float:
 class AuditOptions(Declared):
     """Options of an audit."""
 
-    mechanism: str = option("what is audited, see replication.experiments.audit", among((*AUDITED, NETWORKS)))
+    mechanism: str = option("what is audited, see replication.experiments.audit", among((*AUDITED, NETWORKS, *OTHERS)))
     mutant: str = option("fault injected into it, see replication.experiments.auditing.mutants", among(MUTANTS), "none")
     runs: int = option(
         "runs of the distinguishing game; for most mutants a tenth of them, and at least 100", check_count, 1000
