@@ -8,9 +8,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import pytest
-from conftest import gather
+from conftest import fixed_noise, gather, make_task
 
-from privrep.methods.running.runner import prepared
+from privrep.methods.running.registry import example_options
+from privrep.methods.running.registry import method_files as of_library
+from privrep.methods.running.runner import is_private, open_release, prepared
 from privrep.users.given_users import GivenUsers
 from privrep.users.problem import Problem, Users
 from privrep.users.splits import count, split_samples
@@ -20,8 +22,8 @@ from replication.run.registry import load_options
 PROBLEM = Problem(60, 16, 16, 2, label_noise_sd=0.1)
 DELTA = 1e-6
 
-Audit = Callable[[dict, dict[str, list[float]]], list[float]]
-"""Options and sds drawn per role -> mu^2 of each release that touches one user."""
+Audit = Callable[[dict, dict[str, list[float]]], list[float] | None]
+"""Options and sds drawn per role -> mu^2 of each release that touches one user, or None where nobody has counted."""
 
 
 def absolute(options: dict) -> dict:
@@ -192,7 +194,7 @@ class Case:
     `scored` False: a step that personalises nothing and has no risk. `paper_holds` False: the printed privacy statement
     falls short (E10, E13), so that the noise which it prescribes costs more than it says. `printed` False: no privacy
     statement of the papers covers it. `pure`: an exponential mechanism, whose privacy is audited in
-    tests/replication/experiments/test_exponential_privacy.py.
+    tests/replication/experiments/test_exponential_privacy.py. `rank`: dimension of the released subspace.
     """
 
     name: str
@@ -204,6 +206,7 @@ class Case:
     paper_holds: bool = True
     printed: bool = True
     pure: bool = False
+    rank: int = PROBLEM.rank
 
     @property
     def budgeted(self) -> bool:
@@ -340,7 +343,23 @@ def about(name: str, options: dict) -> dict:
     return ABOUT[name] | ({"reads_truth": True} if reading else {})
 
 
+def undeclared(name: str) -> Case:
+    """A method that has no entry above: the options of the example in its file, and what holds of it by itself."""
+    method = prepared(load_options(name, example_options(name)), PROBLEM)
+    *_, last = method.fit(Users(PROBLEM), open_release(method, make_task(Users(PROBLEM), fixed_noise(1.0))))
+    return Case(
+        name,
+        example_options(name),
+        audit=(lambda options, sds: None) if is_private(method) and not method.cost.pure else None,
+        scored=last.personal is not None,
+        rank=PROBLEM.rank if last.subspace is None else last.subspace.shape[1],
+        printed=getattr(method, "theorem", None) is not None,
+        pure=is_private(method) and method.cost.pure > 0,
+    )
+
+
 CASES = [Case(name, options, **about(name, options)) for name, several in OPTIONS.items() for options in several]
+CASES += [undeclared(name) for name in of_library() if name not in OPTIONS]
 CASES.append(Case("oracle_step", {"kind": "floor"}, releases=False, reads_truth=True))
 PRIVATE = [case for case in CASES if case.audit]
 

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import os
 import time
+import warnings
 from dataclasses import dataclass, fields, replace
 from functools import cached_property, partial
 
@@ -140,6 +141,19 @@ def run_cell(cell: Cell, users: Users) -> tuple[dict, dict, Ledger]:
     return cell.row | row, timing, ledger
 
 
+ALONE = "{} releases a subspace and fits no model of any user, so that there is no {}"
+"""Sentence on a method whose last iterate has no personal models."""
+
+
+class Row(dict):
+    """The row of a fit, which says why it lacks a risk."""
+
+    def __missing__(self, name: str) -> None:
+        if name in ("excess_risk", "mse") and self["status"] == "ok":
+            raise KeyError(f"{ALONE.format(self['algorithm'], name)}; dist2 and distF are its distances from the truth")
+        raise KeyError(f"{name}; the fit {self['status']}: {self['reason']}" if "reason" in self else name)
+
+
 def check_budget(name: str, method: object, budget: object, without: str, with_one: str) -> None:
     """Raise ValueError unless a private method has a budget, and no other; the message begins with `without` or
     `with_one`."""
@@ -212,7 +226,7 @@ def fit(
     cell = Cell(algorithm, options, problem, privacy.budget(algorithm, prepared(options, problem)))
     with running_on(engine, scheduler):
         row, _, ledger = run_cell(cell, Users(problem, privacy.master_seed))
-    return row, ledger
+    return Row(row), ledger
 
 
 def check_memory(problem: Problem) -> None:
@@ -247,6 +261,7 @@ def fit_users(
 
     Its privacy is that of its releases. Models and `Outcome.held_out`, the error on rows that the fit has not read, are
     exact; all else in an outcome may be published. Tables with kinds and ranges, or on disk, go to `privrep.estimator`.
+    A method that releases a subspace alone has neither, and says so.
 
     Parameters
     ----------
@@ -272,4 +287,7 @@ def fit_users(
     with running_on(engine, scheduler):
         outcome = check_spent(method, task, scored(method, chosen.scores, task))
         models = outcome.personal and rows(users, lambda block: (outcome.personal.models(block),))[0]
-    return outcome, None if models is None else models * (known.label_scale / known.feature_scale), ledger
+    if models is None:
+        warnings.warn(ALONE.format(algorithm, "model of a user to return"), stacklevel=2)
+        return outcome, None, ledger
+    return outcome, models * (known.label_scale / known.feature_scale), ledger

@@ -10,7 +10,7 @@ import pytest
 
 from privrep.methods.running.columns import IDENTITY, RESULTS, option_column, own_columns
 from privrep.privacy.accounting import Budget, FixedNoise
-from privrep.simulate import Cell, run_cell
+from privrep.simulate import Cell, Row, fit, run_cell
 from privrep.users.problem import Problem, Users
 from replication.run.csv_tables import read_rows, write_rows
 from replication.run.registry import load_options
@@ -179,6 +179,18 @@ def test_a_step_without_a_risk_is_a_row_without_one(algorithm):
     assert not {"excess_risk", "mse"} & set(row)
     assert 0 < row["dist2"] <= row["distF"] <= 2**0.5
     assert {"excess_risk", "mse"} <= set(run_cell(fixed(0.1), Users(PROBLEM))[0])
+
+
+@pytest.mark.parametrize("name", ["excess_risk", "mse"])
+def test_a_row_says_why_it_has_no_risk(name):
+    """A step that personalises nothing, by its name; a fit that failed, by its reason; another column as ever."""
+    row, _ = fit("spectral_init", users=40, samples=8, dim=5, rank=2, epsilon=1.0, init_label_clip=1.0)
+    with pytest.raises(KeyError, match=rf"spectral_init releases a subspace and .* there is no {name}; dist2 and"):
+        row[name]
+    with pytest.raises(KeyError, match=r"^'colour'$"):
+        row["colour"]
+    with pytest.raises(KeyError, match=rf"{name}; the fit failed: singular"):
+        Row(status="failed", reason="singular")[name]
 
 
 # Drawn before fixed noise, head_condition and the newer options existed: key, and first numbers of three streams.

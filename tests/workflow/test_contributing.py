@@ -1,5 +1,5 @@
-"""What CONTRIBUTING says of adding an algorithm, and a study with figures, done in a copy: one file; four files and a
-place in a paper."""
+"""What CONTRIBUTING says of adding an algorithm, and a study with figures, done in a copy: one file, and a name in a
+study; four files and a place in a paper."""
 
 from __future__ import annotations
 
@@ -128,6 +128,32 @@ def test_an_algorithm_and_a_study_are_added_as_the_guide_says(tmp_path):
     assert re.search(r"Made up, at d\s=\s5\.", page)
     assert page.count('<figure id="fig-jain2021-drawn"') == 1 and "Made up, once more." in page
     assert (folder / "results/tiny/figures/jain2021/drawn.svg").exists()
+
+
+def test_an_algorithm_in_one_file_is_tested_with_the_others(tmp_path):
+    """By the example in its docstring: its interface, its ledger, and what its releases let through. Its name in the
+    study of audits is all that an audit needs; without it a test says so."""
+    folder = copy_project(tmp_path / "copy")
+    (folder / "src/privrep/methods/direction.py").write_text(ALGORITHM)
+    cases = ("privrep/methods/test_algorithms_conformance.py", "replication/experiments/test_replay.py")
+    test = "replication/experiments/test_audit.py::test_every_private_mechanism_is_audited_or_says_why_not"
+
+    def tested(*files: str) -> str:
+        """What pytest says of the copy."""
+        command = [sys.executable, "-m", "pytest", "-q", "-n0", "-o", f"pythonpath={folder}/src {ROOT}/tests"]
+        command += ["-p", "no:cacheprovider", "-k", "direction or private_mechanism"]
+        command += [str(ROOT / "tests" / file) for file in files]
+        return subprocess.run(command, cwd=ROOT, env=environment(folder), capture_output=True, text=True).stdout
+
+    found = tested(*cases)
+    assert int(re.search(r"(\d+) passed", found)[1]) >= 15 and "failed" not in found, found
+    assert "1 failed" in tested(test)
+    put(
+        folder / "src/replication/studies/audits/settings.yaml",
+        "[unit_steps, mixed_model, rounds",
+        "[unit_steps, direction, rounds",
+    )
+    assert "1 passed" in tested(test)
 
 
 def test_an_undescribed_column_stops_the_shard(tmp_path):

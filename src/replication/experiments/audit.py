@@ -39,6 +39,7 @@ from privrep.methods import (
 )
 from privrep.methods.running.experiment import Spending, experiment
 from privrep.methods.running.method import Method, Task
+from privrep.methods.running.registry import example_options, load_options, method_files
 from privrep.options import among, check_count, option
 from privrep.privacy.accounting import UNLIMITED, gdp_epsilon
 from privrep.privacy.ledger import Ledger
@@ -95,6 +96,8 @@ AUDITED = {
     "exponential_staged": exponential_staged.ExponentialStagedOptions(around=20),
 }
 """Mechanism -> options, with thresholds at which the canaries are clipped."""
+OTHERS = tuple(name for name in method_files() if name not in AUDITED)
+"""Methods that are audited with the options of the example in their files."""
 NETWORKS = "rounds of networks"
 """A further mechanism: `replication.experiments.auditing.network_rounds`."""
 NOT_BY_LIBRARY = (NETWORKS, "unit_steps", "full_prior", "exponential")
@@ -114,7 +117,10 @@ Faults of participation are seen by the game alone, which then is played as ofte
 
 def mechanism(name: str, problem: Problem) -> Method:
     """Return an audited method, built for the sizes of a problem."""
-    return NetworkRounds() if name == NETWORKS else AUDITED[name].build(problem.known)
+    if name == NETWORKS:
+        return NetworkRounds()
+    options = load_options(name, example_options(name)) if name in OTHERS else AUDITED[name]
+    return options.build(problem.known)
 
 
 @dataclass(frozen=True)
@@ -271,7 +277,7 @@ def audit(
     task: Task,
     release: Release,
     *,
-    mechanism: str = option("what is audited, see replication.experiments.audit", among((*AUDITED, NETWORKS))),
+    mechanism: str = option("what is audited, see replication.experiments.audit", among((*AUDITED, NETWORKS, *OTHERS))),
     mutant: str = option(
         "fault injected into it, see replication.experiments.auditing.mutants", among(MUTANTS), "none"
     ),

@@ -54,7 +54,7 @@ def test_the_step_leaves_as_much_as_the_law(unit):
         outcome = [fit(algorithm, make_task(users, fixed_noise(noise))) for _ in range(1)]
         squares.append(np.mean([dist_frobenius(one.subspace, users.truth.basis) ** 2 for one in outcome]))
     measured = (squares[0] - squares[1]) ** 0.5
-    bounds = algorithm.clip(problem)
+    bounds = algorithm.build(problem.known).clip
     if unit == "sample":
         law = sample_step(20_000, 20, 2, delta, bounds.feature, bounds.label)
     else:

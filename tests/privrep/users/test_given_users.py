@@ -168,3 +168,12 @@ def test_a_planted_start_needs_a_truth():
     assert load_options("centaur", options).build(GivenUsers.from_rows(*given, rank=2).known)
     with pytest.raises(ValueError, match="no known truth"):
         fit_users("centaur", *given, rank=2, epsilon=1.0, **options)
+
+
+def test_a_method_without_models_says_so():
+    """By its name, after the fit; its subspace is kept."""
+    with pytest.warns(UserWarning, match="^spectral_init releases a subspace and fits no model of any user, so that "):
+        outcome, models, ledger = fit_users(
+            "spectral_init", *rows(400, 8), rank=2, held_out=0.25, epsilon=2.0, init_label_clip=1.5, label_noise_sd=0.1
+        )
+    assert outcome.subspace is not None and models is None and outcome.held_out is None and ledger.entries

@@ -18,7 +18,7 @@ from privrep.privacy.ledger import GaussianRelease, Ledger, PureRelease
 from privrep.privacy.noise import Noise
 from privrep.users.problem import Problem, Users
 from replication.experiments import audit
-from replication.experiments.audit import AUDITED, NOT_BY_LIBRARY, Stage, mechanism, noise_alarm
+from replication.experiments.audit import AUDITED, NOT_BY_LIBRARY, OTHERS, Stage, mechanism, noise_alarm
 from replication.experiments.auditing import mutants
 from replication.experiments.auditing.canaries import before_others, larger, structured_pair, worst_pair
 from replication.experiments.auditing.distinguishing import LEVEL, Game, PrivacyClaim, play
@@ -35,6 +35,7 @@ from replication.experiments.auditing.replay import (
     streams,
 )
 from replication.experiments.sensitivity_search import RELEASES
+from replication.run.config import ROOT, read_yaml
 from replication.run.registry import load_options, method_files, options_class
 from replication.studies.audits import analysis as measures
 
@@ -61,11 +62,14 @@ NOT_AUDITED = {
     "unit_steps_ablations": "unit_steps with a part left out; replayed in test_replay.py",
 }
 """Private, or an experiment, and why it is not audited here."""
+SETTINGS = read_yaml(ROOT / "src/replication/studies/audits/settings.yaml")
+NAMED = {name for grid in SETTINGS["grids"].values() for name in grid.get("mechanism", [])}
+"""What the study audits."""
 
 
 def test_every_private_mechanism_is_audited_or_says_why_not():
-    """A mechanism that is added is either in the audit or listed above, and so is each experiment."""
-    audited = {type(options).__module__.rpartition(".")[2] for options in AUDITED.values()}
+    """A mechanism that is added is in the audit, by a name in its study, or listed above, and so is each experiment."""
+    audited = {type(options).__module__.rpartition(".")[2] for options in AUDITED.values()} | NAMED.intersection(OTHERS)
     private = set()
     for name in method_files():
         kind = options_class(name)
