@@ -14,7 +14,7 @@ from replication.evidence import catalogue, quantities
 from replication.run.config import read_config, read_study
 config = read_config()
 for name in config.studies:
-    quantities.check_fits(read_study(config, name))
+    quantities.check_columns(read_study(config, name))
 claims = quantities.checked_claims()
 catalogue.check_errata([claim.id for some in claims.values() for claim in some])
 """

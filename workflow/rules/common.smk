@@ -45,7 +45,7 @@ try:
         name: read_study(CONFIG, name, overlays=OVERLAYS) for name in CONFIG.studies
     }
     for study in STUDIES.values():
-        quantities.check_fits(study)
+        quantities.check_columns(study)
     CLAIMS = quantities.checked_claims()
     catalogue.check_errata([claim.id for claims in CLAIMS.values() for claim in claims])
     RUN = run_name(CONFIG)
@@ -55,6 +55,7 @@ try:
             study,
             CONFIG,
             quantities.measured(study),
+            quantities.numbers(study),
             layers(CONFIG, name, OVERLAYS),
         )
     write_if_changed(

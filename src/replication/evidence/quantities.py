@@ -1,13 +1,14 @@
 """The names of what studies measure, declared in their files, and the check that claims and fits name nothing else.
 
 A study measures `exponent <fit>` and, where the fit has a prediction, `constant <fit>`, and what its file lists under
-`quantities`. There {a|b} stands for each of its alternatives, and {grid.axis} for each value of an axis in a grid of
-the study.
+`numbers`, where they are defined, and `quantities`, for which there is code. In a name {a|b} stands for each of its
+alternatives, and {grid.axis} for each value of an axis in a grid of the study.
 """
 
 from __future__ import annotations
 
 import itertools
+import json
 import re
 from collections.abc import Collection
 from pathlib import Path
@@ -17,13 +18,13 @@ from replication.evidence.claims import Claim
 from replication.run.columns import study_columns
 from replication.run.config import ROOT, read_config, read_papers, read_study, study_names
 from replication.run.models import ConfigError, checked
-from replication.run.settings import Study, settings_of
+from replication.run.settings import Number, Study, names_in, settings_of
 
 
 def values(study: Study, place: str) -> list[str]:
     """Return the values of `<grid>.<axis>` as names spell them, without repetition; ConfigError if there is none."""
     grid, _, axis = place.rpartition(".")
-    source = f"{settings_of(study.study)}: quantities: {{{place}}}"
+    source = f"{settings_of(study.study)}: {{{place}}}"
     if grid not in study.grids:
         raise ConfigError(f"{source}: {misnamed(grid, 'no grid', list(study.grids))}")
     axes = study.grids[grid]
@@ -33,33 +34,69 @@ def values(study: Study, place: str) -> list[str]:
     return list(dict.fromkeys(value if isinstance(value, str) else f"{value:g}" for value in found))
 
 
-def expanded(study: Study, pattern: str) -> list[str]:
-    """Return all names that a pattern with {a|b} and {grid.axis} stands for."""
+def choices(study: Study, pattern: str) -> list[tuple[str, tuple[str, ...]]]:
+    """Return all names that a pattern with {a|b} and {grid.axis} stands for, each with what stands in its braces."""
     parts = re.split(r"\{([^{}]*)\}", pattern)
-    parts[1::2] = [inner.split("|") if "|" in inner else values(study, inner) for inner in parts[1::2]]
-    parts[::2] = [[text] for text in parts[::2]]
-    return ["".join(choice) for choice in itertools.product(*parts)]
+    inside = [inner.split("|") if "|" in inner else values(study, inner) for inner in parts[1::2]]
+    names = []
+    for choice in itertools.product(*inside):
+        parts[1::2] = choice
+        names.append(("".join(parts), choice))
+    return names
+
+
+def numbers(study: Study) -> dict[str, Number]:
+    """Map the name of each number that the study's file defines to its definition, where {1} stands for what the first
+    braces of the name stand for."""
+    found = {}
+    for pattern, number in study.numbers.items():
+        content = json.dumps(number.model_dump(exclude_unset=True))
+        for name, choice in choices(study, pattern):
+            for place in re.findall(r"\{(\d+)\}", content):
+                if not 0 < int(place) <= len(choice):
+                    what = f"{{{place}}} stands for nothing, its name has {len(choice)} braces"
+                    raise ConfigError(f"{settings_of(study.study)}: numbers.{pattern}: {what}")
+            filled = re.sub(r"\{(\d+)\}", lambda place, choice=choice: choice[int(place[1]) - 1], content)
+            found[name] = Number.model_validate_json(filled)
+    return found
 
 
 def measured(study: Study) -> list[str]:
     """Return the names of all quantities of a study."""
     names = [f"exponent {name}" for name in study.fits]
     names += [f"constant {name}" for name, fit in study.fits.items() if fit.prediction]
-    return names + [name for pattern in study.quantities for name in expanded(study, pattern)]
+    names += [name for pattern in (*study.numbers, *study.quantities) for name, _ in choices(study, pattern)]
+    return names
 
 
-def check_fits(study: Study) -> None:
-    """Raise ConfigError unless every fit names columns of the study's table, or those that the study adds to it."""
+def check_columns(study: Study) -> None:
+    """Raise ConfigError unless fits and numbers name columns of the study's table, or those that the study adds to it,
+    and numbers name series."""
+    source = settings_of(study.study)
     try:
         known = [*study_columns(study), *study.columns]
     except ValueError as error:  # an algorithm that does not exist
-        raise ConfigError(f"{settings_of(study.study)}: {error}") from None
+        raise ConfigError(f"{source}: {error}") from None
+
+    def check(place: str, name: str, what: str, there: Collection[str]) -> None:
+        if name and name not in there:
+            raise ConfigError(f"{source}: {place}: {misnamed(name, what, there)}")
+
+    column = "no column of the results nor of this study"
     for name, fit in study.fits.items():
         for key in ("axis", "response", "prediction"):
-            column = getattr(fit, key)
-            if column and column not in known:
-                what = misnamed(column, "no column of the results nor of this study", known)
-                raise ConfigError(f"{settings_of(study.study)}: fits.{name}.{key}: {what}")
+            check(f"fits.{name}.{key}", getattr(fit, key), column, known)
+    for name, number in numbers(study).items():
+        for part, place in ((number, f"numbers.{name}"), (number.below, f"numbers.{name}.over")):
+            check(f"{place}.series", part.series, "no series", list(study.series))
+            for key in (part.kind, "where", "per", "largest_at"):
+                expression = getattr(part, key)
+                try:
+                    used = names_in(expression) if expression not in known else []
+                except ValueError as error:
+                    raise ConfigError(f"{source}: {place}.{key}: {error}") from None
+                for one in used:
+                    check(f"{place}.{key}", one, column, known)
 
 
 def checked_claims(root: Path = ROOT) -> dict[str, list[Claim]]:

@@ -8,24 +8,29 @@ what depends on it.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from privrep.users.whole_files import in_one_move
 from replication.run.config import Layer
 from replication.run.grids import expand
 from replication.run.models import Model
-from replication.run.settings import Analysis, RunConfig, RunSettings, Simulation, Study
+from replication.run.settings import Analysis, Number, RunConfig, RunSettings, Simulation, Study
 
 
 def write_resolved(
-    folder: Path, study: Study, config: RunConfig, quantities: list[str], files: Sequence[Layer] = ()
+    folder: Path,
+    study: Study,
+    config: RunConfig,
+    quantities: list[str],
+    numbers: Mapping[str, Number],
+    files: Sequence[Layer] = (),
 ) -> None:
     """Bring results/<run>/<study>/<purpose>.json up to date, after building all cells where those settings changed.
 
     ConfigError names the line, in one of `files`, of a cell that is out of range or infeasible.
     """
-    for purpose, settings in resolved(study, config, quantities).items():
+    for purpose, settings in resolved(study, config, quantities, numbers).items():
         path, text = folder / f"{purpose}.json", as_json(settings)
         if purpose == "shards" and (not path.exists() or path.read_text() != text):
             expand(study, files)
@@ -45,9 +50,9 @@ def write_if_changed(path: Path, text: str) -> None:
         temporary.write_text(text)
 
 
-def resolved(study: Study, config: RunConfig, quantities: list[str]) -> dict[str, dict]:
+def resolved(study: Study, config: RunConfig, quantities: list[str], numbers: Mapping[str, Number]) -> dict[str, dict]:
     """Return purpose -> settings, for `ShardSettings`, `MeasureSettings` and `PlotSettings`, of a study that measures
-    the given quantities."""
+    the given quantities, some of which are numbers that its file defines."""
     sweeps = {name: figure.sweeps.model_dump() for name, figure in study.figures.items() if figure.sweeps}
     analysis = _part(study, Analysis) | {"figures": list(study.figures), "sweeps": sweeps}
     as_it_is = config.scale not in study.scales and study.study not in config.overrides
@@ -56,7 +61,12 @@ def resolved(study: Study, config: RunConfig, quantities: list[str]) -> dict[str
             "study": _part(study, Simulation),
             **{key: getattr(config, key) for key in RunSettings.model_fields},
         },
-        "measure": analysis | {"quantities": quantities, "complete": as_it_is},
+        "measure": analysis
+        | {
+            "numbers": {name: number.model_dump(exclude_unset=True) for name, number in numbers.items()},
+            "quantities": quantities,
+            "complete": as_it_is,
+        },
         "plot": analysis | {"claimed": claimed_exponents(study)},
     }
 

@@ -5,6 +5,7 @@ What decides cells (problems, grids, options) is checked and kept as it was writ
 
 from __future__ import annotations
 
+import ast
 import json
 from collections.abc import Mapping
 from pathlib import Path
@@ -160,6 +161,79 @@ class Spec(Model):
     window: Window = Window()
 
 
+def names_in(expression: str) -> list[str]:
+    """Return the columns in an expression, without repetition; ValueError if it is none."""
+    if not expression:
+        return []
+    try:
+        tree = ast.parse(expression, mode="eval")
+    except SyntaxError as error:
+        raise ValueError(f"{expression!r} is no expression of columns: {error.msg}") from None
+    names = (node.id for node in ast.walk(tree) if isinstance(node, ast.Name))
+    return list(dict.fromkeys(name for name in names if name not in ("sqrt", "log")))
+
+
+KINDS = ("mean", "rms", "median", "share", "largest", "least", "value")
+"""What a number is of its column."""
+AVERAGES = KINDS[:3]
+"""Kinds that average over repetitions."""
+
+
+class Number(Model):
+    """A number that a study's file defines (`replication.evidence.numbers`): a kind, with a column or an expression of
+    columns.
+
+    mean, rms, median : average over repetitions, with an interval. share : of the runs in which it exceeds `beyond`.
+    largest, least : of all runs. value : the one value, without error.
+    series, where : which runs, the latter a condition in columns. note : `[runs]` stands for their number.
+    over : what stands below the bar of a ratio of averages, where it differs. per : constant that divides an average.
+    largest_at : axis at whose values a ratio is taken, of which the largest counts, without an interval.
+    stream, draws : of the bootstrap; the stream is by default the name, and no draws give no interval.
+    """
+
+    mean: str = ""
+    rms: str = ""
+    median: str = ""
+    share: str = ""
+    largest: str = ""
+    least: str = ""
+    value: str = ""
+    series: str = ""
+    where: str = ""
+    beyond: float = 0
+    over: dict[str, str] = {}
+    per: str = ""
+    largest_at: str = ""
+    stream: str = ""
+    draws: Annotated[int, Field(ge=0)] = 1000
+    note: str = ""
+
+    @property
+    def kind(self) -> str:
+        return next(kind for kind in KINDS if getattr(self, kind))
+
+    @property
+    def below(self) -> Number:
+        """What stands below the bar."""
+        return self.model_copy(update=self.over)
+
+    @model_validator(mode="after")
+    def _is_of_one_kind(self) -> Number:
+        kinds = [kind for kind in KINDS if getattr(self, kind)]
+        if len(kinds) != 1:
+            raise ValueError(f"{', '.join(kinds) or 'nothing'}: one of {', '.join(KINDS)} says what the number is")
+        (kind,), of_averages = kinds, dict.fromkeys(("over", "per", "largest_at", "stream", "draws"), AVERAGES)
+        for key, owners in {**of_averages, "beyond": ("share",)}.items():
+            if key in self.model_fields_set and kind not in owners:
+                raise ValueError(f"{key}: it belongs to {', '.join(owners)}, this is {kind!r}")
+        for key in self.over:
+            if key not in (kind, "series", "where"):
+                raise ValueError(f"over: {misnamed(key, 'not a known key', [kind, 'series', 'where'])}")
+        if self.largest_at and not self.over:
+            raise ValueError("largest_at: it needs 'over'")
+        return self
+
+
 def _with_names(fits: object) -> object:
     """Give each fit its key as its name."""
     if not isinstance(fits, Mapping):
@@ -200,10 +274,11 @@ class AnalysisSettings(Analysis):
 class MeasureSettings(AnalysisSettings):
     """Settings of the measuring job.
 
-    quantities : names of all that it measures.
+    numbers : what its file defines, by name. quantities : names of all that it measures.
     complete : whether the scale leaves the study as it is, so that none may be missing.
     """
 
+    numbers: dict[str, Number] = {}
     quantities: SomeNames
     complete: bool
 
@@ -231,8 +306,9 @@ class Study(Simulation, Analysis):
 
     paper : whose chapter it is in, from config/papers. figures : by id, in the order of the page.
     shard_seconds : CPU time of a shard of the default scale, and of the measuring job where that is long; roughly.
-    columns : what the study adds to the columns of the results. quantities : patterns of the names of what it measures
-    beside its fits, see `replication.evidence.quantities`.
+    columns : what the study adds to the columns of the results. numbers : those that this file defines, by patterns of
+    their names. quantities : such patterns for what the analysis measures beside them and the fits, see
+    `replication.evidence.quantities`.
     scales : scale -> what differs there.
     claims : what the study decides, models in `replication.evidence.claims`.
     """
@@ -241,6 +317,7 @@ class Study(Simulation, Analysis):
     shard_seconds: Annotated[float, Field(gt=0)] = 30
     figures: Annotated[dict[str, Figure], Field(min_length=1)]
     columns: SomeNames = ()
+    numbers: dict[str, Number] = {}
     quantities: SomeNames = ()
     scales: dict[Literal["tiny", "quick", "record"], dict[str, Any]] = {}
     claims: Annotated[tuple[dict[str, Any], ...], Field(strict=False)] = ()

@@ -1,4 +1,4 @@
-"""Measures that several studies make of their runs: means, extremes, and shares beyond a limit."""
+"""Measures that several studies make of their runs: means, exponents of ratios, and extremes with intervals."""
 
 from __future__ import annotations
 
@@ -6,10 +6,9 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-import pandas as pd
 
 from replication.evidence.intervals import LEVEL, exponent, log_slope, student, with_interval
-from replication.evidence.measured import Measured, bare, share
+from replication.evidence.measured import Measured
 from replication.evidence.scaling import Sweep
 
 
@@ -40,16 +39,3 @@ def extreme_ratio(word: str, name: str, found: Sequence[Measured], note: str = "
     values = np.array([one.measured for one in found])
     low, high = (choose(values * np.exp(sign * np.array(halves))) for sign in (-1, 1))
     return Measured(name, float(choose(values)), float(low), float(high), min(one.seeds for one in found), note)
-
-
-def extreme_run(name: str, values: pd.Series, word: str = "largest") -> Measured:
-    """Return the least or largest number over the runs that have one, without an interval."""
-    values = values.dropna()
-    value = values.min() if word == "least" else values.max()
-    return bare(name, value, len(values), f"{word} of {len(values)} runs")
-
-
-def share_beyond(name: str, values: pd.Series, limit: float, note: str = "") -> Measured:
-    """Return in which share of the runs that have a number it exceeds a limit, with its interval."""
-    values = values.dropna()
-    return share(name, int((values > limit).sum()), len(values), note)

@@ -8,7 +8,14 @@ import pytest
 
 from replication.evidence.claims import Claim
 from replication.evidence.measured import check_names, exact
-from replication.evidence.quantities import check_fits, checked_claims, checked_claims_of, expanded, in_order, measured
+from replication.evidence.quantities import (
+    check_columns,
+    checked_claims,
+    checked_claims_of,
+    choices,
+    in_order,
+    measured,
+)
 from replication.run.config import read_config, read_papers, read_study, study_names
 from replication.run.models import ConfigError
 from replication.run.settings import MeasureSettings, Study
@@ -23,10 +30,11 @@ def studies() -> dict:
 def test_patterns_stand_for_alternatives_and_values_of_a_grid(studies):
     """In their order, without repetition; points that vary together count too."""
     risk = studies["risk"]
-    assert expanded(risk, "{a|b|} c {d|e}") == ["a c d", "a c e", "b c d", "b c e", " c d", " c e"]
-    assert expanded(risk, "rank {k.rank}") == [f"rank {value:g}" for value in risk.grids["k"]["rank"]]
+    assert [*dict(choices(risk, "{a|b|} c {d|e}"))] == ["a c d", "a c e", "b c d", "b c e", " c d", " c e"]
+    assert dict(choices(risk, "{a|b} c {d|e}"))["a c e"] == ("a", "e")
+    assert [*dict(choices(risk, "rank {k.rank}"))] == [f"rank {value:g}" for value in risk.grids["k"]["rank"]]
     ranks = dict.fromkeys(point["rank"] for point in risk.grids["premise"]["together"])
-    assert expanded(risk, "{premise.rank}") == [f"{rank:g}" for rank in ranks]
+    assert [*dict(choices(risk, "{premise.rank}"))] == [f"{rank:g}" for rank in ranks]
 
 
 @pytest.mark.parametrize(
@@ -37,8 +45,8 @@ def test_patterns_stand_for_alternatives_and_values_of_a_grid(studies):
     ],
 )
 def test_a_pattern_of_nothing_is_named(studies, pattern, words):
-    with pytest.raises(ConfigError, match=r"^src/replication/studies/risk/settings\.yaml: quantities: ") as caught:
-        expanded(studies["risk"], pattern)
+    with pytest.raises(ConfigError, match=r"^src/replication/studies/risk/settings\.yaml: \{") as caught:
+        choices(studies["risk"], pattern)
     assert words in str(caught.value)
 
 
@@ -134,9 +142,9 @@ def test_a_fit_of_no_column_is_named(studies, key):
     study = studies["init_rates"]
     fit = study.fits["privacy n dist2"]
     broken = study.model_copy(update={"fits": {"privacy n dist2": fit.model_copy(update={key: "privacy_3"})}})
-    check_fits(study)
+    check_columns(study)
     with pytest.raises(ConfigError) as caught:
-        check_fits(broken)
+        check_columns(broken)
     start = f"src/replication/studies/init_rates/settings.yaml: fits.privacy n dist2.{key}: 'privacy_3' is no column"
     assert str(caught.value).startswith(start)
     assert "the nearest is 'privacy_" in str(caught.value)

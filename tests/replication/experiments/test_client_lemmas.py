@@ -17,9 +17,11 @@ from privrep.privacy.mechanisms import GAUSSIAN_COST
 from privrep.theory import shen2023
 from privrep.users.problem import HEAVY_EVERY, Problem, Users
 from privrep.users.subspace import dist2, orthonormalise, planted_subspace, random_subspace
+from replication.evidence.numbers import measure
+from replication.evidence.quantities import numbers
 from replication.experiments.client_lemmas import client_lemmas, clients
+from replication.run.config import read_config, read_study
 from replication.studies.client_lemmas import analysis as study
-from replication.studies.measures import extreme_run
 
 PROBLEM = Problem(24, 20, 7, 2, head_law="sphere")
 UNEQUAL = Problem(24, 20, 7, 3, head_law="aniso", head_condition=2.0)
@@ -231,7 +233,7 @@ def test_ratios_are_those_of_the_paper():
         "D.6": row["deviation_2"] / (delta3 * s1**2 * k * dist),
         "D.6 corrected": row["deviation_2"] / (mu**2 * kappa * delta3 / kappa**2 * s1**2 * k * dist),
         "D.7": row["inverse_2"] * math.sqrt(1 - eta * sk**2 * ball / 2),
-        "Remark C.1": max(
+        "condition": max(
             delta2 * math.sqrt(k) / (1 - delta1),
             delta2**2 * k / (1 - delta1) ** 2,
             row["deviation_2"] / (s1**2 * k * dist) * k,
@@ -239,7 +241,7 @@ def test_ratios_are_those_of_the_paper():
         / (sk**2 * ball / (36 * s1**2)),
     }
     assert found == pytest.approx(expected, rel=1e-9)
-    assert {name for name in found if found[name] > 1} == {"C.2", "C.3", "C.4", "D.2 printed", "Remark C.1"}
+    assert {name for name in found if found[name] > 1} == {"C.2", "C.3", "C.4", "D.2 printed", "condition"}
 
 
 def test_without_a_right_side_there_is_no_ratio():
@@ -247,7 +249,7 @@ def test_without_a_right_side_there_is_no_ratio():
     cells = table(PROBLEM, batch_samples=4)
     assert cells["isometry_2"].iloc[0] > 1
     found = study.ratios(cells).iloc[0]
-    assert set(found.index[found.isna()]) == {"D.2 printed", "D.4 F", "D.4 V", "D.5", "Remark C.1"}
+    assert set(found.index[found.isna()]) == {"D.2 printed", "D.4 F", "D.4 V", "D.5", "condition"}
 
 
 @pytest.mark.parametrize("factor", [1.0, 5.0, 20.0])
@@ -309,22 +311,8 @@ def test_the_law_of_a_path():
     np.testing.assert_allclose(points["largest"], 0.8)
 
 
-def test_shares_of_runs_beyond():
-    """What exceeds 1 is counted, a run without a ratio is not, and a largest ratio has no interval."""
-    values = pd.Series([0.5, 1.5, math.nan, 1.0])
-    (found,) = study.beyond("x", values)
-    assert (found.quantity, found.measured, found.seeds) == ("x, share of runs beyond", pytest.approx(1 / 3), 3)
-    assert (found.ci_low, found.ci_high) == pytest.approx(tuple(stats.binomtest(1, 3).proportion_ci()))
-    assert study.beyond("x", values[2:3]) == []
-    top = extreme_run("x, largest ratio", values)
-    assert top.measured == 1.5 and math.isnan(top.ci_low) and math.isnan(top.ci_high)
-
-
 def test_twenty_users_do_not_judge_what_holds_for_many():
     """The series `theory` counts where the deltas are given, not where the probability depends on n."""
-    runs = pd.DataFrame(
-        {"series": ["theory", "n"], "head_law": "sphere", "noise_multiplier": 0.0, "clipped_share": [0.5, 0]}
-    )
     names = [
         "C.1",
         "C.2",
@@ -338,8 +326,13 @@ def test_twenty_users_do_not_judge_what_holds_for_many():
         "D.5",
         "D.6",
     ]
-    sides = pd.DataFrame({name: [3.0, 0.5] for name in [*names, "D.6 corrected", "D.7", "Remark C.1"]})
-    found = {measure.quantity: measure.measured for measure in study.side_measures(runs, sides)}
+    sides = {name: [3.0, 0.5] for name in [*names, "D.6 corrected", "D.7", "condition"]}
+    runs = {"series": ["theory", "n"], "head_law": "sphere", "noise_multiplier": 0.0, "clipped_share": [0.5, 0]}
+    cells = pd.DataFrame(runs | sides | {"status": "ok", "lemma": True})
+    wanted = numbers(read_study(read_config(), "client_lemmas")).items()
+    plain = {name: one for name, one in wanted if not one.series and "users" not in one.where and name[:3] != "C.5"}
+    found = {name: measure(name, one, cells) for name, one in plain.items()}
+    found = {name: one.measured for name, one in found.items() if one}
     assert found["C.2, share of runs beyond"] == found["D.6, share of runs beyond"] == 0
     assert found["C.1 clipped, share of runs beyond"] == 0
     assert found["D.5, share of runs beyond"] == 0.5

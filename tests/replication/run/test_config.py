@@ -312,7 +312,7 @@ def test_a_slip_in_a_file_is_named(name, old, new, says, settings_folder, monkey
             config = read_config(overlays, root=settings_folder)
             for study in ("figure2", "init_rates"):
                 resolved = read_study(config, study, settings_folder, overlays)
-                quantities.check_fits(resolved)
+                quantities.check_columns(resolved)
                 expand(resolved, layers(config, study, overlays, settings_folder))
             claims = quantities.checked_claims(settings_folder)
             check_errata([claim.id for paper in claims.values() for claim in paper], settings_folder)

@@ -7,9 +7,17 @@ import pandas as pd
 import pytest
 
 from replication.errata.centaur import corrected_cap, printed_cap
-from replication.run.config import ROOT, read_yaml
+from replication.evidence.measured import Measured
+from replication.evidence.numbers import measure
+from replication.evidence.quantities import numbers
+from replication.run.config import ROOT, read_config, read_study, read_yaml
 from replication.run.settings import settings_of
 from replication.studies.centaur_rates import analysis as centaur_rates
+
+
+def measured(name: str, cells: pd.DataFrame) -> Measured:
+    """A number as the study's file defines it."""
+    return measure(name, numbers(read_study(read_config(), "centaur_rates"))[name], cells.assign(status="ok"))
 
 
 def rate_table(factor: float) -> pd.DataFrame:
@@ -74,7 +82,7 @@ def test_paired_ratio_on_the_same_users():
         for seed in range(6)
         for scatter in (0.9, 1.1)
     ]
-    found = centaur_rates.paired_ratio(pd.DataFrame(rows), "fresh", "reuse", "x")
+    found = measured("distF of fresh over reused samples", pd.DataFrame(rows))
     assert found.measured == pytest.approx(1.5, rel=1e-3)
     assert 1.49 < found.ci_low < found.measured < found.ci_high < 1.51
 
@@ -93,13 +101,14 @@ def start_table(steady: dict[int, float]) -> pd.DataFrame:
 def test_runs_beyond_the_start():
     """A steady distance of half the start stays within it, one of 0.97 with an iterate at 1.02 does not;
     both over the start."""
-    points = centaur_rates.start_points(start_table({1: 0.5, 4: 0.97}))
-    found = {measure.quantity: measure for measure in centaur_rates.start_measures(points)}
-    assert found["E42: steady dist2 over the start, printed cap, k = 1"].measured == pytest.approx(0.5 * 1.025)
-    assert found["E42: printed cap, k = 1, share of runs beyond"].measured == 0
-    assert found["E42: printed cap, k = 4, share of runs beyond"].measured == 1
-    assert found["E42: printed cap, k = 4, share of runs beyond"].ci_low == pytest.approx(0.025 ** (1 / 6))
-    assert found["E42: growth of the steady dist2, corrected cap"].measured == pytest.approx(0.97 / 0.5)
+    cells = start_table({1: 0.5, 4: 0.97})
+    assert measured("E42: steady dist2 over the start, printed cap, k = 1", cells).measured == pytest.approx(
+        0.5 * 1.025
+    )
+    assert measured("E42: printed cap, k = 1, share of runs beyond", cells).measured == 0
+    beyond = measured("E42: printed cap, k = 4, share of runs beyond", cells)
+    assert (beyond.measured, beyond.ci_low) == (1, pytest.approx(0.025 ** (1 / 6)))
+    assert measured("E42: growth of the steady dist2, corrected cap", cells).measured == pytest.approx(0.97 / 0.5)
 
 
 @pytest.mark.parametrize(("form", "cap"), [("printed", printed_cap), ("corrected", corrected_cap)])

@@ -22,13 +22,14 @@ from privrep.users.passes import rows
 from privrep.users.problem import Block, Problem, Users
 from privrep.users.rng import stream
 from replication.evidence.findings import Findings
-from replication.evidence.quantities import checked_claims
+from replication.evidence.numbers import measure
+from replication.evidence.quantities import checked_claims, numbers
 from replication.experiments import update_norms
 from replication.run.columns import study_columns
 from replication.run.config import ROOT, read_config, read_study, read_yaml
 from replication.run.grids import expand
 from replication.run.registry import options_class
-from replication.run.settings import PlotSettings, settings_of
+from replication.run.settings import PlotSettings, Study, settings_of
 from replication.studies.drawn import draw
 from replication.studies.heterogeneity import analysis as heterogeneity
 from replication.studies.heterogeneity.analysis import CENTAUR, TUNED, bounds_tried, two_models_drift
@@ -231,6 +232,12 @@ def test_other_bounds_are_the_stated_factors():
     np.testing.assert_allclose(np.divide(ends, options("centaur")["init_clip"]), (FACTORS[0], FACTORS[-1]))
 
 
+def settings() -> Study:
+    """The study's own, with its numbers by name."""
+    study = read_study(read_config(), "heterogeneity")
+    return study.model_copy(update={"numbers": numbers(study)})
+
+
 @pytest.fixture(scope="module")
 def small_run() -> pd.DataFrame:
     """The quick study on 40 users, two repetitions."""
@@ -255,7 +262,7 @@ def small_run() -> pd.DataFrame:
 
 @pytest.fixture(scope="module")
 def found(small_run) -> Findings:
-    return heterogeneity.analyse(small_run, read_study(read_config(), "heterogeneity"))
+    return heterogeneity.analyse(small_run, settings())
 
 
 def test_every_claim_has_its_measure(small_run, found):
@@ -265,7 +272,7 @@ def test_every_claim_has_its_measure(small_run, found):
         if claim.study == "heterogeneity":
             for quantity in claim.quantities:
                 assert quantity.measured in measures, quantity.measured
-    again = heterogeneity.analyse(small_run.iloc[::-1].copy(), read_study(read_config(), "heterogeneity"))
+    again = heterogeneity.analyse(small_run.iloc[::-1].copy(), settings())
     np.testing.assert_allclose(
         [each.measured for each in again.quantities], [each.measured for each in measures.values()], rtol=1e-9
     )
@@ -280,8 +287,8 @@ def test_a_failed_fit_counts_as_lost(small_run):
     where = (broken["series"] == "ppsgd") & (broken["epsilon"] == 5) & (broken["seed"] == 0)
     assert where.sum() == 1
     broken.loc[where, "excess_risk"] = np.nan
-    found = heterogeneity.method_statistics(broken)(np.arange(2))
-    assert heterogeneity.over_own_data(broken, "ppsgd").measured == np.inf
+    found = {one.quantity: one.measured for one in heterogeneity.analyse(broken, settings()).measured}
+    assert found["ppsgd over own data"] == found["ppsgd over own data, worst run"] == np.inf
     assert found[f"{CENTAUR} over ppsgd"] > 0
 
 
@@ -303,7 +310,7 @@ def test_shares_of_runs(small_run, found):
     assert vanished.measured == 0 and 0 < vanished.ci_high < 1
     moved = small_run.copy()
     moved.loc[(moved["series"] == "distance") & (moved["start_sine"] == 0), "representation_max"] = 1.0
-    assert heterogeneity.run_shares(moved)[0].measured == 1
+    assert measure(vanished.quantity, settings().numbers[vanished.quantity], moved).measured == 1
     little = measures["ppsgd runs that learned little"]
     assert little.seeds == (small_run["series"] == "ppsgd").sum()
     assert np.isnan(measures["ppsgd over own data, worst run"].ci_low)

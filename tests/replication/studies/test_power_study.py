@@ -8,7 +8,6 @@ import pytest
 from conftest import clopper_pearson
 
 from privrep.theory.shen2023 import TARGET
-from replication.studies.measures import extreme_run, share_beyond
 from replication.studies.power_method.analysis import (
     iterations_needed,
     noise_of_half,
@@ -62,14 +61,6 @@ def test_iterations_needed():
     )
     assert iterations_needed(steps, np.arange(1))["iterations for 0.99"] == 8
     assert math.isnan(iterations_needed(steps.assign(runs_within=0.9), np.arange(1))["iterations for 0.99"])
-
-
-def test_runs_beyond_a_bound():
-    """Counted with its interval; cells of other series have no value and do not count."""
-    found = share_beyond("x", pd.Series([0.0, 0.2, math.nan]), 0.0)
-    assert (found.quantity, found.measured, found.seeds) == ("x", 0.5, 2)
-    largest = extreme_run("x", pd.Series([1.0, 2.0, math.nan]))
-    assert largest.measured == 2.0 and math.isnan(largest.ci_low) and largest.note == "largest of 2 runs"
 
 
 def laws(**columns) -> pd.DataFrame:

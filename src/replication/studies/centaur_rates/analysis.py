@@ -13,12 +13,12 @@ from privrep.theory import shen2023
 from privrep.users.problem import HEAVY_EVERY
 from replication.evidence.facts import Quantities
 from replication.evidence.findings import Findings
-from replication.evidence.intervals import with_interval
-from replication.evidence.measured import Measured, bare, exact, share
+from replication.evidence.measured import Measured, bare
+from replication.evidence.numbers import defined
 from replication.evidence.scaling import fit_all
 from replication.printed.of_cells import centaur_floors
-from replication.run.settings import AnalysisSettings
-from replication.studies.measures import mean_over, share_beyond
+from replication.run.settings import MeasureSettings
+from replication.studies.measures import mean_over
 
 BALL = 0.2
 """eps_0 of shen2023: the proof needs every iterate within this distance."""
@@ -93,27 +93,6 @@ def start_ranges(points: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def start_measures(points: pd.DataFrame) -> list[Measured]:
-    """Measure eq. (20), that no iterate is farther than the start, by form of the cap and rank."""
-    found = []
-    for form, part in points.groupby("form"):
-        table = part.pivot(index="rank", columns="seed", values="steady")
-        ranks, steady = table.index, table.to_numpy()
-        for rank, values in zip(ranks, steady, strict=True):
-            largest = part.loc[part["rank"] == rank, "largest"]
-            found += [
-                mean_over(f"E42: steady dist2 over the start, {form} cap, k = {rank:g}", values),
-                share_beyond(f"E42: {form} cap, k = {rank:g}, share of runs beyond", largest, 1),
-            ]
-
-        def growth(indices, steady=steady):
-            return float(steady[-1, indices].mean() / steady[0, indices].mean())
-
-        name, note = f"E42: growth of the steady dist2, {form} cap", f"k = {ranks[-1]:g} over k = {ranks[0]:g}"
-        found.append(with_interval(name, growth, steady.shape[1], note))
-    return found
-
-
 def share_points(cells: pd.DataFrame) -> pd.DataFrame:
     """Return steady distF and epsilon against the probability to take part, for both divisors."""
     rows = cells[cells["series"].str.startswith("share-")]
@@ -122,15 +101,6 @@ def share_points(cells: pd.DataFrame) -> pd.DataFrame:
         spread=("steady_distF", "sem"),
         predicted=("floor_F", "first"),
         epsilon=("epsilon_exact", "first"),
-    )
-
-
-def paired_ratio(cells: pd.DataFrame, series: str, other: str, name: str) -> Measured:
-    """Measure the steady distF of one series over that of another on the same users."""
-    squares = (cells["steady_distF"] ** 2).groupby([cells["series"], cells["seed"]]).mean()
-    above, below = (squares[label].to_numpy() for label in (series, other))
-    return with_interval(
-        name, lambda indices: float(np.sqrt(above[indices].mean() / below[indices].mean())), len(above)
     )
 
 
@@ -150,7 +120,7 @@ def participation(cells: pd.DataFrame, quantities: Quantities) -> dict[str, floa
 FACTS = {"participation": participation}
 
 
-def analyse(cells: pd.DataFrame, study: AnalysisSettings) -> Findings:
+def analyse(cells: pd.DataFrame, study: MeasureSettings) -> Findings:
     """Measure exponents, constants, contractions, caps on the noise, participation and the use of samples."""
     cells = with_predictions(cells)
     rates, caps, starts = rate_points(cells), cap_points(cells), start_points(cells)
@@ -165,31 +135,11 @@ def analyse(cells: pd.DataFrame, study: AnalysisSettings) -> Findings:
     for form, part in caps.groupby("form"):
         worst = part.loc[part["dist2"].idxmax()]
         note = f"kappa = {worst['kappa']:g}, k = {worst['rank']:g}; the largest mean over settings"
-        runs = cells.loc[cells["series"] == f"cap-{form}", "steady_dist2"]
-        found += [
-            bare(f"largest steady dist2, {form} cap", worst["dist2"], len(runs), note),
-            share(f"steady dist2, {form} cap, share of runs beyond", int((runs > BALL).sum()), len(runs), f"{BALL:g}"),
-        ]
-    found += start_measures(starts)
-    for (divisor, rate), part in cells[cells["series"].str.startswith("share-")].groupby(
-        ["divide_by", "participation"]
-    ):
-        squares, law = (part["steady_distF"] ** 2).groupby(part["seed"]).mean().to_numpy(), part["floor_F"].iloc[0]
-        setting = f"{divisor}, p = {rate:g}"
-
-        def over_law(indices, squares=squares, law=law):
-            return float(np.sqrt(squares[indices].mean()) / law)
-
-        found += [
-            with_interval(f"distF over law, {setting}", over_law, len(squares)),
-            exact(f"epsilon, {setting}", part["epsilon_exact"].iloc[0]),
-        ]
-    failed = cells.loc[cells["series"] == "small", "status"] == "failed"
-    found.append(share("failed runs, realised divisor, p n = 1", failed.sum(), len(failed)))
-    found.append(paired_ratio(cells, "fresh", "reuse", "distF of fresh over reused samples"))
+        runs = int((cells["series"] == f"cap-{form}").sum())
+        found.append(bare(f"largest steady dist2, {form} cap", worst["dist2"], runs, note))
     tables = {
         "shen2023/centaur_rate": rate_curves(rates),
         "shen2023/noise_cap": pd.concat([caps, start_ranges(starts)], ignore_index=True),
         "shen2023/participation": share_points(cells),
     }
-    return Findings(found, tables, fit_all(study, cells))
+    return Findings(found + defined(study, cells), tables, fit_all(study, cells))

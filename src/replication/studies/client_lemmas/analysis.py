@@ -21,18 +21,16 @@ from privrep.users.rng import stream
 from privrep.users.subspace import planted_subspace, random_subspace
 from replication.evidence.facts import Quantities
 from replication.evidence.findings import Findings
-from replication.evidence.intervals import with_interval
 from replication.evidence.measured import Measured, exact
+from replication.evidence.numbers import defined
 from replication.evidence.scaling import fit_all
-from replication.run.settings import AnalysisSettings
+from replication.run.settings import MeasureSettings
 from replication.studies.centaur_rates.analysis import progress
-from replication.studies.measures import extreme_run, mean_over, share_beyond
+from replication.studies.measures import mean_over
 
 STUDY = "client_lemmas"
 BALL = 0.2
 """eps_0 of shen2023: the largest distance of a start. E0 = 1 - eps_0^2, as in Lemma D.7 (E12)."""
-PRINTED_USERS = (1000, 2000)
-"""n at which Lemmas C.2 and C.3 are judged as printed."""
 CHANCE_USERS, CHANCE_SAMPLES = (300, 1000, 4000, 16_000, 64_000), (64, 400)
 """n and mbar at which the law of Lemmas C.2 and C.3 is computed for k = 1."""
 NORMAL_NORM2 = 8 / 3
@@ -53,7 +51,7 @@ def with_predictions(cells: pd.DataFrame) -> pd.DataFrame:
         n, cells["noise_multiplier"], cells["zeta"], cells["step"], cells["head_condition"] ** 2
     )
     deviation, edge = shen2023.gradient_deviation(n, d, k, q, sine) * spread, np.sqrt(d) + np.sqrt(k * np.log(n))
-    return cells.assign(
+    cells = cells.assign(
         incoherence=factor / np.sqrt(square),
         gradient=shen2023.gradient_norm(sine, d, k, q),
         deviation=deviation,
@@ -62,12 +60,15 @@ def with_predictions(cells: pd.DataFrame) -> pd.DataFrame:
         per_entry=noise,
         noise=noise * shared.edge(d, k),
         steady=shen2023.centaur_spectral(noise, d, k, cells["step"]),
+        lemma=(cells["algorithm"] == STUDY) & (sine > 0),
     )
+    step = step_points(cells)
+    return cells.join(ratios(cells)).assign(over_allowed=step["factor"] / step["bound"])
 
 
 def lemma_runs(cells: pd.DataFrame) -> pd.DataFrame:
     """Return the runs that start away from the truth."""
-    return cells[(cells["algorithm"] == STUDY) & (cells["start_sine"] > 0)]
+    return cells[cells["lemma"]]
 
 
 def printed_clip(cells: pd.DataFrame) -> pd.Series:
@@ -110,7 +111,7 @@ def ratios(cells: pd.DataFrame) -> pd.DataFrame:
             "D.6": runs["deviation_2"] / third,
             "D.6 corrected": runs["deviation_2"] / (width * runs["true_head_max"] ** 2 * dist),
             "D.7": runs["inverse_2"] * np.sqrt(1 - step * low**2 * ball / 2),
-            "Remark C.1": slack / (low**2 * ball / (36 * high**2)),
+            "condition": slack / (low**2 * ball / (36 * high**2)),
         }
     )
 
@@ -215,65 +216,6 @@ def chances() -> list[Measured]:
     return found
 
 
-def beyond(name: str, values: pd.Series, limit: float = 1.0) -> list[Measured]:
-    """Measure in which share of the runs a value exceeds the limit, nothing where no run has a value."""
-    values = values.dropna()
-    if not len(values):
-        return []
-    return [share_beyond(f"{name}, share of runs beyond", values, limit, f"{len(values)} runs")]
-
-
-def largest_and_beyond(name: str, ratios: pd.Series) -> list[Measured]:
-    """Measure the largest ratio of an inequality over the runs, and the share of runs beyond 1."""
-    return [extreme_run(f"{name}, largest ratio", ratios), *beyond(name, ratios)]
-
-
-def printed_deltas(runs: pd.DataFrame, sides: pd.DataFrame) -> list[Measured]:
-    """Measure shares of runs beyond Lemmas C.2 and C.3 as printed, by n, and the median ratio at the largest n."""
-    found, most = [], (runs["series"] == "n") & (runs["users"] == runs.loc[runs["series"] == "n", "users"].max())
-    for lemma in ("C.2", "C.3"):
-        for n in PRINTED_USERS:
-            found += beyond(f"{lemma} at n = {n}", sides.loc[runs["users"] == n, lemma])
-        values, name = sides.loc[most, lemma].to_numpy(), f"{lemma} median ratio"
-        first = runs[most].iloc[0]
-        note = f"n = {first['users']:g}, mbar = {first['batch_samples']:g}, k = {first['rank']:g}"
-        found.append(with_interval(name, lambda indices, values=values: np.median(values[indices]), len(values), note))
-    return found
-
-
-def side_measures(runs: pd.DataFrame, sides: pd.DataFrame) -> list[Measured]:
-    """Measure the largest ratio of each inequality and the share of runs beyond 1.
-
-    What holds with a probability that depends on n leaves out the series `theory`, with its 20 users.
-    """
-    everywhere = pd.Series(True, runs.index)
-    many, even, silent = runs["series"] != "theory", runs["head_law"] != "heavy", runs["noise_multiplier"] == 0
-    met = sides["Remark C.1"] <= 1
-    found = []
-    for rows, where, names in (
-        (many, "", ("C.1", "C.2", "C.2 corrected", "C.3", "C.3 corrected")),
-        (many & even, "", ("C.4",)),
-        (everywhere, "", ("D.2 printed", "D.4 F", "D.4 V", "D.5")),
-        (met, " conditions met", ("D.5",)),
-        (many & even, "", ("D.6",)),
-        (many & ~even, " long heads", ("D.6",)),
-        (many, "", ("D.6 corrected",)),
-        (everywhere, "", ("D.7",)),
-        (silent, " without noise", ("D.7",)),
-        (met & silent, " conditions met", ("D.7",)),
-    ):
-        for name in names:
-            found += largest_and_beyond(f"{name}{where}", sides.loc[rows, name])
-    return [
-        *found,
-        extreme_run("C.1 share clipped", runs.loc[many, "clipped_share"]),
-        *beyond("C.1 clipped", runs.loc[many, "clipped_share"], 0.0),
-        extreme_run("C.2 least ratio", sides.loc[many, "C.2"], "least"),
-        extreme_run("D.2 printed, least ratio", sides["D.2 printed"], "least"),
-        extreme_run("Remark C.1 least ratio, other runs", sides.loc[many, "Remark C.1"], "least"),
-    ]
-
-
 def law_over_print(cells: pd.DataFrame, quantities: Quantities) -> float:
     """Return 1/(4 kappa^2) of law F8 over what eq. (19) has for large kappa."""
     return 4 / (1 - BALL**2)
@@ -282,23 +224,16 @@ def law_over_print(cells: pd.DataFrame, quantities: Quantities) -> float:
 FACTS = {"F8 over eq. (19)": law_over_print}
 
 
-def analyse(cells: pd.DataFrame, study: AnalysisSettings) -> Findings:
+def analyse(cells: pd.DataFrame, study: MeasureSettings) -> Findings:
     """Measure exponents, the ratios of each inequality, the contraction of a round, and lemmas of algebra."""
     cells = with_predictions(cells)
-    runs, sides = lemma_runs(cells), ratios(cells)
-    found = side_measures(runs, sides) + printed_deltas(runs, sides)
-    points, path = step_points(cells), path_points(cells)
-    found += largest_and_beyond("C.5", points["factor"] / points["bound"])
+    runs, points, found = lemma_runs(cells), step_points(cells), defined(study, cells)
     for kappa, part in points[points["noise_multiplier"] == 0].groupby("kappa"):
         factors = part.groupby("seed")["factor"].mean().to_numpy()
         mean = mean_over(f"C.5 factor at kappa = {kappa:g}", factors, name=f"step {kappa}")
         law = shen2023.centaur_contraction(kappa)
         found += [mean, progress(f"C.5 progress over law at kappa = {kappa:g}", mean, law)]
-    below = path.loc[path["steady"] <= study.thresholds["below"], "largest"]
-    left = path.loc[path["largest"] > 1, "steady"]
     found += [
-        *largest_and_beyond("path, steady state below", below),
-        extreme_run("path, least steady state with a run beyond the start", left, "least"),
         *(exact(name, value) for name, value in kronecker().items()),
         *subgaussian_norms(),
         *chances(),
@@ -306,6 +241,6 @@ def analyse(cells: pd.DataFrame, study: AnalysisSettings) -> Findings:
     norms = runs[["series", "head_law", "seed", "gradient_max", "gradient_median"]]
     tables = {
         "shen2023/gradient_norms": norms.assign(printed=printed_clip(runs), law=runs["gradient"]),
-        "shen2023/one_step": pd.concat([points, step_ranges(points), path], ignore_index=True),
+        "shen2023/one_step": pd.concat([points, step_ranges(points), path_points(cells)], ignore_index=True),
     }
     return Findings(found, tables, fit_all(study, cells))

@@ -7,6 +7,7 @@ means stand beside it.
 
 from __future__ import annotations
 
+import itertools
 import math
 
 import numpy as np
@@ -16,21 +17,14 @@ from privrep.privacy.accounting import gdp_epsilon, gdp_mu
 from privrep.theory import jain2021, shen2023
 from replication.evidence.findings import Findings
 from replication.evidence.intervals import bootstrap_measures
-from replication.evidence.measured import Measured, bare, exact, share
+from replication.evidence.measured import Measured, bare, exact
+from replication.evidence.numbers import defined
 from replication.evidence.scaling import Sweep, fit_all, fit_table
-from replication.run.settings import AnalysisSettings
+from replication.run.settings import MeasureSettings
 from replication.studies.measures import ratio_exponent
 
 METHODS = ("fedrep-code", "fedrep", "fedrep-wide", "altmin", "altmin-user", "centaur", "unit-steps")
 """Series of the comparison at the same exact budgets."""
-BEST = "unit-steps"
-RATIOS = (
-    *((name, BEST) for name in METHODS if name != BEST),
-    *((name, other) for name in ("fedrep", "fedrep-code") for other in ("altmin", "altmin-user")),
-    ("fedrep-wide", "fedrep"),
-    ("fedrep", "centaur"),
-)
-"""Pairs of series whose risks are divided."""
 NOTHING = 0.1
 """A run has found nothing where its risk is beyond this share of that of predicting zero."""
 FACTORS = {"d": ("altmin d", "fedrep d"), "k": ("altmin k", "fedrep k")}
@@ -89,22 +83,6 @@ def own_risks(cells: pd.DataFrame, series: str) -> list[Measured]:
     return bootstrap_measures(statistic, len(table), f"risks of {series}", note="")
 
 
-def own_ratios(cells: pd.DataFrame, series: str, other: str) -> list[Measured]:
-    """Measure the median risk of a series over that of another on their common repetitions, by epsilon."""
-    above, below = risks(cells, series), risks(cells, other)
-    seeds = above.index.intersection(below.index)
-    first, second = (table.loc[seeds].to_numpy() for table in (above, below))
-
-    def statistic(indices: np.ndarray) -> dict[str, float]:
-        over = np.median(first[indices], axis=0) / np.median(second[indices], axis=0)
-        return {
-            f"{series} over {other} at epsilon = {epsilon:g}": float(value)
-            for epsilon, value in zip(above, over, strict=True)
-        }
-
-    return bootstrap_measures(statistic, len(seeds), f"{series} over {other}", note="")
-
-
 def own_table(own: dict[str, list[Measured]], floor: float) -> pd.DataFrame:
     """Return median risks by series and epsilon with intervals, the floor, and x with series side by side."""
     rows = [
@@ -141,18 +119,12 @@ def code_measures() -> list[Measured]:
     return found
 
 
-def analyse(cells: pd.DataFrame, study: AnalysisSettings) -> Findings:
+def analyse(cells: pd.DataFrame, study: MeasureSettings) -> Findings:
     """Measure risks and ratios on the code's problem, exponents, the factor between methods, and the code's noise."""
     cells = with_predictions(cells)
-    fits, found, tables = fit_all(study, cells), [], []
+    fits, found, tables = fit_all(study, cells), defined(study, cells), []
     own, floor = {series: own_risks(cells, series) for series in METHODS}, own_risks(cells, "floor")
-    for series, risk in own.items():
-        runs = risks(cells, series).to_numpy()
-        nothing, note = int((runs > NOTHING).sum()), "over all values of epsilon"
-        found += [*risk, share(f"runs that found nothing, {series}", nothing, runs.size, note)]
-    found += floor
-    for series, other in RATIOS:
-        found += own_ratios(cells, series, other)
+    found += [*itertools.chain(*own.values()), *floor]
     for name, pair in FACTORS.items():
         above, below = (fits[fit].sweep for fit in pair)
         points, quantity = factor_points(above, below, name), f"exponent of {name} in the factor"

@@ -27,8 +27,9 @@ import pandas as pd
 from replication.evidence.facts import NotMeasured, Quantities
 from replication.evidence.findings import Findings
 from replication.evidence.intervals import with_interval
-from replication.evidence.measured import Measured, exact, share
-from replication.run.settings import AnalysisSettings
+from replication.evidence.measured import Measured, exact
+from replication.evidence.numbers import defined
+from replication.run.settings import MeasureSettings
 
 DECIDING = "random-s2-a"
 OUR_ALGORITHMS = ("altmin", "gradient_descent")
@@ -271,10 +272,6 @@ def measures(cells: pd.DataFrame, table: pd.DataFrame) -> list[Measured]:
     for name, method in (("", ours), (", exact accounting", read_method(cells, EXACT))):
         over = partial(ratio, method, base["nonprivate"], COMPARABLE_EPSILON)
         found.append(measure(f"over nonprivate at {COMPARABLE_EPSILON}{name}", over, method.seeds))
-    smallest = cells[(cells["series"] == DECIDING) & (cells["epsilon"] == SMALLEST_EPSILON)]
-    for epochs, part in smallest.groupby("epochs"):
-        kept = int((part["min_eigenvalue"] > 0).sum())
-        found.append(share(f"positive definite at {SMALLEST_EPSILON}, epochs {epochs:g}", kept, len(part)))
     return found + fallback_measures(cells)
 
 
@@ -428,7 +425,7 @@ FACTS = {
 }
 
 
-def analyse(cells: pd.DataFrame, study: AnalysisSettings) -> Findings:
+def analyse(cells: pd.DataFrame, study: MeasureSettings) -> Findings:
     """Measure Figure 2, all readings, and the rules where Algorithm 2 has no minimum."""
     readings = judge_readings(cells)
     tables = {
@@ -436,4 +433,4 @@ def analyse(cells: pd.DataFrame, study: AnalysisSettings) -> Findings:
         "jain2021/figure2_readings": readings.sort_values("ours", kind="stable", ignore_index=True),
         "jain2021/figure2_fallbacks": fallback_table(cells),
     }
-    return Findings(measures(cells, readings), tables)
+    return Findings(measures(cells, readings) + defined(study, cells), tables)

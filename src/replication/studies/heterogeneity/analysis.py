@@ -15,10 +15,11 @@ import pandas as pd
 
 from privrep.theory import shen2023
 from replication.evidence.findings import Findings
-from replication.evidence.intervals import bootstrap_intervals, bootstrap_measures
-from replication.evidence.measured import Measured, share
+from replication.evidence.intervals import bootstrap_measures
+from replication.evidence.measured import Measured, bare
+from replication.evidence.numbers import defined
 from replication.evidence.scaling import fit_all
-from replication.run.settings import AnalysisSettings
+from replication.run.settings import MeasureSettings
 from replication.studies.measures import extreme_ratio
 
 CENTAUR = "general_centaur"
@@ -32,24 +33,16 @@ NEAR = 0.2
 """Distance from the optimum at which updates are compared: that of the start which Theorem 5.1 asks for."""
 DRAWS = 500
 """Bootstrap draws."""
-LITTLE = 0.5
-"""A run with more than this share of the risk of each user alone learned little."""
-VANISHED = 0.01
-"""An update of at most this share of the full model's median has vanished."""
-NO_INTERVAL = (
-    "largest representation update at the optimum",
-    *(f"{method} over own data, worst run" for method in METHODS),
-    *(f"{CENTAUR} over {method}" for method in METHODS[1:]),
-    f"{CENTAUR} over ppsgd, median",
-)
-"""Extremes over runs or epsilons."""
 
 
 def with_predictions(cells: pd.DataFrame) -> pd.DataFrame:
-    """Return the results table with the root mean square norms that the laws expect."""
+    """Return the results table with the root mean square norms that the laws expect, the risk, infinite where a fit
+    failed, and the mean risk of users alone."""
     d, k, sine, q, sigma = (cells[name] for name in ("dim", "rank", "start_sine", "batch_samples", "label_noise_sd"))
     return cells.assign(
         representation=shen2023.representation_update(sine, d, k, q, sigma),
+        risk=cells["excess_risk"].fillna(np.inf),
+        alone=cells.loc[cells["series"] == "own_data", "excess_risk"].to_numpy().mean(),
         full=shen2023.model_update(k * (cells["heterogeneity"] + sine**2), d, q, sigma),
     )
 
@@ -77,39 +70,6 @@ def reader(cells: pd.DataFrame) -> Callable[..., np.ndarray]:
     return read
 
 
-def norm_statistics(cells: pd.DataFrame) -> Callable[[np.ndarray], dict[str, float]]:
-    """Return a function of resampled repetitions to norms of updates and drifts of clipped ones."""
-    read = reader(cells)
-    root = float(np.sqrt(cells.loc[cells["series"] == "distance", "rank"].iloc[0]))
-    largest_rank = float(cells.loc[cells["series"] == "rank-far", "rank"].max())
-    noisiest = float(cells.loc[cells["series"] == "noise", "label_noise_sd"].max())
-    apart, biased = {"rank": 1, "head_bias": 0}, {"rank": 1, "head_bias": 0.5}
-
-    def statistics(indices: np.ndarray) -> dict[str, float]:
-        def mean(series: str, column: str, **where: float) -> float:
-            return float(read(series, column, **where)[indices].mean())
-
-        def ratio(mark: str, series: str, **where: float) -> float:
-            return mean(series, f"representation_{mark}", **where) / mean(series, f"full_{mark}", **where)
-
-        at_optimum = mean("distance", "full_median", start_sine=0)
-        return {
-            "full model at its optimum": at_optimum / root,
-            "shared head at its optimum": mean("distance", "shared_median", start_sine=0) / root,
-            "largest representation update at the optimum": mean("distance", "representation_max", start_sine=0)
-            / at_optimum,
-            "representation over full, near": ratio("median", "distance", start_sine=NEAR),
-            "representation over full, near, 99 %": ratio("q99", "distance", start_sine=NEAR),
-            "representation over full, far, largest rank": ratio("median", "rank-far", rank=largest_rank),
-            "representation over full, label noise": ratio("median", "noise", label_noise_sd=noisiest),
-            "drift of a full model, symmetric heads": mean("bias", "full_drift", **apart),
-            "drift of a full model": mean("bias", "full_drift", **biased),
-            "drift of a representation": mean("bias", "representation_drift", **biased),
-        }
-
-    return statistics
-
-
 def bounds_tried(cells: pd.DataFrame, method: str) -> list[tuple[str, float]]:
     """Return series and clipping bound of all that ran for a method, the smallest bound first."""
     rows = cells[cells["series"].isin((method, f"{method}-clips"))]
@@ -118,52 +78,44 @@ def bounds_tried(cells: pd.DataFrame, method: str) -> list[tuple[str, float]]:
 
 
 def method_statistics(cells: pd.DataFrame) -> Callable[[np.ndarray], dict[str, float]]:
-    """Return a function of resampled repetitions to ratios of mean risks, at the epsilon where they are largest.
+    """Return a function of resampled repetitions to ratios of mean risks at the best bounds, and to what DP-FedAvg
+    loses where users have nothing in common.
 
-    A best bound is chosen on the score, for all methods alike.
+    A best bound is chosen on the score, for all methods alike; the ratio is that at the epsilon where it is largest.
     """
     read = reader(cells)
-    epsilons = cells.loc[cells["series"] == CENTAUR, "epsilon"].unique()
     tried = cells.loc[cells["series"] == f"{CENTAUR}-clips", "epsilon"].unique()
-    long = float(cells.loc[cells["series"] == "dp_fedavg-long", "epsilon"].iloc[0])
     bounds = {method: bounds_tried(cells, method) for method in TUNED}
 
     def statistics(indices: np.ndarray) -> dict[str, float]:
-        def risk(series: str, of: Callable = np.mean, **where: float) -> float:
-            return float(of(read(series, "excess_risk", **where)[indices]))
+        def risk(series: str, **where: float) -> float:
+            return float(read(series, "excess_risk", **where)[indices].mean())
 
-        def risks(series: str, of: Callable = np.mean) -> np.ndarray:
-            return np.array([risk(series, of, epsilon=epsilon) for epsilon in epsilons])
-
-        def over_bounds(method: str, epsilon: float) -> list[float]:
-            return [risk(series, clip=clip, epsilon=epsilon) for series, clip in bounds[method]]
-
-        alone, ours = risk("own_data"), risks(CENTAUR)
-        small = {method: over_bounds(method, tried.max()) for method in TUNED}
-        best = {method: np.array([min(over_bounds(method, epsilon)) for epsilon in tried]) for method in TUNED}
+        best = {
+            method: np.array(
+                [min(risk(series, clip=clip, epsilon=epsilon) for series, clip in bounds[method]) for epsilon in tried]
+            )
+            for method in TUNED
+        }
         apart, together = (
             risk("dp_fedavg-common", head_bias=bias) / risk(f"{CENTAUR}-common", head_bias=bias) for bias in (0, 1)
         )
         found = {
-            **{f"{method} over own data, worst run": risks(method, np.max).max() / alone for method in METHODS},
-            **{f"{CENTAUR} over {method}": (ours / risks(method)).max() for method in METHODS[1:]},
-            f"{CENTAUR} over ppsgd, median": (risks(CENTAUR, np.median) / risks("ppsgd", np.median)).max(),
-            **{
-                f"{version} over {method}, best bounds": (best[version] / best[method]).max()
-                for version in (CENTAUR, "centaur")
-                for method in TUNED
-                if method in BASELINES
-            },
-            **{f"{method}, small bound over rule": small[method][0] / small[method][1] for method in TUNED},
-            "dp_fedavg over own data, more rounds": risk("dp_fedavg-long") / alone,
-            "general_centaur over dp_fedavg, more rounds": risk(CENTAUR, epsilon=long) / risk("dp_fedavg-long"),
-            "dp_fedavg over general_centaur, nothing in common": apart,
-            "dp_fedavg over general_centaur, one model for all": together,
-            "loss of dp_fedavg by heterogeneity": apart / together,
+            f"{version} over {method}, best bounds": float((best[version] / best[method]).max())
+            for version in (CENTAUR, "centaur")
+            for method in TUNED
+            if method in BASELINES
         }
-        return {name: float(value) for name, value in found.items()}
+        return found | {"loss of dp_fedavg by heterogeneity": apart / together}
 
     return statistics
+
+
+def worst_run(cells: pd.DataFrame, method: str) -> Measured:
+    """Measure the largest risk of a run over the mean one of users alone."""
+    runs = cells[cells["series"] == method]
+    name = f"{method} over own data, worst run"
+    return bare(name, runs["risk"].max() / cells["alone"].iloc[0], runs["seed"].nunique())
 
 
 def over_own_data(cells: pd.DataFrame, method: str) -> Measured:
@@ -177,20 +129,6 @@ def over_own_data(cells: pd.DataFrame, method: str) -> Measured:
         return {eps: float(risk / alone[indices].mean()) for eps, risk in over.items()}
 
     return extreme_ratio("largest", name, bootstrap_measures(ratios, len(alone), name, DRAWS))
-
-
-def run_shares(cells: pd.DataFrame) -> list[Measured]:
-    """Measure in which runs an update does not vanish at the optimum, and which runs learned little."""
-    read = reader(cells)
-    longest = read("distance", "representation_max", start_sine=0)
-    norms = read("distance", "full_median", start_sine=0)
-    name = "largest representation update at the optimum, share of runs beyond"
-    found = [share(name, int((longest > VANISHED * norms).sum()), len(longest), f"{VANISHED:g} of the full model's")]
-    little = LITTLE * read("own_data", "excess_risk").mean()
-    for method in (CENTAUR, "ppsgd"):
-        risks = read(method, "excess_risk")
-        found.append(share(f"{method} runs that learned little", int((risks > little).sum()), len(risks)))
-    return found
 
 
 def norm_table(cells: pd.DataFrame) -> pd.DataFrame:
@@ -236,16 +174,12 @@ def risk_table(cells: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def analyse(cells: pd.DataFrame, study: AnalysisSettings) -> Findings:
+def analyse(cells: pd.DataFrame, study: MeasureSettings) -> Findings:
     """Measure exponents of the norms, what clipping does at the optimum, and the methods against each other."""
     cells = with_predictions(cells)
-    found = run_shares(cells)
-    for name, series, statistics in (("norms", "distance", norm_statistics), ("methods", CENTAUR, method_statistics)):
-        seeds = int(cells.loc[cells["series"] == series, "seed"].nunique())
-        statistic = statistics(cells)
-        ends = bootstrap_intervals(statistic, seeds, f"heterogeneity {name}", DRAWS)
-        ends |= {key: (np.nan, np.nan) for key in NO_INTERVAL}
-        found += [Measured(key, value, *ends[key], seeds) for key, value in statistic(np.arange(seeds)).items()]
-    found += [over_own_data(cells, method) for method in METHODS]
+    seeds = int(cells.loc[cells["series"] == CENTAUR, "seed"].nunique())
+    found = defined(study, cells)
+    found += bootstrap_measures(method_statistics(cells), seeds, "heterogeneity methods", DRAWS, "")
+    found += [one for method in METHODS for one in (over_own_data(cells, method), worst_run(cells, method))]
     tables = {"shen2023/update_norms": norm_table(cells), "shen2023/baselines": risk_table(cells)}
     return Findings(found, tables, fit_all(study, cells))

@@ -17,9 +17,9 @@ from replication.evidence.facts import Quantities
 from replication.evidence.findings import Findings
 from replication.evidence.intervals import OUTSIDE, series_measures
 from replication.evidence.measured import Measured, bare, exact
+from replication.evidence.numbers import defined
 from replication.evidence.scaling import fit_all, fit_table
-from replication.run.settings import AnalysisSettings
-from replication.studies.measures import extreme_run, share_beyond
+from replication.run.settings import MeasureSettings
 
 
 def with_predictions(cells: pd.DataFrame) -> pd.DataFrame:
@@ -111,7 +111,7 @@ def noise_of_half(cells: pd.DataFrame, indices: np.ndarray) -> dict[str, float]:
 
 
 def bound_measures(cells: pd.DataFrame) -> list[Measured]:
-    """Measure the prescribed clip, the printed bound on norms, and the users that the printed accuracy takes.
+    """Measure the prescribed clip, and the users that the printed accuracy takes.
 
     These leave half of that accuracy to sampling, with all samples in each iteration, no clip and no noise.
     """
@@ -121,10 +121,7 @@ def bound_measures(cells: pd.DataFrame) -> list[Measured]:
     users = float((2 * shared.edge(dim, rank) * at_one / CANDIDATE) ** 2)
     prescribed = cells[cells["series"] == "prescribed"]
     practical = np.sqrt(prescribed["dim"]) * prescribed["rank"] ** 1.5
-    norms = cells["norm_ratio"] / cells["rank"] ** 1.5
     return [
-        extreme_run("largest norm over printed bound", norms),
-        share_beyond("norm over printed bound, share of runs beyond", norms, 1.0),
         exact("prescribed over practical bound", (prescribed["zeta"] / practical).max()),
         exact("users for 0.01", users, f"d = {dim}, k = {rank}, m = {samples}, by law"),
     ]
@@ -138,7 +135,7 @@ def least_clip(cells: pd.DataFrame, quantities: Quantities) -> float:
 FACTS = {"least clip": least_clip}
 
 
-def analyse(cells: pd.DataFrame, study: AnalysisSettings) -> Findings:
+def analyse(cells: pd.DataFrame, study: MeasureSettings) -> Findings:
     """Measure exponents and constants, the clip, and success of random starts."""
     cells, found = with_predictions(cells), []
     for series, statistic, missing in (
@@ -160,7 +157,7 @@ def analyse(cells: pd.DataFrame, study: AnalysisSettings) -> Findings:
     # At the printed target, and at dist2 <= 0.2 for the least noise and the longest run.
     for name, row in (("at 0.01", printed.iloc[0]), ("at 0.2", noise.iloc[0]), ("by iterations", steps.iloc[-1])):
         found.append(proportion(f"success {name}", row, "share", note.format(**row)))
-    found += bound_measures(cells)
+    found += bound_measures(cells) + defined(study, cells)
     accuracy = fit_table(fits, [name for name in fits if name.startswith(("privacy", "prescribed"))])
     series = accuracy["fit"].map(lambda name: fits[name].sweep.spec.series)
     tables = {
