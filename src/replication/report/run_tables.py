@@ -171,7 +171,7 @@ class Run:
 
     def shown(self) -> list[str]:
         """Figures that this run has, in the order of their captions."""
-        every = [figure for figures in self.captions.values() for figure in figures]
+        every = [figure for study, figures in self.captions.items() if self.has(study) for figure in figures]
         return [figure for figure in every if (self.figures / f"{figure}.svg").exists()]
 
     def section_figure(self, study: str, figure: str, remark: str = "") -> Markup:
