@@ -30,9 +30,8 @@ from replication.evidence.quantities import checked_claims
 from replication.report.captions import PLACEHOLDER, with_sizes
 from replication.report.run_tables import listed
 from replication.report.sizes import found
-from replication.run.columns import settings_columns
+from replication.report.stub_run import planned_sizes
 from replication.run.config import read_config, read_study, read_yaml, study_names
-from replication.run.grids import expand
 from replication.run.models import ConfigError
 from replication.run.settings import Window, settings_of
 from replication.studies.tradeoff.analysis import CONDITIONS
@@ -241,20 +240,12 @@ STUDIES = {study: read_yaml(ROOT / settings_of(study)) for study in study_names(
 SCALES = ("tiny", "quick", "default", "record")
 
 
-@cache
-def planned(study: str, scale: str) -> pd.DataFrame | None:
-    """The sizes of a study as they are known before the run; none for a study of arithmetic."""
-    settings = read_study(config_of(scale), study)
-    rows = [cell.row for cell in expand(settings)]
-    return sizes_of(pd.DataFrame(rows), settings_columns(settings)) if rows else None
-
-
 @pytest.mark.parametrize("scale", SCALES)
 def test_captions_can_be_filled_at_every_scale(scale):
     """Each placeholder names a series and a column of the figure's study, or a constant of its module."""
     for name in config_of(scale).studies:
         for figure in STUDIES[name]["figures"]:
-            assert "{" not in with_sizes(figure, CAPTIONS[figure]["caption"], name, planned(name, scale))
+            assert "{" not in with_sizes(figure, CAPTIONS[figure]["caption"], name, planned_sizes(name, scale))
 
 
 @pytest.mark.parametrize(
@@ -316,7 +307,7 @@ def test_claims_name_sizes_that_are_run(claim):
 def test_settings_of_the_comparison_are_what_their_names_say(scale):
     """Label noise, k, kappa and epsilon in the names of the settings, which are also names of measures."""
     columns = {"label noise ": "label_noise_sd", "k = ": "rank", "kappa = ": "head_condition", "epsilon = ": "epsilon"}
-    table = planned("tradeoff", scale)
+    table = planned_sizes("tradeoff", scale)
     for setting in CONDITIONS:
         prefix = next(prefix for prefix in columns if setting.label.startswith(prefix))
         for series in (setting.first, setting.second):
