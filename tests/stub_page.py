@@ -59,11 +59,7 @@ def drawn_figure() -> Figure:
     return figure
 
 
-def captions_of(study: str) -> dict:
-    return read_yaml(ROOT / settings_of(study))["figures"]
-
-
-FIGURES = [figure for study in STUDIES for figure in captions_of(study)]
+FIGURES = [figure for study in STUDIES for figure in read_yaml(ROOT / settings_of(study))["figures"]]
 
 
 def judged_at(scale: str, measures: dict[str, dict]) -> pd.DataFrame:
@@ -128,6 +124,13 @@ def write_run(folder: Path, **changes: float) -> Path:
         else:
             path.write_text(SVG)
             path.with_suffix(".csv").write_text("epsilon,mse\n1,0.5\n")
+    return folder
+
+
+def rendered_run(folder: Path) -> Path:
+    """A run with its page."""
+    done = render(write_run(folder))
+    assert done.returncode == 0, done.stderr
     return folder
 
 

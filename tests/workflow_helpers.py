@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import shutil
 import subprocess
 import sys
 from pathlib import Path
+from types import ModuleType
 
 from patience import patience
 
@@ -53,6 +55,14 @@ def environment(folder: Path) -> dict[str, str]:
     """The present environment, with this Python first on the path and the copied library before the installed one."""
     scripts = str(Path(sys.executable).parent)
     return os.environ | {"PATH": f"{scripts}{os.pathsep}{os.environ['PATH']}", "PYTHONPATH": str(folder / "src")}
+
+
+def script(name: str) -> ModuleType:
+    """A script of the workflow as a module."""
+    spec = importlib.util.spec_from_file_location(name, ROOT / "workflow" / "scripts" / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 def called(folder: Path, command: list[str]) -> subprocess.CompletedProcess:

@@ -90,17 +90,10 @@ def test_a_method_goes_on_where_it_was_stopped(clients, tmp_path, name):
 
 def test_methods_have_their_names_and_the_steps_of_the_scripts(clients):
     options = ImageOptions(**QUICK | {"batch": 9, "momentum": 0.5}, method="pmtl", rounds=1)
-    found = {
-        name: federated_method(replace(options, method=name), clients.task())
-        for name in ("centaur", "fedavg", "pmtl", "ppsgd")
-    }
-    assert {name: type(one).__name__ for name, one in found.items()} == {
-        "centaur": "ImageCentaur",
-        "fedavg": "FedAvg",
-        "pmtl": "Pmtl",
-        "ppsgd": "Ppsgd",
-    }
-    for one in found.values():
+    kinds = {"centaur": "ImageCentaur", "fedavg": "FedAvg", "pmtl": "Pmtl", "ppsgd": "Ppsgd"}
+    found = {name: federated_method(replace(options, method=name), clients.task()) for name in kinds}
+    for name, one in found.items():
+        assert type(one).__name__ == kinds[name]
         assert (one.local.step, one.local.epochs, one.head.step, one.head.epochs) == (0.01, 1, 0.01, 2)
         assert {(rule.batch, rule.momentum, rule.decay) for rule in (one.local, one.head)} == {(9, 0.5, 1e-4)}
     assert (found["ppsgd"].correction.step, found["ppsgd"].correction.epochs) == (0.1, 1)

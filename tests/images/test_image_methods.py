@@ -28,14 +28,7 @@ from images.method import Client, ImageTask, Pixels, head_rows, jittered  # noqa
 from images.networks import apply, lenet, mlp, patches  # noqa: E402
 from images.pmtl import Pmtl  # noqa: E402
 from images.ppsgd import Ppsgd  # noqa: E402
-from images.rounds import (  # noqa: E402
-    AT_ONCE,
-    RoundPlan,
-    client_chunk,
-    clipped_sum,
-    length,
-    run,
-)
+from images.rounds import RoundPlan, clipped_sum, length, run  # noqa: E402
 from images.stand_alone import StandAlone  # noqa: E402
 from images.training import Descent, cross_entropy, descend  # noqa: E402
 from privrep.privacy.accounting import UNLIMITED  # noqa: E402
@@ -392,10 +385,6 @@ def test_clients_with_images_are_users():
 def test_length_is_the_norm(size):
     vector = np.random.default_rng(size).standard_normal(size).astype(np.float32)
     assert float(length(jnp.asarray(vector))) == pytest.approx(np.linalg.norm(vector.astype(float)), rel=1e-6)
-
-
-def test_a_processor_works_on_one_client_at_a_time():
-    assert (client_chunk("cpu"), client_chunk("gpu"), client_chunk()) == (1, AT_ONCE, 1)
 
 
 # Accuracy

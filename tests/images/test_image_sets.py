@@ -97,11 +97,7 @@ def test_what_is_wrong_with_a_file_is_said(tmp_path, few, name):
         "of another part": (pixels.name, files[first.test[0].name], f"; it must be {size}"),
         "half a .gz": (f"{pixels.name}.gz", packed[:-9], "not a whole .gz file ("),
         "no .gz": (f"{pixels.name}.gz", whole, "not a whole .gz file ("),
-        "a damaged .gz": (
-            f"{pixels.name}.gz",
-            packed[:10] + b"\xff" + packed[11:],
-            "not a whole .gz",
-        ),
+        "a damaged .gz": (f"{pixels.name}.gz", packed[:10] + b"\xff" + packed[11:], "not a whole .gz"),
         "label": (labels, None, f"a label is 200; labels must lie in 0..{first.classes - 1}"),
     }
     if "mnist" in name:

@@ -14,17 +14,7 @@ import pytest
 from workflow_helpers import ROOT
 
 from images.sets import SETS, read
-from images.table import (
-    COLUMNS,
-    SETTINGS,
-    Row,
-    StateFile,
-    add_line,
-    listed,
-    locked,
-    read_table,
-    run_rows,
-)
+from images.table import COLUMNS, SETTINGS, Row, StateFile, add_line, listed, locked, read_table, run_rows
 
 PROGRAM = ROOT / "workflow" / "scripts" / "run_images.py"
 LIST = """

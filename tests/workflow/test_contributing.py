@@ -5,12 +5,11 @@ from __future__ import annotations
 
 import csv
 import re
-import subprocess
 import sys
 import textwrap
 from pathlib import Path
 
-from workflow_helpers import ROOT, copy_project, environment, snakemake
+from workflow_helpers import ROOT, called, copy_project, snakemake
 
 from privrep.privacy import contributions, paired_samples, regression_moments
 
@@ -163,7 +162,7 @@ def test_an_undescribed_column_stops_the_shard(tmp_path):
     put(path, 'log={"zeta": self.label_clip}', 'log={"zeta": self.label_clip, "odd": 1.0}')
     command = [sys.executable, "workflow/scripts/run_shard.py", "--study", "init_rates", "--shard", "0"]
     command += ["--output", "cells.csv", "--timings", "timings.csv", "--configfile", "config/scales/tiny.yaml"]
-    done = subprocess.run(command, cwd=folder, env=environment(folder), capture_output=True, text=True)
+    done = called(folder, command)
     assert done.returncode
     assert "spectral_init writes 'odd'; the columns of its options must say what that is" in done.stderr
 
@@ -171,16 +170,9 @@ def test_an_undescribed_column_stops_the_shard(tmp_path):
 def test_the_guide_names_every_place():
     """Each file that the test above writes stands in CONTRIBUTING."""
     guide = (ROOT / "CONTRIBUTING.md").read_text()
-    for place in (
-        "src/privrep/methods/",
-        "tests/privrep/methods/test_algorithms_conformance.py",
-        "src/replication/studies/<name>/settings.yaml",
-        "src/replication/studies/<name>/analysis.py",
-        "src/replication/studies/<name>/figures.py",
-        "src/replication/studies/<name>/chapter.md",
-        "config/papers/<paper>.yaml",
-    ):
-        assert place in guide, place
+    study = [f"studies/<name>/{name}" for name in ("settings.yaml", "analysis.py", "figures.py", "chapter.md")]
+    others = ["src/privrep/methods/", "tests/privrep/methods/test_algorithms_conformance.py", "papers/<paper>.yaml"]
+    assert [place for place in (*study, *others) if place not in guide] == []
 
 
 def test_the_guide_lists_every_kind_of_contribution():

@@ -3,23 +3,12 @@ or no table at all."""
 
 from __future__ import annotations
 
-import importlib.util
-
 import pytest
-from workflow_helpers import ROOT
+from workflow_helpers import script
 
 from replication.run.cli_errors import Unreadable
 from replication.run.csv_tables import REMEDY, write_rows
 from replication.run.grids import merge
-
-
-def script(name: str):
-    """A script of the workflow as a module."""
-    spec = importlib.util.spec_from_file_location(name, ROOT / "workflow" / "scripts" / f"{name}.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
 
 run_shard = script("run_shard")
 

@@ -12,6 +12,7 @@ from workflow_helpers import at_tiny, called, copy_project, copy_run, snakemake
 from replication.run.config import read_config
 
 CELLS = "results/tiny/figure2/cells.csv"
+INIT = "src/replication/studies/init_rates/settings.yaml"
 
 
 def run_script(folder: Path, name: str, *words: str) -> str:
@@ -145,38 +146,25 @@ def test_no_job_takes_more_memory_than_it_says(finished):
 def test_a_caption_reruns_no_measure_and_no_figure(finished):
     """The page alone reads it. An advice or a tolerance is read by the verdicts, too."""
     old = "Signs as before; dotted: the law F2."
-    assert planned(finished, "src/replication/studies/init_rates/settings.yaml", old, f"{old} A comma, more.") == {
-        "render_report"
-    }
-    assert (
-        planned(finished, "src/replication/studies/init_rates/settings.yaml", "tolerance: 0.15", "tolerance: 0.14")
-        == JUDGED
-    )
+    assert planned(finished, INIT, old, f"{old} A comma, more.") == {"render_report"}
+    assert planned(finished, INIT, "tolerance: 0.15", "tolerance: 0.14") == JUDGED
 
 
 def test_a_claimed_exponent_reruns_its_figures_alone(finished):
     """It is drawn, and decides no number."""
-    text = (finished / "src/replication/studies/init_rates/settings.yaml").read_text()
+    text = (finished / INIT).read_text()
     line = next(line for line in text.splitlines() if "measured: exponent privacy n dist2" in line)
-    again = planned(
-        finished, "src/replication/studies/init_rates/settings.yaml", line, line.replace("value: -1", "value: -0.9")
-    )
+    again = planned(finished, INIT, line, line.replace("value: -1", "value: -0.9"))
     assert again == JUDGED | {"plot_jain2021"}
 
 
 def test_a_window_of_the_scale_reruns_measures_and_figures_and_no_cell(tiny_run, tmp_path):
     """And changes the measures: the fits of a run are those that it resolved, not those of the study's file."""
-    folder, scale, window = (
-        copy_run(tiny_run, tmp_path / "copy"),
-        "  tiny:\n",
-        "  tiny:\n    window: {points: 2, span: 2}\n",
-    )
-    again = planned(folder, "src/replication/studies/init_rates/settings.yaml", scale, window)
+    folder = copy_run(tiny_run, tmp_path / "copy")
+    scale, window = "  tiny:\n", "  tiny:\n    window: {points: 2, span: 2}\n"
+    again = planned(folder, INIT, scale, window)
     assert {"measure_init_rates", "plot_jain2021"} <= again <= JUDGED | {"measure_init_rates", "plot_jain2021"}
-    measures, settings = (
-        folder / "results/tiny/init_rates/measures.csv",
-        folder / "src/replication/studies/init_rates/settings.yaml",
-    )
+    measures, settings = folder / "results/tiny/init_rates/measures.csv", folder / INIT
     before = measures.read_text()
     settings.write_text(settings.read_text().replace(scale, window))
     snakemake(folder, "-j1", str(measures.relative_to(folder)))
@@ -185,42 +173,38 @@ def test_a_window_of_the_scale_reruns_measures_and_figures_and_no_cell(tiny_run,
     assert rows[0]["exponent privacy n dist2"] != rows[1]["exponent privacy n dist2"]
 
 
+def refusal(folder: Path, *words: str) -> str:
+    """What a run says that stops, without a traceback."""
+    done = snakemake(folder, *words, check=False)
+    said = done.stdout + done.stderr
+    assert done.returncode and "Traceback" not in said
+    return said
+
+
 def test_a_name_of_nothing_stops_before_any_job(tmp_path):
     """Also in a study that the scale leaves out; and a key that stands twice in a scale."""
+    risk, tiny = "src/replication/studies/risk/settings.yaml", "config/scales/tiny.yaml"
     for path, old, new, message in (
-        (
-            "src/replication/studies/risk/settings.yaml",
-            "measured: ",
-            "measured: no ",
-            "is not measured by study risk; the nearest is",
-        ),
-        ("config/scales/tiny.yaml", "scale: tiny", "scale: tiny\nscale: tiny", "the key 'scale' stands twice"),
+        (risk, "measured: ", "measured: no ", "is not measured by study risk; the nearest is"),
+        (tiny, "scale: tiny", "scale: tiny\nscale: tiny", "the key 'scale' stands twice"),
     ):
         folder = copy_project(tmp_path / Path(path).stem)
         file = folder / path
         file.write_text(file.read_text().replace(old, new, 1))
-        done = snakemake(folder, "-j1", check=False)
-        assert done.returncode
-        assert path in done.stdout + done.stderr and message in done.stdout + done.stderr
-        assert "Traceback" not in done.stdout + done.stderr
-        assert not (folder / "results").exists()
+        said = refusal(folder, "-j1")
+        assert path in said and message in said and not (folder / "results").exists()
 
 
 def test_a_cell_that_cannot_be_stops_before_any_job(tmp_path):
     """When simulations are new and when they have changed; what was written before stays."""
     folder = copy_project(tmp_path / "copy")
-    scale, settings = (
-        folder / "src/replication/studies/figure2/settings.yaml",
-        folder / "results/tiny/figure2/shards.json",
-    )
-    text = scale.read_text()
+    scale = folder / "src/replication/studies/figure2/settings.yaml"
+    text, settings = scale.read_text(), folder / "results/tiny/figure2/shards.json"
     broken = text.replace("ridge:     {penalty: [1], seed: 2}", "ridge:     {penalty: [-1], seed: 2}")
     assert broken != text
     for kept in (False, True):
         scale.write_text(broken)
-        done = snakemake(folder, "-n", check=False)
-        assert done.returncode
-        assert "series.own-ridge: penalty is -1; it must be at least 0" in done.stdout + done.stderr
+        assert "series.own-ridge: penalty is -1; it must be at least 0" in refusal(folder, "-n")
         assert settings.exists() == kept
         scale.write_text(text)
         snakemake(folder, "-n")
@@ -234,11 +218,7 @@ def test_a_chapter_that_names_nothing_is_named_by_the_page(tiny_run, tmp_path):
     text = chapter.read_text()
     assert 'n("davis-kahan printed")' in text
     chapter.write_text(text.replace('n("davis-kahan printed")', 'n("davis-kahan print")'))
-    done = snakemake(folder, "-j2", "all", check=False)
-    assert done.returncode
-    message = (
-        "init_rates/chapter.md: 'davis-kahan print' is not measured by this study; the nearest is 'davis-kahan printed'"
-    )
-    assert message in done.stdout + done.stderr
-    assert "Traceback" not in done.stdout + done.stderr
+    said = refusal(folder, "-j2", "all")
+    message = "'davis-kahan print' is not measured by this study; the nearest is 'davis-kahan printed'"
+    assert f"init_rates/chapter.md: {message}" in said
     assert (folder / "results/tiny/reports/claims.csv").exists()

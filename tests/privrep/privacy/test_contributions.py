@@ -11,6 +11,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -45,42 +46,6 @@ SIZE = 24
 """Numbers of a user, of which a kind takes the first ones."""
 
 
-def rows_of(numbers: np.ndarray) -> Rows:
-    return Rows(numbers[:, :6].reshape(-1, 3, 2))
-
-
-def columns_of(numbers: np.ndarray) -> Columns:
-    return Columns(numbers[:, :6].reshape(-1, 2, 3))
-
-
-def scalars_of(numbers: np.ndarray) -> Scalars:
-    return Scalars(numbers[:, 0])
-
-
-def scores_of(numbers: np.ndarray) -> Scores:
-    return Scores(numbers[:, :3].T)
-
-
-def outer_of(numbers: np.ndarray) -> Outer:
-    return Outer(numbers[:, :3], numbers[:, 3:5])
-
-
-def symmetric_of(numbers: np.ndarray) -> SymmetricOuter:
-    return SymmetricOuter(numbers[:, :3], numbers[:, 3:6])
-
-
-def semidefinite_of(numbers: np.ndarray) -> Semidefinite:
-    return Semidefinite(numbers[:, :3])
-
-
-def of_several_rows(numbers: np.ndarray) -> Semidefinite:
-    return Semidefinite(numbers[:, :6].reshape(-1, 2, 3).transpose(1, 0, 2))
-
-
-def by_norm_of(numbers: np.ndarray) -> SemidefiniteByNorm:
-    return SemidefiniteByNorm(of_several_rows(numbers).rows)
-
-
 def samples_of(numbers: np.ndarray, samples: int) -> Block:
     """Samples in R^3, as methods see them; their labels come first."""
     with np.errstate(over="ignore"):
@@ -88,19 +53,14 @@ def samples_of(numbers: np.ndarray, samples: int) -> Block:
     return Block(0, numbers[:, samples:].reshape(-1, samples, 3).transpose(1, 0, 2), numbers[:, :samples].T)
 
 
-def disjoint_of(numbers: np.ndarray) -> DisjointPairs:
-    block = samples_of(numbers, 4)
-    return DisjointPairs(block.features, block.labels, block.feature_norms)
+def pairs_of(kind: type, samples: int) -> Callable[[np.ndarray], object]:
+    """Numbers of users -> the products of their samples."""
 
+    def made(numbers: np.ndarray) -> object:
+        block = samples_of(numbers, samples)
+        return kind(block.features, block.labels, block.feature_norms)
 
-def one_pair_of(numbers: np.ndarray) -> AllPairs:
-    block = samples_of(numbers, 2)
-    return AllPairs(block.features, block.labels, block.feature_norms)
-
-
-def all_pairs_of(numbers: np.ndarray) -> AllPairs:
-    block = samples_of(numbers, 4)
-    return AllPairs(block.features, block.labels, block.feature_norms)
+    return made
 
 
 def moments_of(numbers: np.ndarray, averaged: bool = False) -> Moments:
@@ -109,8 +69,9 @@ def moments_of(numbers: np.ndarray, averaged: bool = False) -> Moments:
     return Moments(block.features, block.labels, block.feature_norms, heads, averaged)
 
 
-def averaged_of(numbers: np.ndarray) -> Moments:
-    return moments_of(numbers, averaged=True)
+def several_rows(numbers: np.ndarray) -> np.ndarray:
+    """Two of each user, (2, B, 3)."""
+    return numbers[:, :6].reshape(-1, 2, 3).transpose(1, 0, 2)
 
 
 def user(*numbers: float) -> np.ndarray:
@@ -153,27 +114,31 @@ class Case:
         return lambda block: self.make(numbers[block.start : block.start + block.users])
 
 
-OPPOSITE = user(99), user(-99)
+OPPOSITE, TURNED = (user(99), user(-99)), (user(9, 0, 0, 9), user(9, 0, 0, -9))
+PLANES, SLANTED = (user(9, 0, 0, 9), user(0, 9, 0, 0, 9)), (slanted(75, 99), slanted(15, -99))
 LABELS = 9, 9, 9, 9
 LINE, PLANE = (5, 0, 0, 0.2, 0, 0), (5, 0, 0, 0, 0.2, 0)
 """Two samples on one axis, and on two."""
 CASES = {
-    "rows": Case(rows_of, 0.4, OPPOSITE),
-    "columns": Case(columns_of, 0.4, OPPOSITE),
-    "scalars": Case(scalars_of, 0.4, OPPOSITE),
-    "outer": Case(outer_of, 0.4, (user(9, 0, 0, 9), user(9, 0, 0, -9))),
-    "symmetric": Case(symmetric_of, 0.4, (user(9, 0, 0, 9), user(9, 0, 0, -9))),
-    "semidefinite": Case(semidefinite_of, 0.4, (user(9), user(0, 9))),
-    "several rows": Case(of_several_rows, 0.4, (user(9, 0, 0, 9), user(0, 9, 0, 0, 9))),
-    "by norm": Case(by_norm_of, 0.4, (user(9, 0, 0, 9), user(0, 9, 0, 0, 9))),
+    "rows": Case(lambda x: Rows(x[:, :6].reshape(-1, 3, 2)), 0.4, OPPOSITE),
+    "columns": Case(lambda x: Columns(x[:, :6].reshape(-1, 2, 3)), 0.4, OPPOSITE),
+    "scalars": Case(lambda x: Scalars(x[:, 0]), 0.4, OPPOSITE),
+    "outer": Case(lambda x: Outer(x[:, :3], x[:, 3:5]), 0.4, TURNED),
+    "symmetric": Case(lambda x: SymmetricOuter(x[:, :3], x[:, 3:6]), 0.4, TURNED),
+    "semidefinite": Case(lambda x: Semidefinite(x[:, :3]), 0.4, (user(9), user(0, 9))),
+    "several rows": Case(lambda x: Semidefinite(several_rows(x)), 0.4, PLANES),
+    "by norm": Case(lambda x: SemidefiniteByNorm(several_rows(x)), 0.4, PLANES),
     "disjoint pairs": Case(
-        disjoint_of, 1.9, (user(*LABELS, *PLANE, *PLANE), user(9, -9, 9, -9, *PLANE, *PLANE)), rounding=1e-5
+        pairs_of(DisjointPairs, 4),
+        1.9,
+        (user(*LABELS, *PLANE, *PLANE), user(9, -9, 9, -9, *PLANE, *PLANE)),
+        rounding=1e-5,
     ),
-    "one pair": Case(one_pair_of, 1.9, (user(9, 9, *LINE), user(9, -9, *LINE))),
+    "one pair": Case(pairs_of(AllPairs, 2), 1.9, (user(9, 9, *LINE), user(9, -9, *LINE))),
     # What six pairs add is opposite to no other user's; a search reaches 0.956 of the sensitivity.
-    "all pairs": Case(all_pairs_of, 1.9, (user(*LABELS, *LINE, *LINE), user(9, -9, 9, -9, *LINE, *LINE)), 0.9),
-    "moments": Case(moments_of, SampleClip(0.7, 1.9), (slanted(75, 99), slanted(15, -99)), rounding=1e-5),
-    "averaged moments": Case(averaged_of, SampleClip(0.7, 1.9), (slanted(75, 99), slanted(15, -99)), rounding=1e-5),
+    "all pairs": Case(pairs_of(AllPairs, 4), 1.9, (user(*LABELS, *LINE, *LINE), user(9, -9, 9, -9, *LINE, *LINE)), 0.9),
+    "moments": Case(moments_of, SampleClip(0.7, 1.9), SLANTED, rounding=1e-5),
+    "averaged moments": Case(partial(moments_of, averaged=True), SampleClip(0.7, 1.9), SLANTED, rounding=1e-5),
     "moments of clipped users": Case(
         moments_of,
         UserClip(0.7, 1.9),
@@ -181,7 +146,7 @@ CASES = {
         rounding=1e-5,
     ),
 }
-CHOICE = Case(scores_of, 0.4, (user(-9, 0), user(0, -9)))
+CHOICE = Case(lambda x: Scores(x[:, :3].T), 0.4, (user(-9, 0), user(0, -9)))
 every_kind = pytest.mark.parametrize("case", [*CASES.values(), CHOICE], ids=[*CASES, "scores"])
 every_sum = pytest.mark.parametrize("case", CASES.values(), ids=CASES)
 
@@ -579,6 +544,6 @@ def test_who_watches_changes_nothing():
     for one, other in zip(*found, strict=True):
         np.testing.assert_array_equal(one, other)
     assert [bound for _, bound in watching.seen] == [0.4, 0.7]
-    for (norms, _), kind in zip(watching.seen, (rows_of, outer_of), strict=True):
-        np.testing.assert_array_equal(norms, kind(CROWD[3:]).norms)
+    for (norms, _), kind in zip(watching.seen, ("rows", "outer"), strict=True):
+        np.testing.assert_array_equal(norms, CASES[kind].make(CROWD[3:]).norms)
     assert plain.ledger.entries == watched.ledger.entries

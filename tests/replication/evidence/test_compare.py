@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import importlib.util
 import json
 import re
 import shutil
@@ -14,9 +13,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 import yaml
-from patience import patience
 from stub_page import write_run
-from workflow_helpers import ROOT, copy_run, environment
+from workflow_helpers import ROOT, called, copy_run, script
 
 from replication.evidence.claims import CLAIM_COLUMNS
 from replication.evidence.compare import (
@@ -37,10 +35,7 @@ from replication.report.run_tables import Run
 from replication.run.config import ConfigError
 from replication.run.csv_tables import read_rows, write_rows
 
-spec = importlib.util.spec_from_file_location("confirm", ROOT / "workflow" / "scripts" / "confirm.py")
-confirm = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(confirm)
-
+confirm = script("confirm")
 RECORD = DOCS / "record"
 
 
@@ -116,11 +111,6 @@ def test_document_and_page_show_every_changed_row(tmp_path):
     content = confirmation(pd.DataFrame({"confirmed": ["yes", "yes", "no", "not run"]}), tmp_path)
     assert "Of 4 rows of this run 2 have the verdict that was confirmed, 1 another one; 1 were not" in content
     assert summary(paired(FIRST, SECOND)) in content and "of A-2" in content and "of A-1" not in content
-
-
-def test_the_committed_document_follows_its_table():
-    rows = read_rows(DOCS / "confirmation.csv")
-    assert (DOCS / "confirmation.md").read_text() == confirmation_page(rows)
 
 
 # The command, in a throw-away repository
@@ -318,10 +308,7 @@ def test_every_difference_is_explained_and_nothing_else(tmp_path):
 
 
 def updated(folder: Path, *words: str) -> subprocess.CompletedProcess:
-    command = [sys.executable, "workflow/scripts/update_docs.py", *words]
-    return subprocess.run(
-        command, cwd=folder, env=environment(folder), capture_output=True, text=True, timeout=patience()
-    )
+    return called(folder, [sys.executable, "workflow/scripts/update_docs.py", *words])
 
 
 def test_a_finished_run_becomes_the_run_of_record(quick_run, tmp_path):

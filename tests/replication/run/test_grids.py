@@ -101,16 +101,6 @@ def test_redraws_are_numbered_and_skipped_without_noise(study):
     ]
 
 
-def test_a_redraw_moves_key_and_noise_not_data_nor_start(study):
-    """Redraws of one repetition share the draw and the random start."""
-    one, other = cells_of({"noise_multiplier": [0.5], "redraw": 2, "seed": [0]})
-    assert one.key != other.key
-    assert len(groups([one, other], 10)) == 1
-    first = {role: [cell.stream(role, 0).random() for cell in (one, other)] for role in ("init", "noise")}
-    assert first["init"][0] == first["init"][1]
-    assert first["noise"][0] != first["noise"][1]
-
-
 def test_budgets_of_a_grid(study):
     """epsilon makes a Budget, noise_multiplier a FixedNoise with the study's delta."""
     (by_epsilon,) = cells_of({"epsilon": [2], "seed": [0]}, calibration="exact")

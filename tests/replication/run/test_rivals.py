@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import importlib.util
-
 import pytest
 import yaml
+from workflow_helpers import script
 
 from privrep.users.problem import Problem
 from replication.run.config import ROOT, read_config, read_study, study_names
@@ -19,16 +18,7 @@ STUDIES = {name: read_study(read_config(), name) for name in study_names()}
 TUNED = [(study, name) for study, one in STUDIES.items() for name, series in one.series.items() if series.tuned]
 
 
-def script():
-    """The script that chooses."""
-    path = ROOT / "workflow" / "scripts" / "choose_rivals.py"
-    spec = importlib.util.spec_from_file_location("choose_rivals", path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-CHOOSE = script()
+CHOOSE = script("choose_rivals")
 DEPARTURES = tuple(f"{name}-" for name in unit_map.MISSPECIFICATIONS)
 
 
