@@ -142,7 +142,7 @@ def test_an_algorithm_in_one_file_is_tested_with_the_others(tmp_path):
         command = [sys.executable, "-m", "pytest", "-q", "-n0", "-o", f"pythonpath={folder}/src {ROOT}/tests"]
         command += ["-p", "no:cacheprovider", "-k", "direction or private_mechanism"]
         command += [str(ROOT / "tests" / file) for file in files]
-        return subprocess.run(command, cwd=ROOT, env=environment(folder), capture_output=True, text=True).stdout
+        return called(folder, command).stdout
 
     found = tested(*cases)
     assert int(re.search(r"(\d+) passed", found)[1]) >= 15 and "failed" not in found, found
