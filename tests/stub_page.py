@@ -11,11 +11,10 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from matplotlib.figure import Figure
 from patience import patience
 
-from replication.drawing.series import legend, series
-from replication.drawing.style import Look, label, new_figure, save
+from replication.drawing import ENDS, Look, Picture
+from replication.drawing.style import save
 from replication.evidence.claims import CLAIM_COLUMNS, judge
 from replication.evidence.facts import facts_json
 from replication.evidence.findings import write_numbers
@@ -45,17 +44,18 @@ SVG = """<?xml version="1.0"?>
 """
 
 
-def drawn_figure() -> Figure:
+def drawn_figure() -> Picture:
     """Two panels on logarithmic axes: a line with intervals, and another without."""
-    figure, (left, right) = new_figure(6, 3, ncols=2)
+    figure = Picture()
+    left, right = figure.panels(6, 3, ncols=2)
     table = pd.DataFrame({"x": [1, 10, 100], "y": [0.5, 0.05, 0.005], "other": [0.3, 0.2, 0.1], "two": [1, 3, np.nan]})
     table = table.assign(low=0.8 * table["y"], high=1.2 * table["y"], n=[2, 4, 6])
-    series(left, table, "x", "y", Look(r"private $\sigma_F$", "#0072B2"), low="low", high="high")
-    series(left, table, "x", "other", Look("other", "#E69F00", "s", ""))
-    series(right, table, "n", "two", Look("", "#0072B2"))
-    label(left, "epsilon", "error", "left", "xy")
-    label(right, "n", title="right")
-    legend(figure)
+    left.series(table, "x", "y", Look(r"private $\sigma_F$", "#0072B2"), ends=ENDS)
+    left.series(table, "x", "other", Look("other", "#E69F00", "s", ""))
+    right.series(table, "n", "two", Look("", "#0072B2"))
+    left.label("epsilon", "error", "left", "xy")
+    right.label("n", title="right")
+    figure.finish()
     return figure
 
 

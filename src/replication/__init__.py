@@ -7,7 +7,7 @@ experiments : what takes a method apart with the truth known: lemmas, audits, se
 run         : configuration, cells, rows, and the files between jobs.
 evidence    : intervals, exponents, quantities, claims, verdicts.
 errata      : a demonstration for each error in print.
-drawing     : the style of the figures, and sweeps.
+drawing     : panels of figures, their style, and sweeps.
 studies     : one folder each: analysis, figures, chapter.
 report      : the page and the documents of the repository, made of tables and texts.
 """

@@ -61,14 +61,11 @@ def analyse(cells, study):
 '''
 DRAWING = '''"""Made up."""
 
-from replication.drawing.series import series
-from replication.drawing.style import new_figure, look
+from replication.drawing import look
 
 
-def draw_drawn(numbers, study):
-    figure, axis = new_figure(3, 3)
-    series(axis, numbers, "users", "length", look("unit"))
-    return figure
+def draw_drawn(figure, numbers, study):
+    figure.panels(3, 3).series(numbers, "users", "length", look("unit"))
 '''
 CHAPTER = """## A stub study
 

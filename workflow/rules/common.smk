@@ -199,6 +199,7 @@ def imported_modules(path):
         stem = f"src/{base.replace('.', '/')}"
         files = [
             f"{stem}.py",
+            f"{stem}/__init__.py",
             *(f"{stem}/{name}.py" for name in re.findall(r"\w+", names)),
         ]
         found += [file for file in files if Path(file).exists()]

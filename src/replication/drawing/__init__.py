@@ -1,1 +1,8 @@
-"""Shared parts of all figures: their style, and panels of fitted exponents."""
+"""What figures are drawn with: a picture, its panels, looks, numbers on axes, and panels of fitted exponents."""
+
+from pandas import DataFrame
+
+from replication.drawing.panels import CI, ENDS, Panel, Picture, around
+from replication.drawing.style import GREY, METHODS, NOTE, Look, distinct, graded, look, power_of_ten, short
+from replication.drawing.sweeps import CLAIMED, MEASURED, draw_sweeps, exponent_text, sweep_panel, thinned
+from replication.run.settings import PlotSettings

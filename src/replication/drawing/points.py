@@ -28,11 +28,6 @@ class Drawn:
     marked: bool
 
 
-def record(axis: Axes, name: str, points: np.ndarray, *, marked: bool) -> None:
-    """Remember a series of a panel."""
-    axis.__dict__.setdefault("recorded", []).append(Drawn(name, np.asarray(points, float), marked))
-
-
 def drawn_points(figure: Figure) -> dict:
     """Return width, height and panels of a figure, all in points from the upper left corner; a panel has a title, x and
     y as labels, its frame [left, top, width, height], whether the label of y is its own, and series, each with a name
@@ -62,7 +57,7 @@ def plain(label: str) -> str:
 def _panel(axis: Axes, height: float) -> dict:
     axis.get_xlim()  # matplotlib scales a panel when it is asked
     places = {}
-    for one in axis.__dict__.get("recorded", []):
+    for one in axis.recorded:
         places.setdefault(plain(one.name), []).extend(_points(axis, one, height))
     series = [{"name": name, "points": sorted(found)} for name, found in places.items() if found]
     labels = {name: plain(_shared(axis, name)) for name in "xy"}

@@ -9,18 +9,18 @@ from __future__ import annotations
 import io
 import json
 import math
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from html import escape
+from itertools import cycle
 from pathlib import Path
 
 import matplotlib
 import seaborn as sns
-from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter, NullLocator
+from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
 from privrep.users.whole_files import in_one_move
 from replication.drawing.points import drawn_points
@@ -76,6 +76,10 @@ class Look:
     dash: str = "-"
     filled: bool = True
 
+    def but(self, label: str | None = None, **changed: object) -> Look:
+        """Return the look with another label or other changes."""
+        return replace(self, label=self.label if label is None else label, **changed)
+
 
 METHODS = {
     "altmin": Look("alternating minimisation", "#D55E00", "^"),
@@ -94,32 +98,30 @@ METHODS = {
 own, for print in grey."""
 
 
-def look(method: str, label: str = "", **changed: object) -> Look:
+def look(method: str, label: str | None = None, **changed: object) -> Look:
     """Return the look of a method, with another label or other changes."""
-    one = METHODS[method]
-    return Look(**(vars(one) | {"label": label or one.label} | changed))
+    return METHODS[method].but(label, **changed)
 
 
 def graded(values: Iterable[object], label: str = "{}", **changed: object) -> dict[object, Look]:
-    """Return looks for the values of a parameter, from light to dark in their order. label : with {} for a value, which
-    is written as `short` does."""
-    values = list(values)
-    colours = sns.color_palette("crest", len(values)).as_hex()
-    texts = [label.format(value if isinstance(value, str) else short(value)) for value in values]
-    marks = "osD^vPX*"
-    return {
-        value: Look(text, colour, marks[place % len(marks)], **changed)
-        for place, (value, text, colour) in enumerate(zip(values, texts, colours, strict=True))
-    }
+    """Return looks for values in an order, from light to dark: numbers by size, texts as they come. label : with {} for
+    a value, which is written as `short` does."""
+    values = sorted(dict.fromkeys(values), key=lambda value: 0 if isinstance(value, str) else value)
+    return _looks(values, sns.color_palette("crest", len(values)).as_hex(), "osD^vPX*", label, changed)
 
 
-def distinct(labels: Iterable[str], **changed: object) -> dict[str, Look]:
+def distinct(values: Iterable[object], label: str = "{}", **changed: object) -> dict[object, Look]:
     """Return looks for names that are in no order."""
     colours = [
         METHODS[name].colour for name in ("centaur", "altmin", "unit", "fedrep", "fedavg", "ppsgd", "exponential")
     ]
-    marks = "o^DsvPh"
-    return {text: Look(text, colours[place % 7], marks[place % 7], **changed) for place, text in enumerate(labels)}
+    return _looks(dict.fromkeys(values), colours, "o^DsvPh", label, changed)
+
+
+def _looks(values: Iterable[object], colours: Iterable[str], marks: str, label: str, changed: dict) -> dict:
+    texts = [label.format(value if isinstance(value, str) else short(value)) for value in values]
+    drawn = zip(values, texts, cycle(colours), cycle(marks))
+    return {value: Look(text, colour, mark, **changed) for value, text, colour, mark in drawn}
 
 
 # Numbers
@@ -157,27 +159,6 @@ def log_ticks(axis: Axis) -> None:
     write = power_of_ten if low < 0.9e-3 or high > 2e6 else lambda value: f"{value:g}" if value < 1e4 else short(value)
     axis.set_major_formatter(FuncFormatter(lambda value, _: write(value)))
     axis.set_minor_formatter(NullFormatter())
-
-
-def label(
-    axis: Axes, x: str = "", y: str = "", title: str = "", log: str = "", xticks: Sequence[float] = (), **more: object
-) -> None:
-    """Name a panel and its axes. log : letters of its logarithmic axes, "x", "y" or "xy". xticks : ticks of x, none
-    between. more : what `Axes.set` takes."""
-    axis.set(**{f"{name}scale": "log" for name in log}, **more)
-    # seaborn names an axis after its column
-    axis.set(xlabel=x, ylabel=y, title=title)
-    for name in log:
-        log_ticks(getattr(axis, f"{name}axis"))
-    if len(xticks):
-        axis.set_xticks(xticks, [short(value) for value in xticks])
-        axis.xaxis.set_minor_locator(NullLocator())
-
-
-def new_figure(width: float, height: float, **subplots) -> tuple[Figure, Axes]:
-    """Make a figure with a constrained layout, in inches; keyword arguments go to `Figure.subplots`."""
-    figure = Figure(figsize=(width, height), layout="constrained")
-    return figure, figure.subplots(**subplots)
 
 
 # Files

@@ -5,13 +5,10 @@ from __future__ import annotations
 import math
 import textwrap
 
-import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
-from replication.drawing.series import curve, law, legend, series
-from replication.drawing.style import METHODS, Look, label, new_figure
+from replication.drawing.panels import Panel, Picture, used
+from replication.drawing.style import METHODS, Look
 
 COLUMNS = 3
 """Panels in a row."""
@@ -44,34 +41,23 @@ AXES = {
 }
 """Column -> sign on the axis."""
 MEASURED = Look("measured", METHODS["centaur"].colour, dash="")
-LEFT_OUT = Look("left out of the fit", MEASURED.colour, dash="", filled=False)
 CLAIMED = Look("claimed exponent", METHODS["altmin"].colour, "", "--")
 
 
-def sweep_points(axis: Axes, rows: pd.DataFrame, look: Look) -> None:
-    """Draw the points of a `fit_table` and the fitted power; points left out are hollow."""
-    rows = rows.fillna({"left out": ""})
-    rows = rows[(rows["value"] > 0) & (rows["error"] > 0)]
-    ends = {"low": "ci_low", "high": "ci_high"}
-    series(axis, rows[rows["left out"] == ""], "value", "error", look, **ends)
-    series(axis, rows[rows["left out"] != ""], "value", "error", Look(**vars(look) | LEFT), **ends)
-    if not math.isnan(exponent := rows["exponent"].iloc[0] if len(rows) else math.nan):
-        power_line(axis, rows, exponent, Look("fitted power", look.colour, "", "-"))
-
-
-LEFT = {"label": LEFT_OUT.label, "filled": False}
-
-
-def sweep_panel(axis: Axes, rows: pd.DataFrame, claimed: float | None, title: str) -> None:
+def sweep_panel(axis: Panel, rows: pd.DataFrame, claimed: float | None, title: str) -> None:
     """Draw one sweep on logarithmic axes, from its rows of a `fit_table`."""
-    sweep_points(axis, rows, MEASURED)
-    if claimed is not None and (rows["left out"].fillna("") == "").any():
-        power_line(axis, rows, claimed, CLAIMED)
+    axis.fit(rows, MEASURED)
+    if claimed is not None and len(used(rows)):
+        axis.power(rows, claimed, CLAIMED)
     if rows["predicted"].notna().any():
-        law(axis, rows, "value", "predicted")
+        axis.law(rows, "value", "predicted")
     parameter = rows["parameter"].iloc[0]
-    title = f"{title if '$' in title else textwrap.fill(title, WIDTH)}\n{caption(rows, claimed)}"
-    label(axis, AXES.get(parameter, parameter), title=title, log="xy", xticks=thinned(rows["value"]))
+    title = title if "$" in title else textwrap.fill(title, WIDTH)
+    exponents = exponent_text(rows) or "no exponent"
+    if claimed is not None:
+        exponents += f", claimed {claimed:g}".replace("-", "\N{MINUS SIGN}")
+    label = AXES.get(parameter, parameter)
+    axis.label(label, title=f"{title}\n{exponents}", log="xy", xticks=thinned(rows["value"]))
     bottom, top = axis.get_ylim()
     if top < LEAST_HEIGHT * bottom:
         axis.set_ylim(math.sqrt(top * bottom / LEAST_HEIGHT), math.sqrt(top * bottom * LEAST_HEIGHT))
@@ -87,20 +73,6 @@ def thinned(values: pd.Series) -> list[float]:
     return kept
 
 
-def caption(rows: pd.DataFrame, claimed: float | None) -> str:
-    """Write measured and claimed exponent as text, from the rows of a fit."""
-    text = exponent_text(rows) or "no exponent"
-    return text if claimed is None else f"{text}, claimed {claimed:g}".replace("-", "\N{MINUS SIGN}")
-
-
-def power_line(axis: Axes, rows: pd.DataFrame, exponent: float, look: Look) -> None:
-    """Draw a power of the parameter through the middle of the points that are not left out."""
-    values, used = rows["value"], rows[rows["left out"].fillna("") == ""]
-    middle, height = (np.exp(np.log(used[column]).mean()) for column in ("value", "error"))
-    ends = np.array([values.min(), values.max()])
-    curve(axis, ends, height * (ends / middle) ** exponent, look)
-
-
 def exponent_text(rows: pd.DataFrame) -> str:
     """Write the exponent of a fit with its interval, if it has them."""
     exponent, low, high = rows[["exponent", "exponent_low", "exponent_high"]].iloc[0]
@@ -108,16 +80,11 @@ def exponent_text(rows: pd.DataFrame) -> str:
     return (text if math.isnan(low) or not text else f"{text} ± {(high - low) / 2:.2f}").replace("-", "\N{MINUS SIGN}")
 
 
-def draw_sweeps(numbers: pd.DataFrame, panels: dict[str, str], claimed: dict[str, float], ylabel: str) -> Figure:
+def draw_sweeps(
+    figure: Picture, numbers: pd.DataFrame, panels: dict[str, str], claimed: dict[str, float], ylabel: str
+) -> None:
     """Draw several fits from their `fit_table`, with a short title for each."""
-    columns = min(COLUMNS, len(panels))
-    rows = math.ceil(len(panels) / columns)
-    figure, axes = new_figure(max(2.6 * columns + 0.3, 4.6), 2.5 * rows + 0.4, nrows=rows, ncols=columns, squeeze=False)
-    for axis, (name, title) in zip(axes.flat, panels.items(), strict=False):
-        sweep_panel(axis, numbers[numbers["fit"] == name], claimed.get(name), title)
-    for axis in axes.flat[len(panels) :]:
-        axis.set_axis_off()
-    for axis in axes[:, 0]:
+    width = (0.3, 2.6) if len(panels) > 1 else (0, 4.6)
+    for axis, name, rows in figure.facets(numbers, "fit", width, (0.4, 2.5), COLUMNS):
+        sweep_panel(axis, rows, claimed.get(name), panels[name])
         axis.set_ylabel(ylabel)
-    legend(figure)
-    return figure

@@ -122,7 +122,7 @@ def of_sizes(table: pd.DataFrame, words: str) -> pd.DataFrame:
 def missing(figure: Figure, numbers: pd.DataFrame, name: str) -> list[str]:
     """The drawn marks that the figure's table lacks, one line each; curves are computed for drawing."""
     lines = []
-    marked = {plain(one.name) for axis in figure.axes for one in axis.__dict__.get("recorded", []) if one.marked}
+    marked = {plain(one.name) for axis in figure.axes for one in axis.recorded if one.marked}
     for number, panel in enumerate(drawn_points(figure)["panels"]):
         place = PLACES.get((name, number))
         for series in (one for one in panel["series"] if one["name"] in marked):
@@ -168,7 +168,7 @@ def test_drawn_points_stand_in_the_table(quick_run: Path, study: str):
         if name in settings.sweeps:
             check_panels(figure, tables[name], settings.sweeps[name], settings.claimed)
         others = tables[name].assign(**tables[name].select_dtypes("number") * 1.01)
-        marked = any(one.marked for axis in figure.axes for one in axis.__dict__.get("recorded", []))
+        marked = any(one.marked for axis in figure.axes for one in axis.recorded)
         assert missing(figure, others, name) or not marked, name
 
 

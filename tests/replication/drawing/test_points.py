@@ -13,9 +13,9 @@ import pytest
 from matplotlib.colors import to_rgb
 from stub_page import drawn_figure
 
+from replication.drawing import METHODS, Look, Picture, look
 from replication.drawing.points import MOST_IN_A_FIGURE, drawn_points
-from replication.drawing.series import law, legend, level, series
-from replication.drawing.style import METHODS, Look, label, look, new_figure, save
+from replication.drawing.style import save
 from replication.report import pictures
 
 
@@ -64,8 +64,9 @@ def test_points_reach_the_page(tmp_path):
 
 
 def drawn_alone(x: list, y: list, name: str = "line", **limits) -> dict:
-    figure, axis = new_figure(3, 3)
-    series(axis, pd.DataFrame({"x": x, "y": y}), "x", "y", Look(name, "#0072B2"))
+    figure = Picture()
+    axis = figure.panels(3, 3)
+    axis.series(pd.DataFrame({"x": x, "y": y}), "x", "y", Look(name, "#0072B2"))
     axis.set(**limits)
     return drawn_points(figure)
 
@@ -82,13 +83,14 @@ def test_crowded_figures_are_thinned():
 
 def test_all_that_is_drawn_is_named_once_below_the_panels():
     """A level and a law, too; the legend lies outside of every panel."""
-    figure, axes = new_figure(6, 3, ncols=2)
+    figure = Picture()
+    axes = figure.panels(6, 3, ncols=2)
     table = pd.DataFrame({"x": [1, 2, 3], "y": [3, 2, 1], "flag": [True, False, False]})
     for axis in axes:
-        series(axis, table, "x", "y", look("unit"), hollow=table["flag"])
-        law(axis, table, "x", "y")
-        level(axis, 2, "asked for")
-    legend(figure)
+        axis.series(table, "x", "y", look("unit"), hollow=table["flag"])
+        axis.law(table, "x", "y")
+        axis.level(2, "asked for")
+    figure.finish()
     (found,) = figure.legends
     assert [text.get_text() for text in found.get_texts()] == ["unit steps", "law", "asked for"]
     figure.draw_without_rendering()
@@ -119,7 +121,7 @@ def test_methods_are_told_apart():
     ],
 )
 def test_an_axis_has_one_format_of_numbers(ends, texts):
-    _, axis = new_figure(4, 3)
-    label(axis, log="y", ylim=ends)
+    axis = Picture().panels(4, 3)
+    axis.label(log="y", ylim=ends)
     ticks = [tick for tick in axis.get_yticks() if ends[0] <= tick * (1 + 1e-9) and tick <= ends[1] * (1 + 1e-9)]
     assert [axis.yaxis.get_major_formatter()(tick) for tick in ticks] == texts

@@ -1,21 +1,6 @@
 """Figures of the study fedrep (snedeker2025)."""
 
-from __future__ import annotations
-
-import pandas as pd
-from matplotlib.figure import Figure
-
-from replication.drawing.series import groups, law, legend, level
-from replication.drawing.style import (
-    GREY,
-    METHODS,
-    Look,
-    label,
-    look,
-    new_figure,
-)
-from replication.drawing.sweeps import exponent_text, power_line, sweep_points
-from replication.run.settings import PlotSettings
+from replication.drawing import CI, CLAIMED, GREY, DataFrame, Picture, PlotSettings, exponent_text, look
 from replication.studies.fedrep.analysis import FACTORS
 
 LOOKS = {
@@ -27,39 +12,32 @@ LOOKS = {
     "centaur": look("centaur"),
     "unit-steps": look("unit"),
 }
-CLAIMED = 1
-"""Exponent of d and of k in the factor."""
+EXPONENT = 1
+"""Claimed of d and of k in the factor."""
 
 
-def draw_own_problem(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
+def draw_own_problem(figure: Picture, numbers: DataFrame, study: PlotSettings) -> None:
     """Draw median risks of all methods against epsilon, and the floor."""
-    figure, axis = new_figure(6.6, 4.8)
-    groups(axis, numbers, "x", "risk", "series", LOOKS, low="ci_low", high="ci_high")
-    level(axis, numbers["floor"].iloc[0], "heads in the true subspace, non-private", dash=":")
-    ticks = sorted(numbers["epsilon"].unique())
-    label(axis, r"$\epsilon$", "risk over that of predicting zero", log="xy", xticks=ticks)
-    legend(figure)
-    return figure
+    axis = figure.panels(6.6, 4.8)
+    axis.groups(numbers, "x", "risk", "series", LOOKS, ends=CI)
+    axis.level(numbers["floor"].iloc[0], "heads in the true subspace, non-private", dash=":")
+    axis.label(r"$\epsilon$", "risk over that of predicting zero", log="xy", xticks=numbers["epsilon"])
 
 
-def draw_factor(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
+def draw_factor(figure: Picture, numbers: DataFrame, study: PlotSettings) -> None:
     """Draw risks of both methods, and their ratio, along d and along k."""
-    figure, axes = new_figure(7.4, 5.6, nrows=2, ncols=len(FACTORS), squeeze=False)
-    factor = Look("alternating minimisation over private FedRep", METHODS["unit"].colour, "D", "")
+    axes = figure.panels(7.4, 5.6, nrows=2, ncols=len(FACTORS), squeeze=False)
+    factor = look("unit", "alternating minimisation over private FedRep", dash="")
     for (top, bottom), (name, pair) in zip(axes.T, FACTORS.items(), strict=True):
+        looks = {fit: look(fit.split()[0], dash="") for fit in pair} | {f"factor, {name}": factor}
         texts = []
-        for fit in pair:
-            rows, method = numbers[numbers["fit"] == fit], fit.split()[0]
-            sweep_points(top, rows, look(method, dash=""))
-            law(top, rows, "value", "predicted")
+        for axis, (fit, one) in zip((top, top, bottom), looks.items(), strict=True):
+            rows = numbers[numbers["fit"] == fit]
+            axis.fit(rows, one)
+            axis.law(rows, "value", "predicted")
             texts.append(exponent_text(rows))
-        rows = numbers[numbers["fit"] == f"factor, {name}"]
-        sweep_points(bottom, rows, factor)
-        law(bottom, rows, "value", "predicted")
-        power_line(bottom, rows, CLAIMED, Look("claimed exponent", GREY, "", "--"))
-        title = f"Exponents {' and '.join(filter(None, texts))}" if any(texts) else ""
-        label(top, f"${name}$", "excess risk" if top is axes[0, 0] else "", title, "xy", rows["value"].to_list())
-        title = f"Exponent {exponent_text(rows)}, claimed {CLAIMED:g}" if exponent_text(rows) else ""
-        label(bottom, f"${name}$", "factor" if top is axes[0, 0] else "", title, "xy", rows["value"].to_list())
-    legend(figure)
-    return figure
+        bottom.power(rows, EXPONENT, CLAIMED.but(colour=GREY))
+        title = f"Exponents {' and '.join(filter(None, texts[:2]))}" if any(texts[:2]) else ""
+        top.label(f"${name}$", "excess risk", title, "xy", rows["value"])
+        title = f"Exponent {texts[2]}, claimed {EXPONENT}" if texts[2] else ""
+        bottom.label(f"${name}$", "factor", title, "xy", rows["value"])

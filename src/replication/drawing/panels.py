@@ -1,0 +1,192 @@
+"""Figures and their panels: what is drawn by these is recorded, so that picture, pointer texts and table agree."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
+
+import numpy as np
+import pandas as pd
+import seaborn as sns
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.ticker import NullLocator
+
+from replication.drawing.points import Drawn
+from replication.drawing.style import GREY, LAW, Look, log_ticks, short
+
+CI, ENDS = ("ci_low", "ci_high"), ("low", "high")
+"""Columns of the ends of a confidence interval, and of another one."""
+Size = tuple[float, float]
+"""Inches of a margin, and of a panel."""
+Ticks = Sequence[float] | Mapping[float, str]
+LINE, LETTER = 0.62, 0.068
+"""Inches that a line and a letter of the legend take."""
+
+
+class Panel(Axes):
+    """A panel, which records its series and the looks that the legend names."""
+
+    def __init__(self, *args, **words) -> None:
+        self.recorded: list[Drawn] = []
+        self.looks: dict[str, Look] = {}
+        super().__init__(*args, **words)
+
+    def series(
+        self,
+        rows: pd.DataFrame,
+        x: str,
+        y: str,
+        look: Look,
+        *,
+        ends: Sequence[str] = (),
+        band: bool = False,
+        sideways: bool = False,
+        hollow: pd.Series | None = None,
+        size: float = 26,
+    ) -> None:
+        """Draw one column against another with the interval between two more, as bars, or as a band beside a line;
+        hollow marks where a column of flags says so.
+
+        A look without a mark is a curve. sideways : the interval is along x. size : of a mark, in square points.
+        """
+        if rows.empty:
+            return
+        rows = rows.reset_index(drop=True)
+        if look.dash:
+            words = {"color": look.colour, "linestyle": look.dash, "linewidth": 1.3, "estimator": None, "sort": False}
+            sns.lineplot(rows, x=x, y=y, ax=self, legend=False, **words)
+        if ends and band:
+            self.fill_between(rows[x], *(rows[end] for end in ends), color=look.colour, alpha=0.15, linewidth=0)
+        elif ends:
+            middle, (low, high) = rows[x if sideways else y], ends
+            reach = np.maximum(np.nan_to_num([middle - rows[low], rows[high] - middle]), 0)
+            bars = {"xerr" if sideways else "yerr": reach}
+            self.errorbar(rows[x], rows[y], **bars, fmt="none", ecolor=look.colour, elinewidth=1)
+        if look.marker:
+            empty = np.full(len(rows), not look.filled) if hollow is None else hollow.to_numpy(bool)
+            for part, fill in ((rows[~empty], look.colour), (rows[empty], "white")):
+                words = {"s": size, "facecolor": fill, "edgecolor": look.colour, "linewidth": 1.1}
+                if look.marker in "x|+":
+                    words = {"s": 40, "color": look.colour, "linewidth": 1.4}
+                if len(part):
+                    sns.scatterplot(part, x=x, y=y, ax=self, marker=look.marker, legend=False, zorder=3, **words)
+        if look.marker or len(rows) > 2:  # a straight line has no places of its own
+            points = rows[[x, y, *(() if sideways else ends)]].to_numpy(float)
+            self.recorded.append(Drawn(look.label, points, bool(look.marker)))
+        self.named(look)
+
+    def groups(self, rows: pd.DataFrame, x: str, y: str, by: str, looks: Mapping[object, Look], **more) -> None:
+        """Draw a series for each value of a column, as `series` does, in the order of their looks; ValueError names a
+        value without a look, which would be missing in silence."""
+        unknown = set(rows[by].dropna()) - set(looks)
+        if unknown:
+            raise ValueError(f"{by} is {min(unknown)!r}; it has no look, and {', '.join(map(repr, looks))} have one")
+        for value, look in looks.items():
+            self.series(rows[rows[by] == value], x, y, look, **more)
+
+    def law(self, rows: pd.DataFrame, x: str, y: str, label: str = "law") -> None:
+        """Draw what a law expects, dotted."""
+        self.series(rows, x, y, Look(label, LAW, "", ":"))
+
+    def level(self, value: float, label: str, *, along: str = "x", colour: str = GREY, dash: str = "--") -> None:
+        """Draw a level of y along x, or of x along y, with its name in the legend."""
+        (self.axhline if along == "x" else self.axvline)(value, color=colour, linestyle=dash, linewidth=1, zorder=1)
+        self.named(Look(label, colour, "", dash))
+
+    def curve(self, x: Sequence[float], y: Sequence[float], look: Look) -> None:
+        """Draw a line through given places."""
+        self.series(pd.DataFrame({"x": np.asarray(x, float), "y": np.asarray(y, float)}), "x", "y", look)
+
+    def fit(self, rows: pd.DataFrame, look: Look) -> None:
+        """Draw the points of a `fit_table` and the fitted power; points left out are hollow."""
+        rows = rows[(rows["value"] > 0) & (rows["error"] > 0)]
+        self.series(used(rows), "value", "error", look, ends=CI)
+        left_out = look.but("left out of the fit", filled=False)
+        self.series(rows.drop(used(rows).index), "value", "error", left_out, ends=CI)
+        if rows["exponent"].head(1).notna().any():
+            self.power(rows, rows["exponent"].iloc[0], Look("fitted power", look.colour, "", "-"))
+
+    def power(self, rows: pd.DataFrame, exponent: float, look: Look) -> None:
+        """Draw a power of the parameter through the middle of the points that are not left out."""
+        middle, height = np.exp(np.log(used(rows)[["value", "error"]]).mean())
+        ends = np.array([rows["value"].min(), rows["value"].max()])
+        self.curve(ends, height * (ends / middle) ** exponent, look)
+
+    def named(self, look: Look) -> None:
+        """Enter a look into the legend."""
+        if look.label:
+            self.looks.setdefault(look.label, look)
+
+    def label(
+        self, x: str = "", y: str = "", title: str = "", log: str = "", xticks: Ticks = (), yticks: Ticks = (), **more
+    ) -> None:
+        """Name the panel and its axes. log : letters of its logarithmic axes, "x", "y" or "xy". xticks, yticks : the
+        only ticks, or their texts. more : what `Axes.set` takes."""
+        self.set(**{f"{name}scale": "log" for name in log}, **more)
+        # seaborn names an axis after its column
+        self.set(xlabel=x, ylabel=y, title=title)
+        for name in log:
+            log_ticks(getattr(self, f"{name}axis"))
+        for axis, ticks in ((self.xaxis, xticks), (self.yaxis, yticks)):
+            if len(ticks):
+                if not isinstance(ticks, Mapping):
+                    ticks = {value: short(value) for value in np.unique(pd.Series(ticks).dropna())}
+                axis.set_ticks(list(ticks), list(ticks.values()))
+                axis.set_minor_locator(NullLocator())
+
+
+def used(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of a `fit_table` that are not left out of the fit."""
+    return rows[rows["left out"].fillna("") == ""]
+
+
+def around(rows: pd.DataFrame, y: str, half: pd.Series) -> pd.DataFrame:
+    """Add the ends of an interval around a column."""
+    return rows.assign(low=rows[y] - half, high=rows[y] + half)
+
+
+class Picture(Figure):
+    """A figure of panels with one legend below them."""
+
+    def __init__(self) -> None:
+        super().__init__(layout="constrained")
+
+    def panels(self, width: float, height: float, **subplots) -> Panel | np.ndarray:
+        """Divide into panels, in inches; keyword arguments go to `Figure.subplots`."""
+        self.set_size_inches(width, height)
+        return self.subplots(**subplots, subplot_kw={"axes_class": Panel})
+
+    def facets(
+        self, rows: pd.DataFrame, by: str, width: Size, height: Size, columns: int = 9, **subplots
+    ) -> Iterator[tuple[Panel, object, pd.DataFrame]]:
+        """Give a panel to each value of a column, in their order, and yield it with the value and its rows. columns :
+        most panels beside each other."""
+        values = list(rows[by].unique())
+        columns = min(columns, len(values))
+        lines = -(-len(values) // columns)
+        size = width[0] + width[1] * columns, height[0] + height[1] * lines
+        panels = self.panels(*size, nrows=lines, ncols=columns, squeeze=False, **subplots).flat
+        for panel in panels[len(values) :]:
+            panel.set_axis_off()
+        for panel, value in zip(panels, values, strict=False):
+            yield panel, value, rows[rows[by] == value]
+
+    def finish(self) -> None:
+        """Leave out a label that repeats the one to its left, and draw the legend below all panels, each look once, in
+        as many columns as fit; it covers no point."""
+        for left, right in reversed(list(pairwise(self.axes))):
+            if right.get_ylabel() == left.get_ylabel() and not right.get_subplotspec().is_first_col():
+                right.set_ylabel("")
+        looks = {label: look for panel in self.axes for label, look in panel.looks.items()}
+        if not looks:
+            return
+        handles = []
+        for look in looks.values():
+            marks = {"marker": look.marker, "markersize": 5, "markerfacecolor": look.colour if look.filled else "white"}
+            line = {"color": look.colour, "linestyle": look.dash or "none", "linewidth": 1.3}
+            handles.append(Line2D([], [], label=look.label, **line, **marks))
+        widest = max(len(label.replace("$", "").replace("\\", "")) for label in looks)
+        fit = int(self.get_figwidth() / (LINE + LETTER * widest))
+        self.legend(handles=handles, loc="outside lower center", ncols=max(1, min(fit, len(looks))))
