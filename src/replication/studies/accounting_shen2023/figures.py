@@ -1,50 +1,35 @@
 """Figures of the study accounting_shen2023 (shen2023, privacy statements)."""
 
-from __future__ import annotations
-
 import math
 
 import pandas as pd
-from matplotlib.figure import Figure
 
-from replication.drawing.series import curve, legend, level, series
-from replication.drawing.style import (
-    Look,
-    distinct,
-    label,
-    new_figure,
-    power_of_ten,
-)
-from replication.run.settings import PlotSettings
+from replication.drawing import DataFrame, Look, Picture, PlotSettings, distinct, power_of_ten
 from replication.studies.accounting_shen2023.analysis import ALPHA, DELTA, SD
 
 
-def draw_privacy_accounting(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
+def draw_privacy_accounting(figure: Picture, numbers: DataFrame, study: PlotSettings) -> None:
     """Draw what the noise of Theorem 5.2 achieves."""
-    figure, (ratios, deltas) = new_figure(8.6, 4.2, ncols=2)
-    for scope, one in distinct(numbers["scope"].unique()).items():
+    ratios, deltas = figure.panels(8.6, 4.2, ncols=2)
+    for scope, one in distinct(numbers["scope"]).items():
         part = numbers[numbers["scope"] == scope]
-        curve(ratios, part["epsilon"], part["paper's conversion"], Look(f"{scope}: paper's conversion", one.colour, ""))
+        ratios.curve(part["epsilon"], part["paper's conversion"], Look(f"{scope}: paper's conversion", one.colour, ""))
         for axis, column in ((ratios, "exact"), (deltas, "delta")):
-            curve(axis, part["epsilon"], part[column], Look(f"{scope}: exact", one.colour, "", "--"))
-    level(ratios, 1, "claimed", dash=":")
-    level(deltas, DELTA, "claimed", dash=":")
+            axis.curve(part["epsilon"], part[column], Look(f"{scope}: exact", one.colour, "", "--"))
+    ratios.level(1, "claimed", dash=":")
+    deltas.level(DELTA, "claimed", dash=":")
     x, ends = rf"claimed $\epsilon$ ($\delta$ = {power_of_ten(DELTA)})", (0.1, math.log(1 / DELTA))
-    label(ratios, x, r"achieved over claimed $\epsilon$", "Epsilon", "x", xlim=ends, ylim=(0, 3.1))
-    label(deltas, x, r"exact $\delta$ at the claimed $\epsilon$", "Delta", "xy", xlim=ends, ylim=(1e-14, 1))
-    legend(figure)
-    return figure
+    ratios.label(x, r"achieved over claimed $\epsilon$", "Epsilon", "x", xlim=ends, ylim=(0, 3.1))
+    deltas.label(x, r"exact $\delta$ at the claimed $\epsilon$", "Delta", "xy", xlim=ends, ylim=(1e-14, 1))
 
 
-def draw_sampled_round(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
+def draw_sampled_round(figure: Picture, numbers: DataFrame, study: PlotSettings) -> None:
     """Draw the Rényi divergence of one round (Remark 4.1) against the probability of taking part."""
-    figure, axis = new_figure(6.4, 4.2)
-    for name, one in distinct(numbers["divergence"].unique()).items():
+    axis = figure.panels(6.4, 4.2)
+    for name, one in distinct(numbers["divergence"]).items():
         part = numbers[numbers["divergence"] == name]
-        curve(axis, part["p"], part["over alpha / (2 sigma^2)"], Look(one.label, one.colour, ""))
-    series(axis, pd.DataFrame({"x": [1], "y": [1]}), "x", "y", Look("stated for p = 1", "0.25", dash=""))
-    level(axis, 0, "", dash="-")
+        axis.curve(part["p"], part["over alpha / (2 sigma^2)"], Look(one.label, one.colour, ""))
+    axis.series(pd.DataFrame({"x": [1], "y": [1]}), "x", "y", Look("stated for p = 1", "0.25", dash=""))
+    axis.level(0, "", dash="-")
     y, title = r"Rényi divergence over $\alpha / (2 \sigma^2)$", rf"One round, $\alpha$ = {ALPHA}, $\sigma$ = {SD:g}"
-    label(axis, "probability p of taking part", y, title, xlim=(0, 1.03))
-    legend(figure)
-    return figure
+    axis.label("probability p of taking part", y, title, xlim=(0, 1.03))

@@ -1,19 +1,6 @@
 """Figure of the study clip_choice: error of both methods against their clips, in the public simulation."""
 
-from __future__ import annotations
-
-import pandas as pd
-from matplotlib.figure import Figure
-
-from replication.drawing.series import curve, legend, series
-from replication.drawing.style import (
-    Look,
-    label,
-    look,
-    new_figure,
-    short,
-)
-from replication.run.settings import PlotSettings
+from replication.drawing import DataFrame, Look, Picture, PlotSettings, look, short
 from replication.studies.clip_choice.analysis import CHOICES, OWN
 
 LOOKS = {
@@ -24,17 +11,15 @@ LOOKS = {
 }
 
 
-def draw_clip_choice(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
+def draw_clip_choice(figure: Picture, numbers: DataFrame, study: PlotSettings) -> None:
     """Draw the error of both methods against their clips."""
-    figure, axis = new_figure(5.4, 4.6)
+    axis = figure.panels(5.4, 4.6)
     for name, one in LOOKS.items():
         part = numbers[numbers["series"].isin(CHOICES[name])]
         sized = part[part["size"].notna()].sort_values("size")
-        curve(axis, sized["size"], sized["dist2"], Look("", one.colour, "", one.dash))
-        series(axis, part, "drawn", "dist2", Look(**vars(one) | {"dash": ""}), hollow=~part["chosen"])
-    label(axis, "clip over the typical size (filled: chosen)", "dist2, geometric mean", log="xy")
+        axis.curve(sized["size"], sized["dist2"], Look("", one.colour, "", one.dash))
+        axis.series(part, "drawn", "dist2", one.but(dash=""), hollow=~part["chosen"])
+    axis.label("clip over the typical size (filled: chosen)", "dist2, geometric mean", log="xy")
     ticks = sorted(numbers["drawn"].unique())
     axis.set_xticks(ticks, [short(1e-4) if tick == OWN else f"{tick:g}" for tick in ticks])
     axis.minorticks_off()
-    legend(figure)
-    return figure

@@ -1,19 +1,6 @@
 """Figures of the study exponential_risk (jain2021, Theorem 5.2)."""
 
-from __future__ import annotations
-
-import pandas as pd
-from matplotlib.figure import Figure
-
-from replication.drawing.series import groups, legend, level
-from replication.drawing.style import (
-    METHODS,
-    Look,
-    label,
-    look,
-    new_figure,
-)
-from replication.run.settings import PlotSettings
+from replication.drawing import METHODS, DataFrame, Look, Picture, PlotSettings, look
 from replication.studies.exponential_risk.analysis import WORKS
 
 CHAIN = METHODS["exponential"].colour
@@ -36,13 +23,11 @@ LOOKS = {
 """Series -> its look; a hollow mark is private in the limit alone."""
 
 
-def draw_exponential_methods(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
+def draw_exponential_methods(figure: Picture, numbers: DataFrame, study: PlotSettings) -> None:
     """Draw median risks of all methods, of other ways to run the mechanism, and for k = 2."""
-    figure, axes = new_figure(8.6, 4.8, ncols=numbers["panel"].nunique())
+    axes = figure.panels(8.6, 4.8, ncols=numbers["panel"].nunique())
     for axis, (title, table) in zip(axes, numbers.groupby("panel", sort=False), strict=True):
-        groups(axis, table, "users", "risk", "series", LOOKS)
-        level(axis, WORKS, "works")
-        label(axis, "$n$", title=title.capitalize(), log="xy", xticks=sorted(table["users"].unique()))
+        axis.groups(table, "users", "risk", "series", LOOKS)
+        axis.level(WORKS, "works")
+        axis.label("$n$", title=title.capitalize(), log="xy", xticks=table["users"])
     axes[0].set_ylabel("risk over that of predicting zero")
-    legend(figure)
-    return figure

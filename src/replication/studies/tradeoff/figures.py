@@ -1,26 +1,22 @@
 """Figures of the study tradeoff: jain2021 and shen2023 against each other."""
 
-from __future__ import annotations
-
 import numpy as np
-import pandas as pd
 import seaborn as sns
-from matplotlib.axes import Axes
 from matplotlib.colors import ListedColormap
-from matplotlib.figure import Figure
 
-from replication.drawing.series import curve, groups, legend, level, named, series
-from replication.drawing.style import (
+from replication.drawing import (
+    CI,
     GREY,
     METHODS,
+    DataFrame,
     Look,
-    label,
+    Panel,
+    Picture,
+    PlotSettings,
+    exponent_text,
     look,
-    new_figure,
     short,
 )
-from replication.drawing.sweeps import exponent_text, power_line, sweep_points
-from replication.run.settings import PlotSettings
 from replication.studies.tradeoff.analysis import CLIPS, CONDITIONS
 
 PAPERS = {"jain2021": look("altmin", "jain2021", dash=""), "shen2023": look("centaur", "shen2023", dash="")}
@@ -57,86 +53,79 @@ KINDS = {
 WORKS = {"neither": "neither works", "A": "jain2021 alone", "B": "shen2023 alone", "both": "both work"}
 
 
-def by_dimension(axis: Axes, numbers: pd.DataFrame, looks: dict[str, Look], y: str) -> None:
+def by_dimension(axis: Panel, numbers: DataFrame, looks: dict[str, Look], y: str) -> None:
     """Draw sweeps in d, times epsilon n where given, with fitted exponents in the legend."""
     for name, one in looks.items():
         rows = numbers[numbers["fit"] == name]
         if "epsilon n" in rows:
             rows = rows.assign(**rows[["error", "ci_low", "ci_high"]].mul(rows["epsilon n"], axis=0))
         text = exponent_text(rows)
-        sweep_points(axis, rows, Look(**vars(one) | {"label": f"{one.label}: {text}" if text else one.label}))
+        axis.fit(rows, one.but(f"{one.label}: {text}" if text else one.label))
     ticks = numbers.loc[numbers["fit"] == next(iter(looks)), "value"]
-    label(axis, "$d$", y, log="xy", xticks=sorted(ticks))
-    legend(axis.figure)
+    axis.label("$d$", y, log="xy", xticks=sorted(ticks))
 
 
-def draw_settings(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
+def draw_settings(figure: Picture, numbers: DataFrame, study: PlotSettings) -> None:
     """Draw exponents of d by setting, and the factor between the methods against d as a band over clips."""
-    figure, (left, right) = new_figure(9.4, 5.0, ncols=2, width_ratios=(5, 4))
+    left, right = figure.panels(9.4, 5.0, ncols=2, width_ratios=(5, 4))
     rows = numbers[numbers["exponent"].notna()]
     for (paper, one), shift in zip(PAPERS.items(), (-0.13, 0.13), strict=True):
         part = rows[rows["method"] == paper].assign(place=lambda table, shift=shift: table["row"] + shift)
-        series(left, part, "exponent", "place", one, low="ci_low", high="ci_high", sideways=True)
-        series(left, part, "law", "place", Look("law on the same grid", "0.1", "|", ""))
+        left.series(part, "exponent", "place", one, ends=CI, sideways=True)
+        left.series(part, "law", "place", Look("law on the same grid", "0.1", "|", ""))
     for value, paper in ((1, "shen2023"), (1.5, "jain2021")):
-        level(left, value, f"claimed by {paper}", along="y", colour=PAPERS[paper].colour)
+        left.level(value, f"claimed by {paper}", along="y", colour=PAPERS[paper].colour)
     labels = [one.label.replace("kappa", r"$\kappa$").replace("epsilon", r"$\epsilon$") for one in CLIPS + CONDITIONS]
-    label(left, "exponent of $d$", title="Rates by setting")
+    left.label("exponent of $d$", title="Rates by setting")
     left.set_yticks(range(len(labels)), labels)
     left.axhline(len(CLIPS) - 0.5, color="0.85", linewidth=0.8)
     left.invert_yaxis()
     ends = numbers[numbers["panel"] == "band"]
     right.fill_between(ends["dim"], ends["min"], ends["max"], color="0.88")
-    named(right, Look("all pairs of clips", "0.8", "", "-"))
+    right.named(Look("all pairs of clips", "0.8", "", "-"))
     factors = numbers[numbers["panel"] == "factor"]
-    groups(right, factors, "dim", "factor", "setting", FACTORS, low="ci_low", high="ci_high")
-    level(right, 1, "equal errors")
+    right.groups(factors, "dim", "factor", "setting", FACTORS, ends=CI)
+    right.level(1, "equal errors")
     ticks = np.unique(numbers["dim"].dropna())
-    label(right, "$d$", "error of jain2021 over shen2023", "Which is better", "xy", ticks)
-    legend(figure)
-    return figure
+    right.label("$d$", "error of jain2021 over shen2023", "Which is better", "xy", ticks)
 
 
-def draw_promise(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
+def draw_promise(figure: Picture, numbers: DataFrame, study: PlotSettings) -> None:
     """Draw what both papers promise, dashed, and what was measured, of the error and of epsilon."""
-    figure, (left, right) = new_figure(7.8, 4.2, ncols=2)
+    left, right = figure.panels(7.8, 4.2, ncols=2)
     for name, (paper, power) in PROMISES.items():
         rows = numbers[numbers["fit"] == name]
-        series(left, rows, "value", "error", PAPERS[paper], low="ci_low", high="ci_high")
+        left.series(rows, "value", "error", PAPERS[paper], ends=CI)
         text = f"{paper}, promised $d^{{{power:g}}}$"
-        power_line(left, rows, power, Look(text, PAPERS[paper].colour, "", "--"))
+        left.power(rows, power, Look(text, PAPERS[paper].colour, "", "--"))
     ticks = np.unique(numbers["value"].dropna())
-    label(left, "dimension $d$", "error of the subspace", "Rate", "xy", ticks)
+    left.label("dimension $d$", "error of the subspace", "Rate", "xy", ticks)
     spent = numbers[numbers["stated"].notna()]
     for paper, what in (("jain2021", "Lemma 4.3"), ("shen2023", "Theorem 5.2, rounds")):
-        series(right, spent, "stated", paper, Look(**vars(PAPERS[paper]) | {"label": f"{paper}, {what}", "dash": "-"}))
-    curve(right, spent["stated"], spent["stated"], Look("spent as stated", GREY, "", ":"))
+        right.series(spent, "stated", paper, PAPERS[paper].but(f"{paper}, {what}", dash="-"))
+    right.curve(spent["stated"], spent["stated"], Look("spent as stated", GREY, "", ":"))
     stated = spent["stated"].to_list()
-    label(right, r"$\epsilon$ stated", r"$\epsilon$ spent, a user replaced", "Privacy", "xy", stated)
+    right.label(r"$\epsilon$ stated", r"$\epsilon$ spent, a user replaced", "Privacy", "xy", stated)
     right.set_yticks(stated, [short(value) for value in stated])
     right.minorticks_off()
-    legend(figure)
-    return figure
 
 
-def draw_d_exponent(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
+def draw_d_exponent(figure: Picture, numbers: DataFrame, study: PlotSettings) -> None:
     """Draw error times epsilon and n against d."""
-    figure, axis = new_figure(5.4, 4.8)
+    axis = figure.panels(5.4, 4.8)
     by_dimension(axis, numbers, SERIES, r"dist2 $\cdot\ \epsilon\ \cdot\ n$")
-    return figure
 
 
-def draw_users_needed(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
+def draw_users_needed(figure: Picture, numbers: DataFrame, study: PlotSettings) -> None:
     """Draw the smallest number of users that reaches the target."""
-    figure, axis = new_figure(5.2, 4.4)
+    axis = figure.panels(5.2, 4.4)
     by_dimension(axis, numbers, USERS, "users needed")
-    return figure
 
 
-def draw_regions(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
+def draw_regions(figure: Picture, numbers: DataFrame, study: PlotSettings) -> None:
     """Draw which method works over n and epsilon, with both risks over k in each field."""
     dims = sorted(numbers["dim"].unique())
-    figure, axes = new_figure(4.6 * len(dims) + 0.4, 4.6, ncols=len(dims), squeeze=False)
+    axes = figure.panels(4.6 * len(dims) + 0.4, 4.6, ncols=len(dims), squeeze=False)
     order = list(KINDS)
     for axis, dim in zip(axes[0], dims, strict=True):
         part = numbers[numbers["dim"] == dim]
@@ -148,28 +137,22 @@ def draw_regions(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
         sns.heatmap(
             codes, annot=words, fmt="", cmap=palette, ax=axis, annot_kws={"fontsize": 8.5, "color": "0.1"}, **look_of
         )
-        label(
-            axis, r"$\epsilon$", "$n$" if axis is axes[0, 0] else "", f"$d$ = {dim}: risks of jain2021 above shen2023"
-        )
+        axis.label(r"$\epsilon$", "$n$" if axis is axes[0, 0] else "", f"$d$ = {dim}: risks of jain2021 above shen2023")
         axis.set_xticklabels([short(value) for value in codes.columns])
         axis.set_yticklabels([short(value) for value in codes.index], rotation=0)
         axis.invert_yaxis()
         axis.grid(False)
     for kind in order:
         if (numbers["works"] == kind).any():
-            named(axes[0, 0], Look(WORKS[kind], KINDS[kind], "s", ""))
-    legend(figure)
-    return figure
+            axes[0, 0].named(Look(WORKS[kind], KINDS[kind], "s", ""))
 
 
-def draw_cost(numbers: pd.DataFrame, study: PlotSettings) -> Figure:
+def draw_cost(figure: Picture, numbers: DataFrame, study: PlotSettings) -> None:
     """Draw what one user sends and computes, against d."""
-    figure, axes = new_figure(7.6, 3.8, ncols=2)
+    axes = figure.panels(7.6, 3.8, ncols=2)
     lines = {name: Look(name, one.colour, "") for name, one in PAPERS.items()}
     lines["shen2023, random start"] = Look("shen2023, random start", METHODS["centaur"].colour, "", "--")
     for axis, count in zip(axes, ("numbers sent", "multiplications"), strict=True):
         for method, one in lines.items():
-            curve(axis, numbers["dim"], numbers[f"{count}, {method}"], one)
-        label(axis, "$d$", f"{count} per user", log="xy", xticks=[10, 30, 100, 300, 1000])
-    legend(figure)
-    return figure
+            axis.curve(numbers["dim"], numbers[f"{count}, {method}"], one)
+        axis.label("$d$", f"{count} per user", log="xy", xticks=[10, 30, 100, 300, 1000])
