@@ -60,7 +60,7 @@ class ChosenRun(StubRun):
             object.__setattr__(self, name, value)
 
     def measures(self, study: str) -> Measures:
-        self._check_has(study)
+        self._folder(study)
         if study not in self.read:
             rows = {row["quantity"]: row | {"note": "as made up"} for row in stub_rows(study, self.number)}
             for quantity in set(self.values) & set(rows):
@@ -87,7 +87,7 @@ class ChosenRun(StubRun):
         return told(name, study, {name: FACTS[key]})
 
     def sizes(self, study: str) -> pd.DataFrame:
-        self._check_has(study)
+        self._folder(study)
         return super().sizes(study)
 
     def section_figure(self, study: str, figure: str, remark: str = "") -> str:
