@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-import pandas as pd
 
 from privrep.users.known import Known
 from privrep.users.problem import STREAMS_PER_BLOCK, Block, Truth, UserData, users_of_a_stream
@@ -97,11 +96,13 @@ class GivenUsers(UserData):
         Rows with a NaN label are dropped. Of more than `cap` rows a user keeps a choice that is public and does not
         look at values.
         """
+        from pandas.util import hash_array  # here, since pandas takes half a second and other users need none of it
+
         order = np.flatnonzero(~np.isnan(labels))
         order = order[np.argsort(number[order], kind="stable")]
         of = number[order]
         # Hashes of user and position: by its place in the table, rows of others would move a user's choice.
-        turn = pd.util.hash_array(of.astype(np.uint64) << np.uint64(32) | positions(of).astype(np.uint64))
+        turn = hash_array(of.astype(np.uint64) << np.uint64(32) | positions(of).astype(np.uint64))
         order = order[np.lexsort((turn, of))][positions(of) < cap]
         size = users_of_a_stream(cap, features.shape[1])
         return cls(

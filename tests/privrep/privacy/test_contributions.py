@@ -7,7 +7,6 @@ triangle; averaged noise is smaller by sqrt(2) beside the diagonal.
 
 import math
 import pickle
-from collections import OrderedDict
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
@@ -313,7 +312,7 @@ def test_what_users_add_is_the_same_after_a_round_trip(case, monkeypatch):
         return real(self, users, contribution, clips, watched)
 
     monkeypatch.setattr(Release, "_total", twice)
-    users = replace(ONE, sums=OrderedDict())
+    users = replace(ONE)
     release = Release(1.0, Ledger(), range(PROBLEM.users), streams(0, 5), UNLIMITED)
     for _ in load_options(case.name, case.options).build(PROBLEM.known).fit(users, release):
         pass

@@ -10,7 +10,6 @@ ledger, so that a clip that is left out, or wider than what is charged, is seen 
 from __future__ import annotations
 
 import sys
-from collections import OrderedDict
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -43,7 +42,7 @@ def iterates(
 ) -> tuple[list, Transcript, Ledger]:
     """What a fit yields, its transcript and its ledger; no sum of another fit is kept, which may have had another
     clip."""
-    users = replace(users, sums=OrderedDict())
+    users = replace(users)
     transcript, ledger = Transcript(replayed), Ledger()
     release = RecordingRelease(
         multiplier, ledger, range(PROBLEM.users), streams(0, 5), UNLIMITED, transcript=transcript
