@@ -32,15 +32,7 @@ from privrep.methods.running.method import Iterate, LowRank
 from privrep.methods.steps.clip_units import CLIP_SCALE_COLUMN, UPDATE_SCALES, gradient_threshold, moment_threshold
 from privrep.methods.steps.server import DIVISORS, SERVER_COLUMNS, Server, check_rate
 from privrep.methods.steps.starts import START_COLUMNS, Start, check_start, free_start
-from privrep.options import (
-    Declared,
-    among,
-    check_count,
-    check_positive,
-    check_share,
-    check_sine,
-    option,
-)
+from privrep.options import Declared, among, check_count, check_positive, check_share, check_sine, option
 from privrep.privacy.accounting import Cost, Theorem
 from privrep.privacy.clipping import check_bound
 from privrep.privacy.contributions import Outer

@@ -111,9 +111,7 @@ class ScoreOptions(Declared):
         "clipping bound of the projected features, L_f, in units of clip_scale", check_bound, 1.0
     )
     clip_scale: str = option(
-        "unit of L_f, see PROJECTION_SCALES in privrep.methods.steps.clip_units",
-        among(PROJECTION_SCALES),
-        "projected",
+        "unit of L_f, see PROJECTION_SCALES in privrep.methods.steps.clip_units", among(PROJECTION_SCALES), "projected"
     )
     head_bound: float = option(
         "largest length of a head, C, over sqrt(k) times the largest head scale", check_bound, 1.0

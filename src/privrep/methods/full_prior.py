@@ -29,12 +29,7 @@ import numpy as np
 
 from privrep.methods.running.method import FullRank, Iterate
 from privrep.methods.steps.unit_schedule import SCALE
-from privrep.methods.unit_steps import (
-    LEAST_NOISE,
-    HyperparameterOptions,
-    half_products,
-    learned_scale,
-)
+from privrep.methods.unit_steps import LEAST_NOISE, HyperparameterOptions, half_products, learned_scale
 from privrep.privacy.contributions import SymmetricOuter
 from privrep.privacy.mechanisms import GAUSSIAN_COST, Release
 from privrep.users.known import Known

@@ -43,16 +43,7 @@ from privrep.methods.spectral_init import SpectralInit
 from privrep.methods.steps.clip_units import CLIP_SCALE_COLUMN, UPDATE_SCALES, gradient_threshold, label_threshold
 from privrep.methods.steps.server import SERVER_COLUMNS, Server
 from privrep.methods.steps.starts import START_COLUMNS, Start, check_start, free_start
-from privrep.options import (
-    Declared,
-    among,
-    check_count,
-    check_positive,
-    check_share,
-    check_sine,
-    option,
-    unless,
-)
+from privrep.options import Declared, among, check_count, check_positive, check_share, check_sine, option, unless
 from privrep.privacy.accounting import Cost
 from privrep.privacy.clipping import check_bound
 from privrep.privacy.mechanisms import Release

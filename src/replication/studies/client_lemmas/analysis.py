@@ -233,11 +233,7 @@ def analyse(cells: pd.DataFrame, study: MeasureSettings) -> Findings:
         mean = mean_over(f"C.5 factor at kappa = {kappa:g}", factors, name=f"step {kappa}")
         law = shen2023.centaur_contraction(kappa)
         found += [mean, progress(f"C.5 progress over law at kappa = {kappa:g}", mean, law)]
-    found += [
-        *(exact(name, value) for name, value in kronecker().items()),
-        *subgaussian_norms(),
-        *chances(),
-    ]
+    found += [*(exact(name, value) for name, value in kronecker().items()), *subgaussian_norms(), *chances()]
     norms = runs[["series", "head_law", "seed", "gradient_max", "gradient_median"]]
     tables = {
         "shen2023/gradient_norms": norms.assign(printed=printed_clip(runs), law=runs["gradient"]),
