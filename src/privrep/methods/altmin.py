@@ -65,8 +65,7 @@ def check_split(preset: str, known: Known) -> Split:
 
 
 def start_of(init: str, samples: slice, label_clip: float) -> Start:
-    """Return U_init of other methods of jain2021: `random` costs nothing, `spectral` is Algorithm 3 on these samples,
-    on which its cost does not depend."""
+    """Return U_init of other methods: `random` costs nothing, `spectral` is Algorithm 3 on these samples."""
     return RandomStart() if init == "random" else SpectralInit(samples, label_clip)
 
 

@@ -76,8 +76,7 @@ class RandomSubspaces:
 
 
 def personalised(basis: np.ndarray, score: UserScore, known: Known) -> LowRank:
-    """Return the users' own models in a subspace, on the second half of their samples (jain2021, Algorithm 4, last
-    line)."""
+    """Return the users' own models in a subspace, on the second half of their samples (Algorithm 4, last line)."""
     return LowRank(basis, BoundedHeads(basis, score.loss, score.bound, slice(known.samples // 2, known.samples)))
 
 

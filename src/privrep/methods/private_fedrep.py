@@ -87,8 +87,7 @@ class PrivateFedrepOptions(Declared):
     theorem = None
 
     def build(self, known: Known) -> PrivateFedrepOptions:
-        """Return the method with clips and step in absolute terms, after checking that heads and rounds have
-        samples."""
+        """Return the method with clips and step in absolute terms, after checking that there are samples for all."""
         check_start(self.init, known)
         if 0 < self.final_samples < known.rank:
             raise ValueError(f"final_samples is {self.final_samples}; it must be at least the rank, {known.rank}")

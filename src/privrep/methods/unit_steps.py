@@ -211,8 +211,7 @@ class HeadMoments:
         self._sum, self._precision = np.zeros((self.dim, self.dim)), 0.0
 
     def add(self, frame: np.ndarray, moments: np.ndarray, mu2: float) -> None:
-        """Add a released sum of moments, (k, k), in the coordinates of `frame`, (d, k), with the mu^2 of its
-        release."""
+        """Add a released sum of moments, (k, k), in the coordinates of `frame`, with the mu^2 of its release."""
         self._sum += mu2 * frame @ moments @ frame.T * (self.rank / self.users)
         self._precision += mu2
 

@@ -45,8 +45,7 @@ SMOOTHINGS = (0.3, 0.1, 0.03, 0.01, 0.003, 0.001)
 
 @dataclass(frozen=True)
 class BoundedFit:
-    """Heads (k, N) of bounded length, the loss (N,) at them, and certified bounds (N,) on its distance from the
-    minimum."""
+    """Heads (k, N) of bounded length, their loss (N,), and certified bounds (N,) on its distance from the minimum."""
 
     heads: np.ndarray
     values: np.ndarray
@@ -118,8 +117,7 @@ def _newton(
 def _best(
     loss: Loss, z: np.ndarray, y: np.ndarray, v: np.ndarray, newton: np.ndarray, majorised: np.ndarray
 ) -> np.ndarray:
-    """Return for each user, (k, N), the best of a Newton step, shorter ones, and a step that cannot increase the
-    loss."""
+    """Return for each user, (k, N), the best of a Newton step, shorter ones, and one that cannot increase the loss."""
     tried = np.array([*(v + t * (newton - v) for t in SHORTENED), majorised])
     losses = np.array([loss.value(_residual(z, y, heads)).mean(axis=0) for heads in tried])
     return np.take_along_axis(tried, np.nan_to_num(losses, nan=np.inf).argmin(axis=0)[None, None], axis=0)[0]

@@ -69,8 +69,7 @@ def code_checksum() -> str:
 
 
 class Dask:
-    """The workers of a scheduler, which must all have this process's code. A task of a worker that dies is run by
-    another."""
+    """The workers of a scheduler, with this process's code; a task of a worker that dies is run by another."""
 
     def __init__(self, client):
         self._client, self._users, self._remote = client, None, None

@@ -29,8 +29,7 @@ AHEAD = 3
 
 
 def tasks(users: UserData, over: range) -> list[range]:
-    """Split users into ranges of whole blocks, one a task, or leave all in one where blocks cannot be read
-    separately."""
+    """Split users into ranges of whole blocks, one a task, or leave all in one where blocks go together."""
     if users.block_size is None:
         return [over]
     size = max(BLOCKS, -(-len(over) // (TASKS * users.block_size))) * users.block_size

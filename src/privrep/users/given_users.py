@@ -33,8 +33,7 @@ def positions(user: np.ndarray) -> np.ndarray:
 
 
 def held_out_rows(user: np.ndarray, share: float) -> np.ndarray:
-    """Mark the rows (N,) that are held out, for ascending user numbers (N,): the last of each user's rows, `share` of
-    them rounded down."""
+    """Mark the held-out rows (N,), for ascending user numbers (N,): the last of each user's, `share` rounded down."""
     first, last = np.searchsorted(user, user), np.searchsorted(user, user, side="right")
     return np.arange(len(user)) >= last - np.floor(share * (last - first))
 

@@ -19,8 +19,7 @@ HeadRule = Callable[[Block], np.ndarray]
 
 @dataclass(frozen=True, eq=False)
 class FittedHeads:
-    """The head step of Algorithm 1 of jain2021: least squares in the columns of a matrix (d, k) on a range of samples,
-    or ridge with a penalty."""
+    """The head step of jain2021 Algorithm 1: least squares, or ridge, in a matrix's columns (d, k) on a range."""
 
     basis: np.ndarray
     samples: slice

@@ -66,8 +66,7 @@ LOSSES = ("absolute", *SHAPES)
 
 @dataclass(frozen=True)
 class Loss:
-    """A loss of the residual r = prediction - label. The width h > 0, in units of the labels, is 0 for the absolute
-    loss alone, which is the limit h -> 0 of both others."""
+    """A loss of r = prediction - label, whose width h > 0, in units of labels, is 0 for the absolute loss alone."""
 
     name: str
     width: float = 1.0

@@ -22,8 +22,7 @@ Sums = TypeVar("Sums", np.ndarray, tuple[np.ndarray, ...])
 
 @dataclass(frozen=True, eq=False)
 class Own:
-    """Rows (B, ...) that stay with the users numbered from `start` on: only a statistic reads them, on the users'
-    side."""
+    """Rows (B, ...) that stay with the users from `start` on: only a statistic reads them, on the users' side."""
 
     rows: np.ndarray
     start: int = 0

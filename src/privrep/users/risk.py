@@ -21,8 +21,7 @@ from privrep.users.problem import Block, Problem, Truth, UserData, Users
 
 
 def block_excess(block: Block, truth: Truth, basis: np.ndarray, heads: np.ndarray) -> np.ndarray:
-    """Return ||theta_j - basis @ v_j||^2 for the users of a block and any basis (d, k'), as a sum of squares in and
-    out of the true subspace; (B,), NaN for corrupted users."""
+    """Return ||theta_j - basis @ v_j||^2, (B,), for any basis (d, k'), NaN for corrupted users."""
     inside = truth.basis.T @ basis
     outside = basis - truth.basis @ inside
     error = block.heads - heads @ inside.T
@@ -40,8 +39,7 @@ def mean_over_users(users: Users, sum_: float) -> float:
 
 
 def whitened(users: Users, basis: np.ndarray, block: Block) -> tuple[Truth, np.ndarray, Block]:
-    """Return truth, basis (d, k') and block in coordinates in which features have covariance I: R U* is
-    orthonormalised, and heads follow."""
+    """Return truth, basis and block in coordinates in which features have covariance I, U* orthonormal."""
     if not are_scaled(users.problem):
         return users.truth, basis, block
     root = feature_root(users.problem)

@@ -66,8 +66,7 @@ class BlockStreams:
 
 
 class Streams(dict[str, Generator]):
-    """Named streams of one fit, each started by `start` once, when it is first used: a second start would repeat its
-    numbers."""
+    """Named streams of one fit, each started by `start` once: a second start would repeat its numbers."""
 
     def __init__(self, start: Callable[[str], Generator]):
         super().__init__()

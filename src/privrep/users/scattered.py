@@ -145,8 +145,7 @@ def _seen(known: Known, counts: np.ndarray, ids: pa.Array, name: str) -> Scatter
 
 
 def scattered(table: TableFile, folder: Path) -> list[Path]:
-    """Write the rows to files in a folder, each with the users of a range of hashes, and return their paths in
-    ascending order."""
+    """Write the rows to files, each with users of a range of hashes, and return their ascending paths."""
     writers: dict[int, pa.ipc.RecordBatchStreamWriter] = {}
     with ExitStack() as files:
         for batch in table.batches():

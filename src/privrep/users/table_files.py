@@ -26,8 +26,7 @@ NUMBER_TYPES = (types.is_integer, types.is_floating, types.is_decimal, types.is_
 
 @dataclass(frozen=True)
 class TableFile:
-    """A table with one row a sample, in a file that ends in .parquet or .csv or a folder of Parquet files. ValueErrors
-    name the file: at once for a bad path or equal names, on reading for a missing column or a wrong type."""
+    """A table, a row a sample, in .parquet, .csv or a folder of Parquet files; ValueErrors name the file."""
 
     path: Path
     user: str

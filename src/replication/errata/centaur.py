@@ -31,9 +31,7 @@ WIDE = 1e6
 def distances(
     problem: Problem, rounds: int, *, sine: float = 0.1, noise: float = 0.0, batch: int = 12, direction: float = -1.0
 ) -> np.ndarray:
-    """Return dist2 after each round (rounds,) of CENTAUR from a planted start, nothing clipped. `noise` is g = eta_g
-    sigma_g zeta_g / n, the sd that a round adds to an entry of B; `direction` is the sign of the gradient in the
-    update."""
+    """Return dist2 after each unclipped round of CENTAUR from a planted start, with `noise` of this sd on B."""
     users = Users(problem)
     streams = {name: stream(0, "erratum", {"erratum": 0, "part": name}) for name in ("init", "noise", "samples")}
     draws = SampleDraws("reuse", problem.samples, streams["samples"])
@@ -130,8 +128,7 @@ def distance_at_the_printed_cap_grows_with_the_rank() -> Finding:
 
 
 def gradient_parts(problem: Problem, sine: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return the mean gradient G of one round without clip or noise, and its mean Q V over the second samples; (d, k)
-    each."""
+    """Return the mean gradient G of one round, without clip or noise, and its mean Q V over second samples, (d, k)."""
     users, half = Users(problem), problem.samples // 2
     truth = users.truth.basis
     basis = planted_subspace(truth, sine, stream(0, "erratum", {"erratum": 43}))

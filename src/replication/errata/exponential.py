@@ -160,8 +160,7 @@ def complexity_grows_with_the_rank(rng: np.random.Generator) -> Finding:
 
 
 def expected_risk(users: Users, unit: float, clip: float, epsilon: float, net: Net) -> float:
-    """Return the mean excess loss of the best heads in the subspace that Algorithm 4 draws, for features from N(0,
-    unit^2 I) and no label noise."""
+    """Return the mean excess loss of Algorithm 4's draw with the best heads, for N(0, unit^2 I) and no label noise."""
 
     def in_units(block: Block) -> Block:
         return replace(block, features=np.float32(unit) * block.features, labels=np.float32(unit) * block.labels)

@@ -30,8 +30,7 @@ from replication.printed.renyi import Mixture, renyi_divergence
 
 
 def moved(users: np.ndarray, others: np.ndarray) -> float:
-    """Return how far the sum of clipped updates moves between two sets of users, each (B, d), in clipping
-    thresholds."""
+    """Return how far the sum of clipped updates moves between two sets of users, (B, d), in clipping thresholds."""
     return float(np.linalg.norm(Rows(users).clipped(1.0)[0] - Rows(others).clipped(1.0)[0]))
 
 

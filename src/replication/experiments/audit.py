@@ -174,10 +174,7 @@ def attained(run: ReplayedRun) -> float:
 
 
 def largest_attained(run: ReplayedRun) -> float:
-    """Return the larger of `attained` of the whole run and of its worst release; above 1 is a fault.
-
-    Releases count where each has an entry of the ledger.
-    """
+    """Return the larger of `attained` of the whole run and of its worst release in the ledger; above 1 is a fault."""
     parts = []
     if len(run.ledger.entries) == len(run.transcript.records):
         pairs = zip(*([Transcript(records=[one]) for one in each.records] for each in run.both), strict=True)
@@ -190,10 +187,7 @@ def largest_attained(run: ReplayedRun) -> float:
 def worst(
     name: str, problem: Problem, multiplier: float, draws: int, changes: int, seed: int, mutant: str = "none"
 ) -> tuple[Pair, float]:
-    """Return the worst pair of users of a mechanism, and its mean distance over that of the ledger in `HISTORIES` runs.
-
-    The distance of a mutant is that of its worst release.
-    """
+    """Return a mechanism's worst pair of users, and its mean distance over the ledger's in `HISTORIES` runs."""
     method = mechanism(name, problem)
     reached = attained if mutant == "none" else largest_attained
 

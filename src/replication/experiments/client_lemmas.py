@@ -39,8 +39,7 @@ from privrep.users.subspace import check_planted, orthonormalise, planted_subspa
 
 @dataclass(frozen=True)
 class Clients:
-    """Results of the users' computations in one round, in float64: G_i = left_i heads_i^T with `left` (n, d) and
-    `heads` (n, k), w_i* as `true` (n, k), and H_i and K_i as `grams` and `crosses` (n, k, k)."""
+    """One round's G_i = left_i heads_i^T, (n, d) and (n, k), w_i* (n, k), and H_i and K_i (n, k, k), in float64."""
 
     left: np.ndarray
     heads: np.ndarray

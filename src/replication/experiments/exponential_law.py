@@ -27,8 +27,7 @@ KEPT = 4
 
 
 def net_means(excess: np.ndarray, volumes: np.ndarray, scale: float) -> tuple[float, float]:
-    """Return the mean of score(U) - score(U*), given on c points of a net, over the draw from the net as printed, and
-    with its points weighted as the uniform law weights them (`Net.volumes`), for scale 1/beta."""
+    """Return the mean of score(U) - score(U*) over the draw from c points of a net, as printed and by uniform law."""
     logs = -(excess - excess.min()) / scale
     return tuple(float((weights * excess).sum() / weights.sum()) for weights in (np.exp(logs), volumes * np.exp(logs)))
 

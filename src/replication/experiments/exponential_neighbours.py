@@ -58,8 +58,7 @@ def exact_law(scores: np.ndarray, scale: float) -> np.ndarray:
 
 
 def chain_law(scores: np.ndarray, scale: float, bases: np.ndarray, steps: int) -> np.ndarray:
-    """Return ln p(U) after some steps of a Metropolis chain from a uniform start, k = 1, whose proposals fall off with
-    the angle as a Gaussian."""
+    """Return ln p(U), k = 1, after steps of a Metropolis chain with Gaussian angles from a uniform start."""
     cosines = np.abs(bases[:, :, 0] @ bases[:, :, 0].T)
     proposal = np.exp(-0.5 * (np.arccos(np.minimum(cosines, 1)) / STEP) ** 2)
     np.fill_diagonal(proposal, 0)

@@ -24,8 +24,7 @@ from privrep.users.problem import Problem
 def noisy_iterates(
     matrix: np.ndarray, start: np.ndarray, iterations: int, perturbation: Callable[[np.ndarray], np.ndarray]
 ) -> np.ndarray:
-    """Return the iterates X_1, ..., X_L, (L, ..., d, k), for a symmetric matrix (d, d) and starts (..., d, k), whose
-    leading axes are independent runs; `perturbation` maps iterates to G_l, of their shape."""
+    """Return X_1, ..., X_L, (L, ..., d, k), of independent runs; `perturbation` maps iterates to G_l."""
     bases, iterates = start, []
     for _ in range(iterations):
         bases = np.linalg.qr(matrix @ bases + perturbation(bases))[0]
@@ -78,8 +77,7 @@ def noisy_power_method(
     starts: int = option("independent runs", check_count, 54),
     accuracy: float = option("distance at which a run has succeeded, eps", check_share, 0.1),
 ) -> dict[str, float]:
-    """Count the iterations that runs from random starts need until L = length ln(k d tau / eps) / gap, and the runs
-    that succeed."""
+    """Count the iterations that runs from random starts need until L, and the runs that succeed."""
     dim, rank = task.users.problem.dim, task.users.problem.rank
     iterations = int(length * math.log(rank * dim * tau / accuracy) / gap)
     matrix = np.diag(np.where(np.arange(dim) < rank, 1.0, 1 - gap))

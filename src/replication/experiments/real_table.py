@@ -38,8 +38,7 @@ BLOCK = 2048
 
 @lru_cache(maxsize=4)
 def split(table: str, number: int, permuted: bool) -> Halves:
-    """Split a table. Labels that are `permuted` among rows with equal features leave users nothing of their own. Raise
-    NotRun where the package that has the table is not installed."""
+    """Split a table, with labels `permuted` among rows of equal features or not; raise NotRun without its package."""
     from privrep.users import real_tables
     from replication.experiments.table_baselines import halves
 

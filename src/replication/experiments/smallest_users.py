@@ -53,8 +53,7 @@ class FirstUsers(UserData):
 
 
 def searching(kind: type[MethodOptions], fewest: Callable[[MethodOptions], int] = lambda options: 1) -> type[Declared]:
-    """Return the search for a method, given the least number of users that its options need: the options are those of
-    the method and a target. Each fit keeps to the cost of the method; all fits together spend more."""
+    """Return the search for a method; each fit keeps to the method's cost, all fits together spend more."""
     scores = {name: SCORE_COLUMNS[name] for name in kind.scores}
     numbers = {
         "smallest_users": "smallest number of users that reaches the target",
@@ -108,10 +107,7 @@ def searching(kind: type[MethodOptions], fewest: Callable[[MethodOptions], int] 
 
 
 def bracket(reached: Callable[[int], bool], fewest: int, most: int) -> tuple[int, int]:
-    """Return two numbers of users, at most a factor 2 apart, of which the second alone reaches the target.
-
-    The first is `fewest` - 1 if `fewest` users reach it. Raises ArithmeticError if `most` users do not.
-    """
+    """Return two numbers of users, at most a factor 2 apart, of which the second alone reaches the target."""
     users = max(fewest, most // FIRST_TRIAL)
     if reached(users):
         while users > fewest and reached(max(fewest, users // 2)):

@@ -32,8 +32,7 @@ from privrep.users.subspace import check_planted, orthonormalise, planted_subspa
 
 
 def head_errors(users: Users, rule: HeadRule, overlap: np.ndarray) -> tuple[np.ndarray, np.ndarray, dict[str, float]]:
-    """Return sums over users of the fitted heads' second moment, (k, k), and of its cross moment with their errors
-    Delta_j = v_j - Q^{-1} v_j*, (k, k), and lengths of both for a row (Lemma B.4)."""
+    """Return sums of v_j v_j^T and v_j Delta_j^T, Delta_j = v_j - Q^{-1} v_j*, and their lengths (Lemma B.4)."""
 
     def statistics(block: Block) -> tuple[np.ndarray, ...]:
         heads = rule(block)

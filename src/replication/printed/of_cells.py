@@ -45,8 +45,7 @@ def step_sizes(cells: pd.DataFrame) -> StepSizes:
 
 
 def privacy_distance(cells: pd.DataFrame, sizes: StepSizes, power: float = 2) -> np.ndarray:
-    """Return distF of the last step by privacy noise (F3); with power 1 in place of 2, the square weighted by lam_i, as
-    the risk weighs it."""
+    """Return distF of the last step by privacy noise (F3), or at power 1 its square as the risk weighs it."""
     return jain2021.step_privacy(
         sizes.batch,
         *(cells[name] for name in ("dim", "rank", "noise_multiplier", "eta", "zeta")),
@@ -55,11 +54,7 @@ def privacy_distance(cells: pd.DataFrame, sizes: StepSizes, power: float = 2) ->
 
 
 def step_log_factor(cells: pd.DataFrame) -> np.ndarray:
-    """Return how many times larger the logarithms of the proofs' thresholds make the privacy error of a step (F3), 1
-    for other thresholds.
-
-    A claimed O~ leaves them out: an error over this factor is the one that the same thresholds give without their
-    logarithms."""
+    """Return how much the logarithms of the proofs' thresholds, left out of an O~, raise a step's privacy error."""
     heads, rank = _head_unit(cells), cells["rank"]
     eta, zeta = cells["clip_feature"] * heads * np.sqrt(cells["dim"]), cells["clip_label"] * _label_unit(cells)
     with_logs = cells["eta"] * np.sqrt(rank * cells["eta"] ** 2 + cells["zeta"] ** 2)

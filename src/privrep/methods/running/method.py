@@ -24,8 +24,7 @@ EXACT = "; exact, for analysis, not released"
 
 
 class NotRun(Exception):
-    """Files of data or a package that a cell needs are not on this machine; the message says what, and where it should
-    be."""
+    """Files of data or a package that a cell needs are not on this machine; the message says what, and where."""
 
 
 @dataclass(frozen=True)

@@ -30,8 +30,7 @@ def options_name(name: str) -> str:
 
 
 def load_options(name: str, options: dict, packages: Sequence[str] = METHODS) -> MethodOptions:
-    """Return the options of the file `name` with the given values; ValueError if there is no such file or option, or a
-    value is out of range."""
+    """Return the options of the file `name` with these values; ValueError if file, option or value does not exist."""
     return build(options_class(name, packages), options, name)
 
 
@@ -48,10 +47,7 @@ def options_class(name: str, packages: Sequence[str] = METHODS) -> type[MethodOp
 
 
 def method_files(packages: Sequence[str] = METHODS) -> dict[str, Path]:
-    """Return name -> file, below `src`, of all methods and experiments of some packages.
-
-    Nothing is imported: what a file needs may not be installed.
-    """
+    """Return name -> file, below `src`, of all methods and experiments of some packages, without importing any."""
     folders = [Path(*package.split(".")) for package in packages]
     return {
         path.stem: Path("src", folder, path.name)

@@ -56,14 +56,12 @@ class FilterState:
         return replace(self, mean=self.mean + weight * log_ratio, covariance=self.covariance - np.outer(weight, across))
 
     def checked(self, sizes: Sizes, log_ratio: float, sd: float) -> FilterState:
-        """Return the first guesses, made less sure where they do not explain the first measurement: the start has
-        failed."""
+        """Return the first guesses, less sure where they do not explain the first measurement: the start failed."""
         failed = log_ratio**2 > SURPRISE**2 * self._expected(sizes, sd)[1]
         return replace(self, covariance=np.diag(np.square(FAILED_SD))) if failed else self
 
     def _expected(self, sizes: Sizes, sd: float) -> tuple[np.ndarray, float]:
-        """Return the covariance of (log e^2, log s^2) with a measurement of the log residual, and the
-        variance of that."""
+        """Return the covariance of (log e^2, log s^2) with a measured log residual, and that one's variance."""
         part = sizes.dist2(self.error2) / sizes.residual(self.error2, self.noise2)
         slope = np.array([part, 1 - part])
         across = self.covariance @ slope

@@ -82,8 +82,7 @@ class LocalGradients(Federated):
         return super().build(known)
 
     def batches(self, users: UserData, release: Release) -> Callable[[], list[np.ndarray]]:
-        """Return a function that draws the mini-batches of one round: positions without replacement in a local step,
-        anew from all samples in each."""
+        """Return a function that draws one round's mini-batches, in each local step anew from all samples."""
         draws = SampleDraws("reuse", users.known.samples, release.streams["samples"])
         return lambda: [draws.take(self.batch_samples)[0] for _ in range(self.local_steps)]
 

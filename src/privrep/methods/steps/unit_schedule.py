@@ -41,8 +41,7 @@ SMALLEST = 1e-30
 
 
 def descent_share(whitenings: int) -> float:
-    """Return the share of the whole mu^2 that is left for the start and the rounds after so many releases of the
-    covariance."""
+    """Return the share of mu^2 left for start and rounds after so many releases of the covariance."""
     return 1 - LEVEL - COORDINATES - SCALE - COVARIANCE * whitenings
 
 
@@ -89,8 +88,7 @@ class Sizes:
         return math.sqrt(self.length2(error2, noise2))
 
     def gain(self, error2: float, noise2: float) -> float:
-        """Return kappa: the mean over users of (g/|g|)(w/|w|)^T is kappa times the error (I - P) U*, since g holds (m -
-        k) times the error at v."""
+        """Return kappa: the mean over users of (g/|g|)(w/|w|)^T is kappa times the error (I - P) U*."""
         return self.freedom / self.length(error2, noise2)
 
     def step_noise2(self, mu: float, error2: float, noise2: float) -> float:
@@ -103,8 +101,7 @@ class Sizes:
         return 2 * self.dim**1.5 / (self.users * mu * math.sqrt(COVARIANCE))
 
     def isotropic_share(self, mu: float) -> float:
-        """Return `descent_share` where features are isotropic: one release of their covariance finds that, if its noise
-        would not hide another."""
+        """Return `descent_share` after one release of a covariance that its noise would not hide."""
         return descent_share(self.covariance_noise(mu) <= 1)
 
     def kept(self, noise2: float) -> float:
@@ -116,13 +113,11 @@ class Sizes:
         return self.users * self.kept(noise2) * mu / (self.rank * math.sqrt(self.dim))
 
     def start_share(self, mu: float | np.ndarray, noise2: float) -> float | np.ndarray:
-        """Return the share of mu^2 that brings the start's signal to START_SIGNAL times the noise, within
-        START_SHARES."""
+        """Return the share of mu^2 that brings the start's signal to START_SIGNAL, within START_SHARES."""
         return np.clip((START_SIGNAL / self.start_signal(mu, noise2)) ** 2, *START_SHARES)
 
     def start_error2(self, mu: float | np.ndarray, noise2: float) -> float | np.ndarray:
-        """Return e^2 after a start with this mu: that of the noise, and k/(q d n) of the users being few; at most that
-        of a random subspace."""
+        """Return e^2 after a start with this mu, by noise and by users being few, at most a random subspace's."""
         private = START_NOISE / self.start_signal(mu, noise2) ** 2
         return np.minimum(1.0, private + self.rank / (self.kept(noise2) * self.users)) * START_ERROR / self.dim
 
@@ -135,8 +130,7 @@ class Sizes:
         return path
 
     def risk(self, error2: float, noise2: float) -> float:
-        """Return the mean excess risk with heads by least squares on all samples: (distF^2 (m - 1) + k s^2) / (m - k -
-        1)."""
+        """Return the mean excess risk with heads by least squares: (distF^2 (m - 1) + k s^2) / (m - k - 1)."""
         return (self.dist2(error2) * (self.samples - 1) + self.rank * noise2) / max(self.freedom - 1, 1)
 
 
@@ -151,8 +145,7 @@ class Schedule:
 
 @lru_cache
 def schedule(sizes: Sizes, mu: float, noise2: float) -> Schedule:
-    """Return the division of mu^2 that is expected to leave the least error; the fewest rounds that come near it
-    (`WORTH`)."""
+    """Return the division of mu^2 of least expected error, with the fewest rounds that come near it (`WORTH`)."""
     start = float(sizes.start_share(mu, noise2))
     error2 = float(sizes.start_error2(math.sqrt(start) * mu, noise2))
 

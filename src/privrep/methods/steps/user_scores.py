@@ -48,8 +48,7 @@ class UserScore:
         return self.loss.value(block.labels[self.samples]).mean(axis=0, dtype=float)
 
     def fits(self, block: Block, bases: np.ndarray) -> list[BoundedFit]:
-        """Fit the heads of the users of a block in each subspace, a few subspaces at a time: fits for c' B
-        users each."""
+        """Fit the heads of the users of a block, c' subspaces at a time: fits for c' B users each."""
         features, labels = block.features[self.samples], block.labels[self.samples]
         size = max(1, CHUNK // labels.size)
         return [self._fit(features, labels, bases[i : i + size]) for i in range(0, len(bases), size)]
@@ -88,8 +87,7 @@ class Shares:
 
     @property
     def key(self) -> Hashable:
-        """All that the sums depend on besides the data; None unless they are kept for the next fit on the
-        same users."""
+        """All that the sums depend on besides the data; None unless they are kept for the next fit."""
         return (str(self.score), self.bases.tobytes()) if self.kept else None
 
     def __call__(self, block: Block) -> Scores:
@@ -98,8 +96,7 @@ class Shares:
 
 @dataclass(frozen=True)
 class BoundedHeads:
-    """The last line of Algorithm 4: each user's head of length at most C with the least loss on its samples, without a
-    clip of features."""
+    """The last line of Algorithm 4: each user's best head of length at most C, without a clip of features."""
 
     basis: np.ndarray
     loss: Loss

@@ -30,8 +30,7 @@ Pair = tuple[Canary, Canary]
 
 
 def before_others(pair: Pair, problem: Problem, rng: np.random.Generator) -> tuple[GivenUsers, GivenUsers]:
-    """Put each of a pair first before the same users, whom the adversary knows, with standard normal features and
-    labels."""
+    """Put each of a pair first before the same users, whom the adversary knows, with standard normal samples."""
     shape = problem.samples, problem.users
     features, labels, worlds = rng.standard_normal((*shape, problem.dim)), rng.standard_normal(shape), []
     for canary in pair:

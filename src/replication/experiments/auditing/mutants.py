@@ -52,10 +52,7 @@ NO_CLIP = WrongClip(lambda norm, bound: np.ones_like(norm), lambda value, bound:
 
 @cache
 def _clips(modules: int) -> list[tuple[ModuleType, str, Callable]]:
-    """Return module, name and function of each clip in the code of algorithms and contributions.
-
-    The number of loaded modules is the key of the cache.
-    """
+    """Return module, name and function of each clip in the code, cached by the number of loaded modules."""
     return [
         (module, key, value)
         for name, module in list(sys.modules.items())
@@ -112,10 +109,7 @@ class Mutant:
     needs: Needs = ""
 
     def applicable(self, transcript: Transcript, multiplier: float, clips: bool) -> bool:
-        """Return whether the fault applies to a mechanism with this sound transcript and noise multiplier.
-
-        `clips` says whether it clips by the functions of the library.
-        """
+        """Return whether the fault applies to a mechanism with this transcript, which `clips` by the library or not."""
         releases = transcript.records
         streams = Counter(one.role for one in releases for _ in range(one.parts))
         sampled = any(one.rate < 1 for one in releases)

@@ -49,9 +49,6 @@ def noise_alarm(table: np.ndarray) -> float:
 
 
 def noise_found(table: np.ndarray) -> float:
-    """Return the largest ratio of actual to claimed noise, below 1, that `noise_alarm` finds with probability `POWER`.
-
-    It is computed for the shape of the table and the test of the variance of all.
-    """
+    """Return the largest ratio of actual to claimed noise, below 1, whose variance is found with chance `POWER`."""
     looks, half = 5 if table.shape[1] > 1 else 4, table.size / 2
     return float(np.sqrt(gammaincinv(half, SURE / looks / 2) / gammaincinv(half, POWER)))

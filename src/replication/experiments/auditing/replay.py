@@ -242,10 +242,7 @@ INSIDE, OUTSIDE = (lambda: 0.0), (lambda: 1.0)
 
 
 def streams(run: int, seed: int, own: Callable[[], float] | None = None, everyone: bool = False) -> Streams:
-    """Return named streams: secret ones by the number of the run, public ones by the seed alone.
-
-    `own` draws the coins of the first user; by default they are secret.
-    """
+    """Return named streams, public ones by the seed alone; `own` draws the coins of the first user."""
 
     def start(role: str):
         # A list of numbers takes its generator longer.

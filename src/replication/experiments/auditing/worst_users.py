@@ -55,8 +55,7 @@ def moved(statistic: str, samples: int, rng: np.random.Generator, clip: SampleCl
 
 
 def matrix_moved(samples: int, rng: np.random.Generator) -> float:
-    """Return how far replacing a user moves the matrix of Algorithm 3, its upper triangle, at most, in zeta^2 per pair;
-    d = 2."""
+    """Return how far replacing a user moves Algorithm 3's upper triangle at most, in zeta^2 per pair; d = 2."""
     pairs_of = SamplePairs(slice(0, samples), DisjointPairs)
 
     def change(*pair: GivenUsers) -> float:

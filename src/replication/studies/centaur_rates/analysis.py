@@ -27,11 +27,7 @@ EARLY, LATE = 5, 20
 
 
 def with_predictions(cells: pd.DataFrame) -> pd.DataFrame:
-    """Return the results table with mu, floor_F and floor_2 (law F9), and with combined columns.
-
-    sine, floor_sine : distF and its law over sqrt(k), for exponents of k, since dist2 has an edge that grows with k.
-    over_log, floor_over_log : dist2 and its law over sqrt(ln n), for exponents of n under the printed clip.
-    """
+    """Return the table with mu, law F9, and over sqrt(k) (sine) and sqrt(ln n) (over_log), for exponents."""
     long, root, log = cells["head_factor"], np.sqrt(cells["rank"]), np.sqrt(np.log(cells["users"]))
     frobenius, spectral = centaur_floors(cells)
     return cells.assign(

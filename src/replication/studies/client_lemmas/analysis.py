@@ -126,10 +126,7 @@ def step_points(cells: pd.DataFrame) -> pd.DataFrame:
 
 
 def path_points(cells: pd.DataFrame) -> pd.DataFrame:
-    """Return, per run, the largest dist2 over 30 rounds and the steady state of law F9, both over the start.
-
-    `law` is the largest root mean square over the rounds: that of the first round, or the steady state if larger.
-    """
+    """Return, per run, the largest dist2 over 30 rounds and its law F9, the first round's or the steady state's."""
     runs = cells[cells["series"] == "path"]
     start = runs["start_sine"]
     steady, kept = runs["steady"] / start, shen2023.centaur_contraction(1, runs["step"]) ** 2
@@ -148,10 +145,7 @@ def step_ranges(points: pd.DataFrame) -> pd.DataFrame:
 
 
 def kronecker(n: int = 6, q: int = 4, d: int = 5, k: int = 2) -> dict[str, float]:
-    """Return the gaps in Lemmas D.1 to D.3, whose n k x n k matrices (34) and (35) are written out in float64.
-
-    I_n stands in place of the printed I_d, without which (32) and (33) do not multiply (E45).
-    """
+    """Return the gaps in Lemmas D.1 to D.3, n k x n k matrices in float64, with I_n for the printed I_d (E45)."""
     rng = stream(0, STUDY, {"users": n, "samples": q, "dim": d, "rank": k})
     truth = random_subspace(d, k, rng)
     basis = planted_subspace(truth, BALL, rng) @ random_subspace(k, k, rng)  # turned, so that B^T B* is not symmetric

@@ -74,11 +74,7 @@ CURVES = {
 
 @dataclass(frozen=True)
 class MethodScores:
-    """Scores of one method.
-
-    epsilons : (e,), one NaN for a method without a budget. choices : labels of the configurations to choose from.
-    mse : (choices, e, seeds), infinite where a fit failed.
-    """
+    """Scores of one method by epsilon, NaN without a budget: mse (choices, e, seeds), infinite where a fit failed."""
 
     epsilons: np.ndarray
     choices: list[str]
@@ -167,10 +163,7 @@ def passes(criterion: str, value: float) -> bool:
 
 
 def runs_of_the_method(cells: pd.DataFrame) -> pd.DataFrame:
-    """Return a row for each series of the paper's method, with its rule where no minimum exists.
-
-    `ours` marks what the paper does not have: another such rule, and sums of a user clipped as a whole.
-    """
+    """Return each series of the paper's method with its rule where no minimum exists, marked where it is `ours`."""
     rows = cells[cells["algorithm"].isin(OUR_ALGORITHMS)].drop_duplicates("series").fillna({"fallback": PRINTED_RULE})
     ours = (rows["fallback"] != PRINTED_RULE) | (rows["clip_unit"] == "user")
     return rows.assign(ours=ours)[["series", "fallback", "ours"]]
@@ -234,10 +227,7 @@ def curve_table(cells: pd.DataFrame) -> pd.DataFrame:
 
 
 def fallback_table(cells: pd.DataFrame) -> pd.DataFrame:
-    """Return the MSE of each rule against epsilon at its best epochs, and against epochs at the smallest epsilon.
-
-    `lost` is the share of runs in which the noisy matrix of some step was not positive definite.
-    """
+    """Return the MSE of each rule by epsilon at its best epochs, and by epochs at the smallest epsilon."""
     rows = []
     for rule, series in fallback_series(cells).items():
         name = "deciding reading" if rule == PRINTED_RULE else rule
@@ -301,10 +291,7 @@ def epochs_of(choice: str) -> int:
 
 
 def all_readings(cells: pd.DataFrame, quantities: Quantities) -> dict[str, object]:
-    """Return all readings, ours last, with settings, scores at common epsilons and criteria.
-
-    Beside them stand how many readings of the paper there are and pass, which fail, and how many miss each criterion.
-    """
+    """Return all readings, ours last, with scores at common epsilons, and counts of those that miss a criterion."""
     if not cells["mse"].notna().any():
         raise NotMeasured("mse")
     found = judge_readings(cells).sort_values("ours", kind="stable")
@@ -358,10 +345,7 @@ def mse_by_epochs(cells: pd.DataFrame, quantities: Quantities) -> dict[str, obje
 
 
 def best_epochs(cells: pd.DataFrame, quantities: Quantities) -> dict[str, object]:
-    """Return epsilons, each with the number of epochs of the least mean MSE of the deciding reading.
-
-    Beside them stands the number that is best for all epsilons, with the largest factor in MSE that it costs.
-    """
+    """Return the epochs of least mean MSE at each epsilon, the number best for all, and its largest cost."""
     method = method_of(cells, DECIDING)
     means = method.means(np.arange(method.seeds))
     cost = (means / means.min(axis=0)).max(axis=1)
@@ -377,10 +361,7 @@ def worst_epochs(cells: pd.DataFrame, quantities: Quantities) -> dict[str, float
 
 
 def exact_accounting(cells: pd.DataFrame, quantities: Quantities) -> dict[str, object]:
-    """Return the exact epsilons of the printed noise at the smallest and the largest epsilon.
-
-    Beside them stand the range of the factor of noise that exact accounting saves, and of MSE that it gains.
-    """
+    """Return exact epsilons of the printed noise at both ends, and what exact accounting gains in noise and MSE."""
     curves = curves_of(cells, DECIDING, EXACT)
     both = cells[cells["series"].isin((DECIDING, EXACT))]
     noise = both.groupby(["epsilon", "series"])["noise_multiplier"].min().unstack()

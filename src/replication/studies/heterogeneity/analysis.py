@@ -36,8 +36,7 @@ DRAWS = 500
 
 
 def with_predictions(cells: pd.DataFrame) -> pd.DataFrame:
-    """Return the results table with the root mean square norms that the laws expect, the risk, infinite where a fit
-    failed, and the mean risk of users alone."""
+    """Return the table with the norms and risks that the laws expect, infinite where a fit failed."""
     d, k, sine, q, sigma = (cells[name] for name in ("dim", "rank", "start_sine", "batch_samples", "label_noise_sd"))
     return cells.assign(
         representation=shen2023.representation_update(sine, d, k, q, sigma),
@@ -57,8 +56,7 @@ def two_models_drift(bias, dim, samples):
 
 
 def reader(cells: pd.DataFrame) -> Callable[..., np.ndarray]:
-    """Return a cached reader for the bootstrap: (series, column, name=value, ...) -> that column of the rows with these
-    values, by repetition, in which the risk of a failed fit is infinite."""
+    """Return a cached reader: (series, column, name=value, ...) -> that column of these rows by repetition."""
 
     @cache
     def read(series: str, column: str, **where: float) -> np.ndarray:
@@ -78,11 +76,7 @@ def bounds_tried(cells: pd.DataFrame, method: str) -> list[tuple[str, float]]:
 
 
 def method_statistics(cells: pd.DataFrame) -> Callable[[np.ndarray], dict[str, float]]:
-    """Return a function of resampled repetitions to ratios of mean risks at the best bounds, and to what DP-FedAvg
-    loses where users have nothing in common.
-
-    A best bound is chosen on the score, for all methods alike; the ratio is that at the epsilon where it is largest.
-    """
+    """Return a function of resampled repetitions to ratios of mean risks at the bounds of best score."""
     read = reader(cells)
     tried = cells.loc[cells["series"] == f"{CENTAUR}-clips", "epsilon"].unique()
     bounds = {method: bounds_tried(cells, method) for method in TUNED}

@@ -30,10 +30,7 @@ ROUND_DRAWS = 400
 
 
 def with_predictions(cells: pd.DataFrame) -> pd.DataFrame:
-    """Return the results table with noise_ratio (x) and what F3 to F5 and the lemmas' leading orders expect.
-
-    distF_over_log is distF without the logarithms of the proofs' thresholds, see `step_log_factor`.
-    """
+    """Return the table with noise_ratio (x) and what F3 to F5 and the lemmas' leading orders expect."""
     sizes, logs = step_sizes(cells), step_log_factor(cells)
     d, k, sine = cells["dim"], cells["rank"], cells["start_sine"].fillna(0)
     samples = sizes.batch * sizes.used
@@ -80,11 +77,7 @@ def near_starts(cells: pd.DataFrame, noise: bool, near_error: float) -> Measured
 
 
 def basin(points: pd.DataFrame, noise: bool, near_error: float) -> float:
-    """Return the largest start sine up to which one round makes every start of the grid good.
-
-    It at least halves the distance, or leaves at most `near_error` times what the nearest start of the grid leaves,
-    where the noise decides.
-    """
+    """Return the largest start sine up to which one round halves every distance, or nearly does the best."""
     rows = points[(points["noise_multiplier"] > 0) == noise].sort_values("start_sine")
     sines, left = rows["start_sine"].to_numpy(), (rows["ratio"] * rows["start_sine"]).to_numpy()
     good = left <= np.maximum(near_error * left[0], sines / 2)

@@ -111,10 +111,7 @@ def noise_of_half(cells: pd.DataFrame, indices: np.ndarray) -> dict[str, float]:
 
 
 def bound_measures(cells: pd.DataFrame) -> list[Measured]:
-    """Measure the prescribed clip, and the users that the printed accuracy takes.
-
-    These leave half of that accuracy to sampling, with all samples in each iteration, no clip and no noise.
-    """
+    """Measure the prescribed clip, and the users that the printed accuracy takes if half of it is sampling."""
     dim, rank, samples = 20, 2, 32
     product = shen2023.clipped_product(dim, rank, samples, np.inf)
     at_one = shen2023.power_sampling_noise(1, product.along, product.across, product.spread, fresh=False)
