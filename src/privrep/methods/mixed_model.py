@@ -49,14 +49,10 @@ from privrep.users.known import Known
 from privrep.users.problem import Block, UserData
 from privrep.users.subspace import orthonormalise
 
-LENGTH_WIDTH = 3.0
-"""Clip of a user's log length about its guess."""
-FEATURE_CLIP = 1.5
-"""Of second moments, over their typical length."""
-LEAST_EIGENVALUE = 0.05
-"""Of C, over its mean eigenvalue."""
-EDGE_PART = 0.5
-"""Eigenvalues of H and W are at least this part of the norm of the noise in C."""
+LENGTH_WIDTH = 3.0  # clip of a user's log length about its guess
+FEATURE_CLIP = 1.5  # of second moments, over their typical length
+LEAST_EIGENVALUE = 0.05  # of C, over its mean eigenvalue
+EDGE_PART = 0.5  # eigenvalues of H and W are at least this part of the norm of the noise in C
 
 
 def residuals(block: Block, mean: np.ndarray) -> np.ndarray:

@@ -37,8 +37,7 @@ from privrep.users.known import Known
 from privrep.users.problem import Block, UserData
 from privrep.users.splits import SPLIT_COLUMN, split_samples
 
-LEMMA_4_5 = Theorem("A-L4.5", 8)
-"""Delta = sqrt(8 L)/eps for one release of M."""
+LEMMA_4_5 = Theorem("A-L4.5", 8)  # Delta = sqrt(8 L)/eps for one release of M
 
 
 @dataclass(frozen=True)

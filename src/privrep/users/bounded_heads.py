@@ -23,24 +23,18 @@ import numpy as np
 from privrep.users.heads import solve_positive_definite
 from privrep.users.losses import Loss
 
-TOLERANCE = 1e-3
-"""Certified distance of a user's loss from its minimum, in units of the labels."""
-SLOW = 6
-"""Steps after which only users beyond the tolerance are gone on with, by iterated least squares."""
+TOLERANCE = 1e-3  # certified distance of a user's loss from its minimum, in units of the labels
+SLOW = 6  # steps after which only users beyond the tolerance are gone on with, by iterated least squares
 MOST_STEPS = 200
-FEW = 0.5
-"""Share of users beyond the tolerance below which only they are gone on with, in double precision."""
-SHORTENED = (1, 0.5, 0.2, 0.05)
-"""Parts of a Newton step that are tried for a slow user."""
+FEW = 0.5  # share of users beyond the tolerance below which only they are gone on with, in double precision
+SHORTENED = (1, 0.5, 0.2, 0.05)  # parts of a Newton step that are tried for a slow user
 RIDGE = {np.dtype(np.float32): 1e-5, np.dtype(np.float64): 1e-8}
 """Added to the diagonal of a step's quadratic, over its trace: it stays solvable where the samples do not span R^k."""
 SECULAR_STEPS = 30
 LENGTH_TOLERANCE = {np.dtype(np.float32): 1e-3, np.dtype(np.float64): 1e-9}
 """How far a head may stay beyond its bound, as a share of it, before it is cut."""
-BLEND = 0.05
-"""Share of the majoriser in a Newton step's weights: it keeps them positive where a loss is linear."""
-SMOOTHINGS = (0.3, 0.1, 0.03, 0.01, 0.003, 0.001)
-"""Widths of the pseudo-Huber losses that approach the absolute loss."""
+BLEND = 0.05  # share of the majoriser in a Newton step's weights: it keeps them positive where a loss is linear
+SMOOTHINGS = (0.3, 0.1, 0.03, 0.01, 0.003, 0.001)  # widths of the pseudo-Huber losses that approach the absolute loss
 
 
 @dataclass(frozen=True)

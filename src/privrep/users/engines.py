@@ -22,10 +22,8 @@ ENGINES = ("process", "threads", "dask")
 
 BLOCKS = 8
 """Least blocks of a task: with fewer, Dask's cost of a task counts, and with more, few users leave workers idle."""
-TASKS = 4000
-"""Most tasks of a pass: the sum spends some milliseconds on each."""
-AHEAD = 3
-"""Tasks for each thread of a worker that run, wait or are done: memory is set by them, not by n."""
+TASKS = 4000  # most tasks of a pass: the sum spends some milliseconds on each
+AHEAD = 3  # tasks for each thread of a worker that run, wait or are done: memory is set by them, not by n
 
 
 def tasks(users: UserData, over: range) -> list[range]:

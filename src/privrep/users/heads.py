@@ -13,8 +13,7 @@ import numpy as np
 from privrep.users.known import Known
 from privrep.users.problem import Block
 
-HeadRule = Callable[[Block], np.ndarray]
-"""Block -> heads (B, k) of its users, on the users' side."""
+HeadRule = Callable[[Block], np.ndarray]  # Block -> heads (B, k) of its users, on the users' side
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,8 +17,7 @@ from functools import cache
 
 import numpy as np
 
-QUADRATURE = 200
-"""Nodes of the Gauss-Legendre rule on either side of 0, out to `REACH` standard deviations."""
+QUADRATURE = 200  # nodes of the Gauss-Legendre rule on either side of 0, out to `REACH` standard deviations
 REACH = 12.0
 
 

@@ -19,11 +19,9 @@ MISSPECIFICATIONS = (
     *("fewest_samples", "noise_spread", "adversaries"),
 )
 """Names of their parameters, in the order of `privrep.users.problem.Problem`."""
-RARE = 0.05
-"""Probability that a rare binary feature is 1."""
+RARE = 0.05  # probability that a rare binary feature is 1
 
-CORRUPTED_LENGTH = 10.0
-"""Length of the vector behind a corrupted user's labels, over sqrt(k)."""
+CORRUPTED_LENGTH = 10.0  # length of the vector behind a corrupted user's labels, over sqrt(k)
 
 
 def feature_entries(law: str, shape: tuple[int, ...], rng: np.random.Generator) -> np.ndarray:

@@ -47,8 +47,7 @@ ENGINE: ContextVar[Callable[[UserData, Callable, range, bool], Iterator]] = Cont
 """What takes the values of a statistic, as `values` does, in the order of the blocks; see `privrep.users.engines`."""
 
 
-KEPT = 16
-"""Named sums that are kept of one set of users, the latest ones."""
+KEPT = 16  # named sums that are kept of one set of users, the latest ones
 
 
 def total(

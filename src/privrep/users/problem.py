@@ -43,11 +43,9 @@ from privrep.users.misspecification import (
 from privrep.users.rng import BlockStreams, stream
 from privrep.users.subspace import orthonormalise
 
-HEAVY_EVERY = 100
-"""Under the head law `heavy` one user in this many has a long head."""
+HEAVY_EVERY = 100  # under the head law `heavy` one user in this many has a long head
 
-FLOATS_PER_STREAM = 2**18
-"""Feature entries drawn from one stream."""
+FLOATS_PER_STREAM = 2**18  # feature entries drawn from one stream
 STREAMS_PER_BLOCK = 4
 """Streams whose users lie in one block: 4 MiB of float32 features.
 In smaller ones calls of numpy cost more than their work."""

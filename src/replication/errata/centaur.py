@@ -22,10 +22,8 @@ from replication.errata.finding import Finding, decides, demonstrates, spell
 from replication.errata.tools import head_moments, sphere
 from replication.evidence.intervals import log_slope
 
-START = 0.2
-"""eps_0, the start that the theorem asks for."""
-WIDE = 1e6
-"""A clip that cuts no gradient."""
+START = 0.2  # eps_0, the start that the theorem asks for
+WIDE = 1e6  # a clip that cuts no gradient
 
 
 def distances(

@@ -98,16 +98,12 @@ AUDITED = {
 """Mechanism -> options, with thresholds at which the canaries are clipped."""
 OTHERS = tuple(name for name in method_files() if name not in AUDITED)
 """Methods that are audited with the options of the example in their files."""
-NETWORKS = "rounds of networks"
-"""A further mechanism: `replication.experiments.auditing.network_rounds`."""
+NETWORKS = "rounds of networks"  # a further mechanism: `replication.experiments.auditing.network_rounds`
 NOT_BY_LIBRARY = (NETWORKS, "unit_steps", "full_prior", "exponential")
 """Mechanisms with clips of their own, to which the mutants of the clip do not apply."""
-HISTORIES = 4
-"""Runs over whose noise the distance of a pair is averaged while the worst pair is sought."""
-ROUNDING = 1e-5
-"""Relative error of sums of float32 data."""
-GAME_ALARM = 0.9999
-"""Level of the lower limit at which the game alarms."""
+HISTORIES = 4  # runs over whose noise the distance of a pair is averaged while the worst pair is sought
+ROUNDING = 1e-5  # relative error of sums of float32 data
+GAME_ALARM = 0.9999  # level of the lower limit at which the game alarms
 LARGER = (1.0, 10.0, 100.0)
 """Factors on features and labels of the worst pair, of which the adversary takes the best where a clip is wrong."""
 MUTANT_SHARE, FEWEST_RUNS = 10, 100

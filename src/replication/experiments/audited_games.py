@@ -17,8 +17,7 @@ from privrep.privacy.mechanisms import GAUSSIAN_COST
 from replication.experiments.auditing.distinguishing import Game, PrivacyClaim
 
 SCORES = ("blind", "calibrated")
-NEAR = 0.85
-"""A limit of at least this share of epsilon counts as near it."""
+NEAR = 0.85  # a limit of at least this share of epsilon counts as near it
 
 
 def game(mu: float, runs: int, rng: np.random.Generator) -> Game:

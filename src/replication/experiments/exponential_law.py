@@ -22,8 +22,7 @@ from privrep.users.passes import total
 from privrep.users.problem import Problem
 from privrep.users.subspace import dist_frobenius
 
-KEPT = 4
-"""States of each chain in which the users' final models are scored."""
+KEPT = 4  # states of each chain in which the users' final models are scored
 
 
 def net_means(excess: np.ndarray, volumes: np.ndarray, scale: float) -> tuple[float, float]:

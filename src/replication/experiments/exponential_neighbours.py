@@ -30,8 +30,7 @@ from privrep.users.problem import Block, Problem
 
 OTHERS = {"agreeing": (math.pi / 2, 1.0), "balanced": (math.pi / 2, 0.5), "divided": (1.2, 0.6)}
 """Name -> angle between the kinds, and share of the other users that is of the first kind."""
-STEP = 0.05
-"""Standard deviation of a proposal's angle."""
+STEP = 0.05  # standard deviation of a proposal's angle
 
 
 def kinds(score: UserScore, angle: float, dim: int) -> Block:

@@ -16,8 +16,7 @@ from privrep.methods.steps.candidate_selection import select
 from privrep.options import among, check_count, check_share, option
 from privrep.users.subspace import check_planted, dist2, planted_subspace, random_subspace
 
-BAD = ("alike", "scattered")
-"""Bad candidates are all the same, or lie in directions of their own."""
+BAD = ("alike", "scattered")  # bad candidates are all the same, or lie in directions of their own
 
 
 def trials_needed(good_share: float, failure: float) -> int:

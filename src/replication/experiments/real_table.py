@@ -28,12 +28,9 @@ if TYPE_CHECKING:  # a configuration is checked without pandas
 
 TABLES = ("bfi", "star", "lahman", "chem97", "insteval", "movielens", "flights", "verbagg")
 PRIVATE, OWN, SINGLE, MIXED = "prior", "own data", "single model", "mixed model"
-LABEL_SD = 0.55
-"""Public guess of the root mean square label, in units of half the label's range."""
-FEW = 4
-"""Rows of a newcomer."""
-BLOCK = 2048
-"""Users that a pass has in memory."""
+LABEL_SD = 0.55  # public guess of the root mean square label, in units of half the label's range
+FEW = 4  # rows of a newcomer
+BLOCK = 2048  # users that a pass has in memory
 
 
 @lru_cache(maxsize=4)

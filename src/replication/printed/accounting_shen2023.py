@@ -16,16 +16,12 @@ from scipy.optimize import brentq
 from privrep.privacy.accounting import gdp_epsilon, gdp_mu, zcdp_epsilon, zcdp_rho
 from replication.printed.renyi import Mixture, participation, renyi_divergence
 
-DELTA = 1e-5
-"""Of all experiments of the paper."""
-EPSILONS = (0.25, 0.5, 1.0, 2.0, 4.0)
-"""Of Figure 1."""
+DELTA = 1e-5  # of all experiments of the paper
+EPSILONS = (0.25, 0.5, 1.0, 2.0, 4.0)  # of Figure 1
 
 
-REPLACED = 2.0
-"""Rényi cost of a round, in alpha / sigma^2, when a user is replaced (proof of Theorem 5.2)."""
-REMOVED = 0.5
-"""The same when a user is removed or added (Remark 4.1)."""
+REPLACED = 2.0  # Rényi cost of a round, in alpha / sigma^2, when a user is replaced (proof of Theorem 5.2)
+REMOVED = 0.5  # the same when a user is removed or added (Remark 4.1)
 
 WHOLE = "start and rounds, replace a user"
 ROUNDS, ROUNDS_REMOVED = "rounds alone, replace a user", "rounds alone, remove a user"
@@ -93,8 +89,7 @@ def replacement_divergence(alpha: float, rate: float, sd: float) -> float:
     return renyi_divergence(alpha, participation(rate, 1.0, sd), participation(rate, -1.0, sd))
 
 
-OPACUS_ORDERS = np.array([1 + tenth / 10 for tenth in range(1, 100)] + list(range(12, 64)))
-"""Rényi orders of Opacus."""
+OPACUS_ORDERS = np.array([1 + tenth / 10 for tenth in range(1, 100)] + list(range(12, 64)))  # Rényi orders of Opacus
 
 
 def opacus_epsilon(mu: float, delta: float) -> float:

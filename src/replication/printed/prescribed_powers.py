@@ -10,8 +10,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-FAR = 1e20
-"""Where exponents are read off: sums such as 1 + sqrt(k) are within 1e-10 of a power there."""
+FAR = 1e20  # where exponents are read off: sums such as 1 + sqrt(k) are within 1e-10 of a power there
 
 
 @dataclass(frozen=True)

@@ -14,8 +14,7 @@ import numpy as np
 from scipy.special import logsumexp
 
 POINTS = 8_001
-REACH = 14
-"""Standard deviations on either side; beyond lies less than 1e-40 of a Gaussian."""
+REACH = 14  # standard deviations on either side; beyond lies less than 1e-40 of a Gaussian
 
 
 @dataclass(frozen=True)

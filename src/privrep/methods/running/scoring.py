@@ -79,8 +79,7 @@ SCORES: dict[str, Callable[[Path], float]] = {
 }
 """Name of a column -> its value. An algorithm's options name those that its rows have."""
 
-WATCHED = {"product_norm_max", "clipped_share"}
-"""Scores that look at norms before a clip."""
+WATCHED = {"product_norm_max", "clipped_share"}  # scores that look at norms before a clip
 
 SCORE_COLUMNS = {
     "steady_dist2": "root mean square of dist2 over the second half of the rounds",

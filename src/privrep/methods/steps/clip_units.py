@@ -18,8 +18,7 @@ CLIP_SCALE_COLUMN = {
     "clip_scale": "unit of the clipping bounds, see SCALES and UPDATE_SCALES in privrep.methods.steps.clip_units"
 }
 
-FAILURE_POWER = 10
-"""The papers' statements fail with probability n^-10."""
+FAILURE_POWER = 10  # the papers' statements fail with probability n^-10
 
 
 def _data(known: Known) -> tuple[float, float]:

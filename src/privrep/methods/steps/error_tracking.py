@@ -13,8 +13,7 @@ import numpy as np
 
 from privrep.methods.steps.unit_schedule import CONTRACTION, SMALLEST, Sizes
 
-MODEL_SD = 0.1
-"""Standard deviation of what the model of the residual leaves out."""
+MODEL_SD = 0.1  # standard deviation of what the model of the residual leaves out
 STEP_SD, DRIFT_SD = 0.3, 0.5
 """Standard deviations of what the model of a round's contraction leaves out, in log e^2: of any round,
 and of a contraction by e. A step may fall short of the model, and what is measured must then be believed."""

@@ -13,16 +13,13 @@ STEP_CLIPS, STEP_NOISE = (1.0, 4.0), 0.1
 """Least and largest clip of a gradient over its typical length; between them noise has this norm over that length."""
 RAISED, LEAST_SHAPE = 0.25, 1e-3
 """Eigenvalues of S are raised to this part of the norm of its noise, and to this of the largest."""
-EVEN = 0.1
-"""Least part of the trace that is spread evenly where eigenvalues are shrunk."""
+EVEN = 0.1  # least part of the trace that is spread evenly where eigenvalues are shrunk
 STRENGTHS, ALONE_STRENGTHS = (0.25, 1.0, 4.0), (0.3, 3.0)
 """Variance that a prior gives a label over that of its noise: of shapes, and of users alone."""
 GAIN_WIDTH = 0.5
 """Clip of a gain, the log of the ratio of two mean squares of left-out samples; of a vector of gains, in norm."""
-GAIN_FLOOR = 0.1
-"""Part of the released residual variance that is added to a mean square before its log is taken."""
-SURE = 2.0
-"""A gain is sure beyond this many standard deviations of its noise."""
+GAIN_FLOOR = 0.1  # part of the released residual variance that is added to a mean square before its log is taken
+SURE = 2.0  # a gain is sure beyond this many standard deviations of its noise
 
 
 def shares(constant: bool) -> list[float]:

@@ -16,8 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-LARGEST = 200_000
-"""Most subspaces of a net."""
+LARGEST = 200_000  # most subspaces of a net
 
 
 def cells_per_entry(dim: int, rank: int, radius: float) -> int:

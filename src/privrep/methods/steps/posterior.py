@@ -16,8 +16,7 @@ from scipy.special import softmax
 
 from privrep.users.problem import Block
 
-LEAST_LEFT = 1e-6
-"""A leverage is taken to leave at least this of a sample."""
+LEAST_LEFT = 1e-6  # a leverage is taken to leave at least this of a sample
 
 
 @dataclass(frozen=True, eq=False)

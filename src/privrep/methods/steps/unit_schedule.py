@@ -15,12 +15,9 @@ from functools import lru_cache
 
 import numpy as np
 
-SCALE = 0.005
-"""Share of the whole mu^2 for the scale of the heads."""
-LEVEL = 0.0025
-"""Share of the whole mu^2 for the size of the features."""
-COORDINATES = 0.01
-"""Share of the whole mu^2 for the scales of the features' coordinates."""
+SCALE = 0.005  # share of the whole mu^2 for the scale of the heads
+LEVEL = 0.0025  # share of the whole mu^2 for the size of the features
+COORDINATES = 0.01  # share of the whole mu^2 for the scales of the features' coordinates
 COVARIANCE, WHITENINGS = 0.05, 3
 """Share of the whole mu^2 for a release of the features' covariance, and how many there are at most."""
 START_SIGNAL, START_SHARES = 1.75, (0.1, 0.4)
@@ -32,12 +29,9 @@ STEPS, SCALARS, METRICS = 0.96, 0.02, 0.02
 ROUNDS = (20, 40, 60)
 GROWTHS = (1.0, 1.05, 1.1, 1.25, 1.4)
 """Numbers of rounds, and ratios of successive rounds' mu^2, among which the schedule is chosen."""
-WORTH = 0.99
-"""More rounds are taken where the expected risk falls below this share of that of fewer."""
-CONTRACTION = 0.9
-"""A round of gain eta leaves 1 - 0.9 eta of the error: a margin for what the gain leaves out."""
-SMALLEST = 1e-30
-"""Errors are not followed below this."""
+WORTH = 0.99  # more rounds are taken where the expected risk falls below this share of that of fewer
+CONTRACTION = 0.9  # a round of gain eta leaves 1 - 0.9 eta of the error: a margin for what the gain leaves out
+SMALLEST = 1e-30  # errors are not followed below this
 
 
 def descent_share(whitenings: int) -> float:

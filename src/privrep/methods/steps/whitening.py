@@ -28,14 +28,10 @@ from privrep.privacy.contributions import Rows, Scalars, Semidefinite
 from privrep.privacy.mechanisms import Release
 from privrep.users.problem import Block, UserData
 
-LEVEL_WIDTH = 4.6
-"""Clip of a user's log size about the public guess: a factor of 10 in length."""
-SURE = 3.0
-"""A size is taken for another than the guess beyond so many standard deviations of its noise."""
-LOG_LENGTH = 2.0
-"""Clip of a user's log scales, over sqrt(d): about that of normal features whose scales differ by 30."""
-LEAST_SQUARE = 1e-6
-"""A coordinate's mean square is taken to be at least this share of their mean."""
+LEVEL_WIDTH = 4.6  # clip of a user's log size about the public guess: a factor of 10 in length
+SURE = 3.0  # a size is taken for another than the guess beyond so many standard deviations of its noise
+LOG_LENGTH = 2.0  # clip of a user's log scales, over sqrt(d): about that of normal features whose scales differ by 30
+LEAST_SQUARE = 1e-6  # a coordinate's mean square is taken to be at least this share of their mean
 
 
 def learned_level(users: UserData, release: Release) -> float:

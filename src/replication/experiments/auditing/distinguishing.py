@@ -155,5 +155,4 @@ class PrivacyClaim:
         return self.epsilon(delta, factor)
 
 
-NOISE_REDUCTIONS = (0.05, 3.0)
-"""Range of factors by which noise is reduced."""
+NOISE_REDUCTIONS = (0.05, 3.0)  # range of factors by which noise is reduced

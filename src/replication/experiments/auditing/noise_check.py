@@ -5,10 +5,8 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import chdtr, gammaincinv, ndtr, stdtr
 
-SURE = 1e-6
-"""The p-value below which a fault of the noise is reported."""
-POWER = 0.95
-"""Probability with which `noise_found` is found."""
+SURE = 1e-6  # the p-value below which a fault of the noise is reported
+POWER = 0.95  # probability with which `noise_found` is found
 
 
 def two_sided(tail: float) -> float:

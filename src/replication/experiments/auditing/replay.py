@@ -218,8 +218,7 @@ class RecordingRelease(Release):
         return answer[0]
 
 
-SECRET = ("noise", "init_noise", "position")
-"""Streams that are secret; all others are public."""
+SECRET = ("noise", "init_noise", "position")  # streams that are secret; all others are public
 
 
 @dataclass(frozen=True)
@@ -237,8 +236,7 @@ class Attendance:
         return coins
 
 
-INSIDE, OUTSIDE = (lambda: 0.0), (lambda: 1.0)
-"""Coins of a user who always takes part, and of one who never does."""
+INSIDE, OUTSIDE = (lambda: 0.0), (lambda: 1.0)  # coins of a user who always takes part, and of one who never does
 
 
 def streams(run: int, seed: int, own: Callable[[], float] | None = None, everyone: bool = False) -> Streams:

@@ -17,10 +17,8 @@ from privrep.users.known import Known
 from privrep.users.problem import Problem
 from replication.experiments.auditing.canaries import Canary, worst_pair
 
-DRAWS, CHANGES = 300, 5000
-"""Pairs of users that are drawn, and changes of the best that are tried."""
-ONES = SampleClip(1.0, 1.0)
-"""Both thresholds 1."""
+DRAWS, CHANGES = 300, 5000  # pairs of users that are drawn, and changes of the best that are tried
+ONES = SampleClip(1.0, 1.0)  # both thresholds 1
 
 
 def single_user(user: Canary) -> GivenUsers:

@@ -33,19 +33,13 @@ from replication.run.settings import MeasureSettings
 
 DECIDING = "random-s2-a"
 OUR_ALGORITHMS = ("altmin", "gradient_descent")
-SELECTED = ["epochs", "step", "penalty"]
-"""Columns over which a method takes its best value."""
+SELECTED = ["epochs", "step", "penalty"]  # columns over which a method takes its best value
 
-COMPARABLE_EPSILON = 5
-"""Where the paper calls its method comparable to the non-private baseline."""
-FROM_EPSILON = 2
-"""From here on the paper's method is to beat both baselines."""
-LIMITS = {"i": 0.1, "ii": 1.0, "iii": 1.0}
-"""Pass marks of the criteria, all upper bounds."""
-PRINTED_RULE = "solve"
-"""The fallback of all readings of the paper; see `privrep.methods.steps.moment_step.FALLBACKS`."""
-SMALLEST_EPSILON = 1
-"""Where the noise is largest, and the number of epochs matters most."""
+COMPARABLE_EPSILON = 5  # where the paper calls its method comparable to the non-private baseline
+FROM_EPSILON = 2  # from here on the paper's method is to beat both baselines
+LIMITS = {"i": 0.1, "ii": 1.0, "iii": 1.0}  # pass marks of the criteria, all upper bounds
+PRINTED_RULE = "solve"  # the fallback of all readings of the paper; see `privrep.methods.steps.moment_step.FALLBACKS`
+SMALLEST_EPSILON = 1  # where the noise is largest, and the number of epochs matters most
 CHOSEN = "best number of epochs"
 EXACT = f"{DECIDING}-exact"
 GRADIENT, PER_USER = "random-s2-gradient", "random-s2-user"

@@ -23,16 +23,12 @@ from replication.run.settings import MeasureSettings
 from replication.studies.measures import extreme_ratio
 
 CENTAUR = "general_centaur"
-BASELINES = ("dp_fedavg", "ppsgd", "pmtl")
-"""The methods with which the paper compares it, but for own data."""
+BASELINES = ("dp_fedavg", "ppsgd", "pmtl")  # the methods with which the paper compares it, but for own data
 METHODS = (CENTAUR, "centaur", *BASELINES, "altmin", "altmin-eigclip")
 """Series that ran at all epsilons, at the bounds of the rule."""
-TUNED = (CENTAUR, "centaur", "dp_fedavg", "ppsgd")
-"""Methods that ran at other clipping bounds, too."""
-NEAR = 0.2
-"""Distance from the optimum at which updates are compared: that of the start which Theorem 5.1 asks for."""
-DRAWS = 500
-"""Bootstrap draws."""
+TUNED = (CENTAUR, "centaur", "dp_fedavg", "ppsgd")  # methods that ran at other clipping bounds, too
+NEAR = 0.2  # distance from the optimum at which updates are compared: that of the start which Theorem 5.1 asks for
+DRAWS = 500  # bootstrap draws
 
 
 def with_predictions(cells: pd.DataFrame) -> pd.DataFrame:

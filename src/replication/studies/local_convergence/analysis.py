@@ -21,12 +21,10 @@ from replication.evidence.scaling import fit_all
 from replication.printed.of_cells import floor_distance, privacy_distance, step_log_factor, step_sizes
 from replication.run.settings import MeasureSettings
 
-ASKED = 1 / 32
-"""Distance of the start that Lemma 4.4 asks for, with heads of condition number 1."""
+ASKED = 1 / 32  # distance of the start that Lemma 4.4 asks for, with heads of condition number 1
 CLOSED_FORM_BELOW, LOST_ABOVE = 0.9, 1.15
 """Range of x in which the closed form is compared, and x from which A_priv should not be positive definite."""
-ROUND_DRAWS = 400
-"""Bootstrap draws for the rounds and the closed form."""
+ROUND_DRAWS = 400  # bootstrap draws for the rounds and the closed form
 
 
 def with_predictions(cells: pd.DataFrame) -> pd.DataFrame:
