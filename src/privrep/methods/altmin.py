@@ -154,8 +154,7 @@ class AltminOptions(Declared):
 
     @property
     def steps_cost(self) -> Cost:
-        """Privacy cost of one user at noise multiplier 1 without the start: each epoch's one batch that the
-        user is in."""
+        """Privacy cost of one user at multiplier 1 without the start: each epoch's one batch with the user."""
         return self.epochs * self.clip.cost
 
     @property

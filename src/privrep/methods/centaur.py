@@ -49,8 +49,7 @@ STARTS = ("planted", "power_method", "random")
 def representation_gradients(
     block: Block, first: np.ndarray, second: np.ndarray, basis: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Compute CLIENT for all users of a block: the factors l (B, d) and w (B, k) of their gradients G_i = l_i w_i^T,
-    heads on the samples `first` and gradients on `second` (shen2023, Algorithm 4)."""
+    """Compute CLIENT for a block: factors l (B, d) and w (B, k) of G_i, heads on `first`, gradients on `second`."""
     heads = fit_heads(block.features[first], block.labels[first], basis)
     features = block.features[second]
     projected = features.reshape(-1, len(basis)) @ basis.astype(np.float32)

@@ -72,8 +72,7 @@ FLOOR = 1.5  # eigenvalues of H are raised to this many standard deviations of i
 
 
 def unit(rows: np.ndarray) -> np.ndarray:
-    """Divide rows by their lengths, in float64: of norm at most 1, and 0 where a length is not finite, or too small for
-    its square to be exact."""
+    """Divide rows by their lengths, in float64: of norm at most 1, and 0 where a length is not finite or tiny."""
     rows = float64(rows)
     norms = lengths(rows) * (1 + 1e-12)
     sound = np.isfinite(norms) & (norms > 1e-100)
@@ -105,8 +104,7 @@ def learned_scale(users: UserData, release: Release, rank: int, head_scale: floa
 
 
 def log_powers(power: np.ndarray, freedom: np.ndarray, variance: float = 1.0, expected: float = 0.0) -> Scalars:
-    """Return log(power / (freedom variance)) less its expectation for chi squares and `expected`, of each user, (B,);
-    one without degrees of freedom or power adds 0."""
+    """Return log(power / (freedom variance)) less its expectation, (B,); 0 without degrees of freedom."""
     sound = (freedom > 0) & (power > 0) & np.isfinite(power)
     freedom = np.where(sound, freedom, 1)
     logs = np.log(np.where(sound, power, 1.0) / freedom / variance) - log_chi(freedom) - expected

@@ -49,9 +49,7 @@ class BoundedFit:
 def fit_bounded(
     projected: np.ndarray, labels: np.ndarray, loss: Loss, bound: float, tolerance: float = TOLERANCE
 ) -> BoundedFit:
-    """Fit heads of length at most `bound` to projected samples (k, q, N) and labels (q, N) of N users, or of users in
-    several subspaces. Gaps are at most the tolerance, in units of the labels, or twice the last of `SMOOTHINGS` for
-    the absolute loss with k >= 2, where `MOST_STEPS` steps were enough."""
+    """Fit heads of length at most `bound` to samples (k, q, N) and labels (q, N), gaps of at most the tolerance."""
     if loss.name == "absolute" and len(projected) == 1:
         return _weighted_median(projected[0], labels, bound)
     if loss.name == "absolute":

@@ -15,8 +15,7 @@ from privrep.users.problem import STREAMS_PER_BLOCK, Block, Truth, UserData, use
 def laid_out(
     features: np.ndarray, labels: np.ndarray, counts: np.ndarray, samples: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Arrange rows user by user, features (N, d) and labels (N,), of which each user has one of `counts` (B,), as
-    float32 arrays (samples, B, d) and (samples, B), zero past a user's last row."""
+    """Lay rows (N, d) and labels (N,), user by user, out as float32 (samples, B, d) and (samples, B), zero-padded."""
     user = np.repeat(np.arange(len(counts)), counts)
     by_user = (
         np.zeros((samples, len(counts), features.shape[1]), np.float32),

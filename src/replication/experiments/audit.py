@@ -197,10 +197,7 @@ def worst(
 def staged(
     name: str, mutant: str, problem: Problem, honest: float, draws: int, changes: int, seed: int
 ) -> Stage | None:
-    """Return a mutant of a mechanism on its worst pair of users, or None where the fault does not apply to it.
-
-    `honest` is the noise multiplier of the sound mechanism.
-    """
+    """Return a mutant, at the sound multiplier `honest`, on its worst pair of users; None where it does not apply."""
     method, wrong, search = mechanism(name, problem), MUTANTS[mutant], (draws, changes, seed)
     pair, _ = worst(name, problem, honest, *search)
     transcript = Stage.of_pair(method, problem, pair, honest, seed).run(0, 0).transcript

@@ -86,10 +86,7 @@ def floor_distance(cells: pd.DataFrame, sizes: StepSizes) -> np.ndarray:
 
 
 def centaur_floors(cells: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
-    """Return distF and dist2 of CENTAUR's steady state (F9), the latter for heads of condition number 1 alone (NaN
-    otherwise).
-
-    Both are NaN for rows of other algorithms, which have no `step`."""
+    """Return distF and dist2 of CENTAUR's steady state (F9), the latter at condition number 1, else NaN."""
     condition, d, k = (cells[name] for name in ("head_condition", "dim", "rank"))
     noise = shen2023.centaur_noise(
         cells["users"] * cells["participation"], cells["noise_multiplier"], cells["zeta"], cells["step"], condition**2

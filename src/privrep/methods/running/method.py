@@ -66,10 +66,7 @@ class Iterate:
 
 
 class Method(Protocol):
-    """A method as its paper prints it, with thresholds in absolute terms.
-
-    A private one has two properties more: `cost`, of one user at noise multiplier 1, which is all that its releases may
-    take, and `theorem`, the printed privacy statement, or None where it stands in no paper."""
+    """A method as printed; a private one also has `cost`, of a user at multiplier 1, and `theorem`, or None."""
 
     def fit(self, users: UserData, release: Release) -> Iterator[Iterate]:
         """Run the method."""

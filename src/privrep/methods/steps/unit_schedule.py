@@ -90,8 +90,7 @@ class Sizes:
         return (2 / (self.users * mu * self.gain(error2, noise2))) ** 2
 
     def covariance_noise(self, mu: float) -> float:
-        """Return the norm of the noise in the released covariance, whose eigenvalues are about 1, with its share of
-        mu^2: 2 d^1.5 / (n mu sqrt(share))."""
+        """Return the norm of the noise in the released covariance with its share of mu^2."""
         return 2 * self.dim**1.5 / (self.users * mu * math.sqrt(COVARIANCE))
 
     def isotropic_share(self, mu: float) -> float:

@@ -50,10 +50,7 @@ class Game:
         return lower(int(self.right.sum()), len(self.right), level)
 
     def by_score(self, distances: np.ndarray) -> float:
-        """Return the lower limit of mu by a z-test, given the distance d of the worlds in each run, (r,).
-
-        Log-likelihood ratios of Gaussian releases over d have mean +-d/2 and sd 1, if the noise is as claimed.
-        """
+        """Return a z-test's lower limit of mu, given distances d, (r,): log ratios over d have mean +-d/2, sd 1."""
         signed = np.where(self.first, 1, -1) * np.divide(
             self.scores, distances, out=np.zeros(len(distances)), where=distances > 0
         )
@@ -67,10 +64,7 @@ class Game:
         return max(0.0, float(math.sqrt(2) * ndtri(lower(hits, pairs)))) if pairs else 0.0
 
     def by_rates(self, threshold: float, delta: float) -> float:
-        """Return the lower limit of epsilon from exact limits of both error rates, at a threshold fixed beforehand.
-
-        TPR is at most e^epsilon FPR + delta.
-        """
+        """Return the lower limit of epsilon from exact limits of TPR <= e^epsilon FPR + delta at one threshold."""
         ones, others = self.scores[self.first] > threshold, self.scores[~self.first] > threshold
         if not len(ones) or not len(others):
             return 0.0

@@ -59,24 +59,15 @@ def clipped_as_a_whole(total: np.ndarray, bound: float, users: int) -> np.ndarra
 
 @dataclass(frozen=True)
 class GaussianRecord:
-    """A Gaussian release.
-
-    Attributes
-    ----------
-    role : stream of the noise.
-    exact, noisy : (c,), in units of the claimed noise.
-    answer : as the method received it.
-    rate : of participation.
-    parts : number of statistics in the release.
-    """
+    """A Gaussian release."""
 
     name: str
-    role: str
-    exact: np.ndarray
-    noisy: np.ndarray
-    answer: object
-    rate: float = 1.0
-    parts: int = 1
+    role: str  # stream of the noise
+    exact: np.ndarray  # (c,), in units of the claimed noise
+    noisy: np.ndarray  # (c,), in units of the claimed noise
+    answer: object  # as the method received it
+    rate: float = 1.0  # of participation
+    parts: int = 1  # number of statistics in the release
 
     @property
     def noise(self) -> np.ndarray:
@@ -132,22 +123,13 @@ class Transcript:
 
 @dataclass(frozen=True)
 class Fault:
-    """An injected fault of a release handle.
+    """An injected fault of a release handle."""
 
-    Attributes
-    ----------
-    noise_scale : actual noise over what is charged.
-    charged : sensitivity that is charged, and that noise is drawn for, over the true one.
-    joint : squared sensitivity that is charged for two statistics together, in place of the true one.
-    repeats : every release has the noise of the first.
-    mean_clip : sums are clipped as a whole, to what all users together may add.
-    """
-
-    noise_scale: float = 1.0
-    charged: float = 1.0
-    joint: float | None = None
-    repeats: bool = False
-    mean_clip: bool = False
+    noise_scale: float = 1.0  # actual noise over what is charged
+    charged: float = 1.0  # sensitivity that is charged and that noise is drawn for, over the true one
+    joint: float | None = None  # squared sensitivity charged for two statistics together in place of the true one
+    repeats: bool = False  # every release has the noise of the first
+    mean_clip: bool = False  # sums are clipped as a whole, to what all users together may add
 
     def noise_spec(self, spec: NoiseSpec) -> NoiseSpec:
         """Return the specification by which a sum is released in place of its own."""

@@ -241,10 +241,7 @@ LENGTH = "kappa^2 comes from L <= 1 + k kappa^2; with L = O(k), as the paper tre
 
 
 def idle_condition(size: Size) -> float:
-    """Return the printed least epsilon of Corollary 5.1 over what its trade-off asks for at eps_a = 1.
-
-    The printed one is that of Theorem 5.1's cap on sigma_g; up to constants it binds only where the ratio exceeds 1.
-    """
+    """Return Corollary 5.1's printed least epsilon over its trade-off's at eps_a = 1, idle up to 1."""
     return least_epsilon(utility_cap)(size) / trade_off(size)
 
 

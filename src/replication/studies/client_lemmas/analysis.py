@@ -178,15 +178,12 @@ def subgaussian_norms() -> list[Measured]:
 
 
 def chance_inside(lemma: str, users: int, samples: int, factor: float, draws: int = 2000) -> float:
-    """Return the chance that no user's deviation exceeds `factor` sqrt(ln n / mbar), normal samples, k = 1.
-
-    Lemma C.2 has chi^2_mbar / mbar - 1; Lemma C.3 a mean product of two normals, normal given the squares of one.
-    """
+    """Return the chance that no user's deviation exceeds `factor` sqrt(ln n / mbar), normal samples, k = 1."""
     limit = factor * math.sqrt(math.log(users) / samples)
-    if lemma == "C.2":
+    if lemma == "C.2":  # chi^2_mbar / mbar - 1
         below = gammainc(samples / 2, samples / 2 * (1 - limit)) if limit < 1 else 0.0
         out = gammaincc(samples / 2, samples / 2 * (1 + limit)) + below
-    else:
+    else:  # a mean product of two normals, normal given the squares of one
         squares = 2 * gammaincinv(samples / 2, (np.arange(draws) + 0.5) / draws)
         out = erfc(limit * samples / np.sqrt(2 * squares)).mean()
     return math.exp(users * math.log1p(-out))

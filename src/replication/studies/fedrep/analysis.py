@@ -33,12 +33,10 @@ CODE_EPSILONS = (1.0, 4.0, 8.0)
 
 
 def fedrep_law(cells: pd.DataFrame) -> pd.Series:
-    """Return the risk of private FedRep's steady state by privacy noise, F9 and F6.
-
-    Heads and gradients share k of m degrees of freedom: a mean gradient is (m - k) / m of that on samples of its own.
-    """
+    """Return the risk of private FedRep's steady state by privacy noise, F9 and F6."""
     n, m, d, k = (cells[name] for name in ("users", "samples", "dim", "rank"))
     noise = shen2023.centaur_noise(n, cells["noise_multiplier"], cells["zeta"], cells["step"])
+    # Heads and gradients share k of m degrees of freedom: a mean gradient is (m - k) / m of that on its own samples.
     sine = noise * shen2023.centaur_gain(1.0, cells["step"] * (m - k) / m)
     return jain2021.personal_risk(sine**2 * (d - k) * k, k, m, 0)
 

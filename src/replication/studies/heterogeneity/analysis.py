@@ -43,11 +43,8 @@ def with_predictions(cells: pd.DataFrame) -> pd.DataFrame:
 
 
 def two_models_drift(bias, dim, samples):
-    """Return the drift of a full model at its optimum, rank 1, when every update is clipped.
-
-    Heads are 1 with probability (1 + b) / 2 and -1 otherwise. All users count alike, which leaves b, shortened by the
-    cosine between a gradient on q samples and its mean, about (1 + (d + 1) / q)^-0.5.
-    """
+    """Return the drift of a clipped full model at its optimum, rank 1."""
+    # Heads are -1 or 1 of mean b; all count alike, shortened by the cosine between a gradient and its mean.
     return bias / np.sqrt(1 + (dim + 1) / samples)
 
 
