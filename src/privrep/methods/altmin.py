@@ -109,7 +109,6 @@ class AltminOptions(Declared):
             )
 
     def build(self, known: Known) -> AltminOptions:
-        """Return the method with clips in absolute terms."""
         split, scale = check_split(self.split, known), self.clip_scale
         check_start(self.init, known)
         if self.batches > known.users:
@@ -143,7 +142,6 @@ class AltminOptions(Declared):
 
     @property
     def clip(self) -> MomentClip:
-        """The bounds of Algorithm 2."""
         return (UserClip if self.clip_unit == "user" else SampleClip)(self.clip_feature, self.clip_label)
 
     def start(self, samples: slice = slice(0)) -> Start:

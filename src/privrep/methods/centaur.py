@@ -129,12 +129,10 @@ class CentaurOptions(Declared):
 
     @property
     def server(self) -> Server:
-        """The rounds."""
         return Server(self.rounds, self.clip, self.participation, self.divide_by)
 
     @property
     def start(self) -> Start:
-        """B_0."""
         if self.init != "power_method":
             return free_start(self.init, self.start_sine)
         runs = {"starts": self.starts, "iterations": self.iterations, "init_samples": self.init_samples}

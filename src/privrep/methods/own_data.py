@@ -61,5 +61,4 @@ class OwnDataOptions(Declared):
         yield Iterate(None, FullRank(self.models))
 
     def models(self, block: Block) -> np.ndarray:
-        """Return the models of the users of a block, (B, d)."""
         return own_data_models(block.features, block.labels, self.penalty)

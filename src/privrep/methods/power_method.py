@@ -122,7 +122,6 @@ class PowerMethodOptions(Declared):
     )
 
     def build(self, known: Known) -> PowerMethodOptions:
-        """Return the method with its clip in absolute terms."""
         check_draws(self.sample_use, known.samples, [self.init_samples] * self.iterations)
         check_start(self.init, known)
         return replace(self, clip_scale="absolute", init_clip=moment_threshold(self.clip_scale, self.init_clip, known))

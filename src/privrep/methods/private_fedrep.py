@@ -126,7 +126,6 @@ class PrivateFedrepOptions(Declared):
 
     @property
     def server(self) -> Server:
-        """The rounds."""
         return Server(self.rounds, self.clip)
 
     def start(self, pairs: slice = slice(0)) -> Start:

@@ -48,7 +48,6 @@ class ReferenceModelOptions(Declared):
 
     @property
     def init(self) -> str:
-        """How the subspace is found."""
         return "planted" if self.kind == "planted-subspace" else "random"
 
     def fit(self, users: UserData, release: Release) -> Iterator[Iterate]:

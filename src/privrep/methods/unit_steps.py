@@ -39,20 +39,9 @@ import numpy as np
 from scipy.special import digamma
 
 from privrep.methods.running.method import Iterate, LowRank
+from privrep.methods.steps import unit_schedule as shares
 from privrep.methods.steps.error_tracking import FilterState
-from privrep.methods.steps.unit_schedule import (
-    COORDINATES,
-    COVARIANCE,
-    LEVEL,
-    METRICS,
-    SCALARS,
-    SCALE,
-    STEPS,
-    WHITENINGS,
-    Sizes,
-    descent_share,
-    schedule,
-)
+from privrep.methods.steps.unit_schedule import Sizes, descent_share, schedule
 from privrep.methods.steps.whitening import Whitening, learned_level, learned_scales, released_whitening, shrunk
 from privrep.options import Declared, check_count, check_positive, option, unless
 from privrep.privacy.clipping import float64, lengths, zero_rows_except
@@ -186,7 +175,6 @@ class Round:
         return logs, Semidefinite(unit(heads.T)), self.steps(gradients, heads.T)
 
     def steps(self, gradients: np.ndarray, heads: np.ndarray) -> Outer:
-        """Return (g/|g|) (w/|w|)^T of each user."""
         return Outer(unit(gradients), unit(heads))
 
 
@@ -241,9 +229,9 @@ class UnitSteps:
         sizes = Sizes(users.known.users, users.known.samples, users.known.dim, self.rank)
         n, d, k = sizes.users, sizes.dim, sizes.rank
         mu = 1 / release.noise_multiplier if release.noise_multiplier else math.inf
-        level = learned_level(users, release.share(LEVEL))
+        level = learned_level(users, release.share(shares.LEVEL))
         whitening, whitenings = self.learned_whitening(sizes, mu, level, users, release)
-        scale = learned_scale(users, release.share(SCALE), k, level * self.head_scale, self.noise)
+        scale = learned_scale(users, release.share(shares.SCALE), k, level * self.head_scale, self.noise)
         noise2 = max(self.noise / scale, LEAST_NOISE) ** 2
         left = descent_share(whitenings)
         plan = self.schedule(sizes, math.sqrt(left) * mu, noise2)
@@ -259,15 +247,15 @@ class UnitSteps:
             logs, second, step = handle.sums(
                 users,
                 self.round(sizes, known, whitening=whitening, basis=basis, frame=basis @ root, scale=scale),
-                Part("unit_residual", width, SCALARS),
-                Part("unit_heads", 1.0, METRICS),
-                Part("unit_step", 1.0, STEPS),
+                Part("unit_residual", width, shares.SCALARS),
+                Part("unit_heads", 1.0, shares.METRICS),
+                Part("unit_step", 1.0, shares.STEPS),
             )
-            noise_sd = 2 * width / (n * mu * math.sqrt(SCALARS * share))
+            noise_sd = 2 * width / (n * mu * math.sqrt(shares.SCALARS * share))
             known = known if number else known.checked(sizes, logs / n, noise_sd)
             known = known.measured(sizes, logs / n, noise_sd)
-            heads.add(basis @ root, second, METRICS * share * mu**2 if mu < math.inf else share)
-            eta = known.step_length(sizes.step_noise2(mu * math.sqrt(STEPS * share), known.error2, known.noise2))
+            heads.add(basis @ root, second, shares.METRICS * share * mu**2 if mu < math.inf else share)
+            eta = known.step_length(sizes.step_noise2(mu * math.sqrt(shares.STEPS * share), known.error2, known.noise2))
             basis = orthonormalise(basis + eta * step @ inverse / (n * self.kappa(sizes, known)))
             known = known.stepped(eta)
             root, inverse = heads.within(basis)
@@ -289,7 +277,6 @@ class UnitSteps:
         return np.ascontiguousarray(np.linalg.eigh(noisy)[1][:, ::-1][:, :k])
 
     def round(self, sizes: Sizes, known: FilterState, **where: object) -> Round:
-        """Return what users add in a round."""
         return Round(residual=sizes.residual(known.error2, known.noise2), **where)
 
     def kappa(self, sizes: Sizes, known: FilterState) -> float:
@@ -306,12 +293,12 @@ class UnitSteps:
         numbers alone, and what is not spent here serves the descent: all shares of mu^2 add up to one (Gaussian
         releases of which each may depend on the last compose as if their mu^2 were fixed, as long as the sum is; Smith
         and Thakurta 2022)."""
-        whitening = Whitening(1 / (level * learned_scales(users, release.share(COORDINATES))))
+        whitening = Whitening(1 / (level * learned_scales(users, release.share(shares.COORDINATES))))
         floor = max(sizes.covariance_noise(mu) / 2, LEAST_VARIANCE)
         releases = 0
         more = sizes.covariance_noise(mu) <= 1
-        while more and releases < WHITENINGS:
-            whitening, more = released_whitening(users, whitening, release.share(COVARIANCE), floor)
+        while more and releases < shares.WHITENINGS:
+            whitening, more = released_whitening(users, whitening, release.share(shares.COVARIANCE), floor)
             releases += 1
         return whitening, releases
 
@@ -332,7 +319,6 @@ class UnitStepsOptions(HyperparameterOptions):
     }
 
     def build(self, known: Known) -> UnitSteps:
-        """Return the method."""
         rank = known.rank if self.assumed_rank is None else self.assumed_rank
         if rank > known.dim:
             raise ValueError(f"assumed_rank is {rank}; it must not exceed dim, which is {known.dim}")

@@ -1,8 +1,4 @@
-"""The engine whose workers are those of Dask, on this machine or on others, see `privrep.users.engines`.
-
-A worker gets of the users what it takes to draw or to read them, and of a statistic what belongs to the users of the
-task.
-"""
+"""The engine of Dask's workers, to which go the users of a task and what a statistic has of them."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
 """Engines for passes over users: this process, its threads, or the workers of Dask.
 
-A statistic's values are summed in the order of the blocks, so that a fit has the same bytes wherever it runs:
-sums over whole tasks would be fewer numbers to send, and would round otherwise.
+Values are summed in the order of the blocks, not by task, so that a fit has the same bytes wherever it runs.
 """
 
 from __future__ import annotations
@@ -91,15 +90,12 @@ def running_on(engine: str = "process", scheduler: str | None = None) -> Iterato
         if engine == "threads":
             found = Threads(stack.enter_context(ThreadPoolExecutor(cores)), cores)
         if engine == "dask":
-            found = stack.enter_context(_dask(scheduler, cores))
+            try:
+                from privrep.users.dask_engine import connected
+            except ImportError as error:
+                needed = f"it needs the package {error.name}: pip install 'privrep[dask]'"
+                raise ValueError(f"engine is 'dask'; {needed}") from None
+            found = stack.enter_context(connected(scheduler, cores))
         before = ENGINE.set(found)
         stack.callback(ENGINE.reset, before)
         yield
-
-
-def _dask(scheduler: str | None, cores: int):
-    try:
-        from privrep.users.dask_engine import connected
-    except ImportError as error:
-        raise ValueError(f"engine is 'dask'; it needs the package {error.name}: pip install 'privrep[dask]'") from None
-    return connected(scheduler, cores)

@@ -117,7 +117,6 @@ class GivenUsers(UserData):
         return np.concatenate([[0], np.cumsum(self.counts)])
 
     def read(self, first: int, last: int) -> Block:
-        """Cut out a block, or lay out its rows."""
         if self.counts is None:
             cut = (np.ascontiguousarray(array[:, first:last], np.float32) for array in (self.features, self.labels))
         else:

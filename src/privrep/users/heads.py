@@ -1,7 +1,4 @@
-"""Per-user least squares in a given subspace, for all users of a block at once.
-
-The heads are the users' own: they are never released. Only statistics that pass a mechanism leave a user.
-"""
+"""Per-user least squares in a given subspace; the heads are the users' own and never released."""
 
 from __future__ import annotations
 

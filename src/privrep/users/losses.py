@@ -79,7 +79,6 @@ class Loss:
             raise ValueError(f"loss_width is {self.width!r}; loss {self.name!r} needs a positive, finite width")
 
     def value(self, residual: np.ndarray) -> np.ndarray:
-        """Return l(r), elementwise."""
         if self.name == "absolute":
             return np.abs(residual)
         return self.width * SHAPES[self.name].value(residual / self.width)

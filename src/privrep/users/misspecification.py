@@ -1,7 +1,5 @@
-"""Misspecification of the linear model of the papers: features that are not N(0, I_d), users with fewer samples or
-labels of another noise, corrupted users.
+"""Misspecification of the model, off by default: features that are not N(0, I_d), fewer samples, noise, corruption.
 
-Each is an axis of `privrep.users.problem.Problem` and off by default.
 What is drawn for one moves no draw of a problem without it.
 """
 

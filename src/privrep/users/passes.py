@@ -1,8 +1,7 @@
 """Passes over the users, the one way in which their data are read.
 
-A statistic of a block of users is summed, or its rows are laid one below the other, in the order of the blocks,
-which depends on the data alone: the same bytes come out wherever the blocks lie, kept or drawn again, and whichever
-process reads them (`privrep.users.engines`).
+Sums and rows follow the order of the blocks, which depends on the data alone: the same bytes come out wherever the
+blocks lie, kept or drawn again, and whichever process reads them (`privrep.users.engines`).
 """
 
 from __future__ import annotations
@@ -28,7 +27,6 @@ class Own:
     start: int = 0
 
     def of(self, block: Block) -> np.ndarray:
-        """Return the rows of the users of a block."""
         first = block.start - self.start
         return self.rows[first : first + block.users]
 
@@ -86,7 +84,9 @@ def _total(users: UserData, statistic: Callable[[Block], Sums], over: range | No
         terms = found if isinstance(found, tuple) else (found,)
         sums = sums or list(map(_zero, terms))
         sums = [_added(sum_, term) for sum_, term in zip(sums, terms, strict=True)]
-    sums = [Own(_concatenated(sum_.rows), sum_.start) if isinstance(sum_, Own) else sum_ for sum_ in sums]
+    for place, sum_ in enumerate(sums):
+        if isinstance(sum_, Own):  # rows of a single block are not copied
+            sums[place] = Own(sum_.rows[0] if len(sum_.rows) == 1 else np.concatenate(sum_.rows), sum_.start)
     return tuple(sums) if isinstance(found, tuple) else sums[0]
 
 
@@ -95,11 +95,6 @@ def _zero(term: object) -> object:
     if isinstance(term, Own):
         return Own([], term.start)
     return np.zeros(np.shape(term)) if isinstance(term, (np.ndarray, np.generic, float, int)) else term
-
-
-def _concatenated(rows: list[np.ndarray]) -> np.ndarray:
-    """Concatenate rows; those of a single block are not copied."""
-    return rows[0] if len(rows) == 1 else np.concatenate(rows)
 
 
 def _added(sum_: object, term: object) -> object:

@@ -27,19 +27,8 @@ from privrep.options import (
     option,
     requires,
 )
+from privrep.users import misspecification
 from privrep.users.known import Known
-from privrep.users.misspecification import (
-    MISSPECIFICATIONS,
-    are_scaled,
-    corrupted_users,
-    corrupted_vector,
-    feature_entries,
-    feature_root,
-    feature_scales,
-    noise_factors,
-    present_samples,
-    tail_factors,
-)
 from privrep.users.rng import BlockStreams, stream
 from privrep.users.subspace import orthonormalise
 
@@ -56,7 +45,7 @@ NORMS = (1e-12, 1e12)
 would let a user through a clip; samples outside count as zero. Labels may be as large as the norms."""
 
 
-OMITTED_AT_DEFAULT = ("head_condition", "head_factor", "head_bias", *MISSPECIFICATIONS)
+OMITTED_AT_DEFAULT = ("head_condition", "head_factor", "head_bias", *misspecification.MISSPECIFICATIONS)
 """Parameters that are left out of a problem's name at their default, so that streams of older names stay."""
 
 
@@ -179,7 +168,6 @@ class Problem(Declared):
 
     @property
     def stream_users(self) -> int:
-        """Users drawn from one stream."""
         return users_of_a_stream(self.samples, self.dim)
 
 
@@ -294,25 +282,26 @@ def draw_stream(problem: Problem, truth: Truth, streams: BlockStreams, index: in
         positive = rng.random(users) < (1 + problem.head_bias) / 2
         raw *= np.where(positive[:, None] == (raw[:, :1] >= 0), np.float32(1), np.float32(-1))
     heads = raw @ truth.mixing.T.astype(np.float32)
-    features = feature_entries(problem.feature_law, (problem.samples, users, problem.dim), rng)
+    features = misspecification.feature_entries(problem.feature_law, (problem.samples, users, problem.dim), rng)
     if problem.feature_axes == "mixed":
-        features = features @ feature_root(problem).astype(np.float32)
-    elif are_scaled(problem):
-        features *= feature_scales(problem).astype(np.float32)
+        features = features @ misspecification.feature_root(problem).astype(np.float32)
+    elif misspecification.are_scaled(problem):
+        features *= misspecification.feature_scales(problem).astype(np.float32)
     if problem.feature_tail:
-        features *= tail_factors(problem, users, rng)[:, :, None]
+        features *= misspecification.tail_factors(problem, users, rng)[:, :, None]
     labels = np.einsum("mbk,bk->mb", features @ truth.basis.astype(np.float32), heads)
     if problem.label_noise_sd > 0:
         noise = rng.standard_normal(labels.shape, dtype=np.float32)
         if problem.noise_spread > 1:
-            noise *= noise_factors(problem, users, rng)
+            noise *= misspecification.noise_factors(problem, users, rng)
         labels += np.float32(problem.label_noise_sd) * noise
     if problem.adversaries:
-        corrupted = corrupted_users(problem, start, users)
-        labels[:, corrupted] = features[:, corrupted] @ corrupted_vector(problem, truth.basis).astype(np.float32)
+        corrupted = misspecification.corrupted_users(problem, start, users)
+        vector = misspecification.corrupted_vector(problem, truth.basis).astype(np.float32)
+        labels[:, corrupted] = features[:, corrupted] @ vector
         heads[corrupted] = np.nan
     if problem.fewest_samples:
-        present = present_samples(problem, users, rng)
+        present = misspecification.present_samples(problem, users, rng)
         features *= present[:, :, None]
         labels *= present
     return Block(start, features, labels, heads, in_domain=True)
@@ -348,7 +337,6 @@ class UserData:
         return {}
 
     def __getstate__(self) -> dict:
-        """Drop what is kept."""
         return {name: value for name, value in vars(self).items() if name not in ("sums", "_kept")}
 
     @property

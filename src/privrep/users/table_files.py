@@ -60,7 +60,6 @@ class TableFile:
         return pa.string() if first.suffix == ".csv" else _plain(parquet.read_schema(first), self.user)
 
     def batches(self) -> Iterator[pa.RecordBatch]:
-        """Yield all rows in batches."""
         for path in self.files:
             with naming(path):
                 for batch in self._read_csv(path) if path.suffix == ".csv" else self._read_parquet(path):

@@ -58,7 +58,6 @@ class Clients:
         return self.left.T @ self.heads / len(self.heads)
 
     def gradients(self, block: Block) -> Outer:
-        """Return the contributions G_i of the users of a block."""
         own = slice(block.start, block.start + block.users)
         return Outer(self.left[own], self.heads[own])
 

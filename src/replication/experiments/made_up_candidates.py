@@ -1,8 +1,4 @@
-"""Selection (shen2023, Algorithm 3, lines 6 to 9) among synthetic candidates:
-the premise of Lemma F.3 without the runs that should meet it.
-
-Looks at no data and releases nothing.
-"""
+"""Selection (shen2023, Algorithm 3, lines 6 to 9) among synthetic candidates: Lemma F.3's premise, without data."""
 
 from __future__ import annotations
 

@@ -1,10 +1,8 @@
-"""Noisy power method (shen2023, Algorithm 6 `NPM`, after Hardt and Price 2014):
-the device of analysis behind Theorem G.1.
+"""Noisy power method (shen2023, Algorithm 6 `NPM`, after Hardt and Price 2014), the device behind Theorem G.1.
 
     for l = 1..L:   X <- QR(A X + G_l)          G_l: any perturbation
 
-Runs on a given matrix, not on users: it looks at no data and releases nothing. The cell has A = diag(1, .., 1, 1 - gap,
-..) with k ones, and the perturbation that the theorem permits, turned against the method.
+It looks at no data: A = diag(1, .., 1, 1 - gap, ..) with k ones, and the perturbation that the theorem permits.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """One split of a real table: the mixed model under differential privacy, and baselines without it (`table_baselines`).
 
-Errors are mean squares on rows that no fit has seen, over the variance of their labels. Everything the private method
-releases is in the ledger; that its tables are shown here beside exact errors is not.
+Errors are mean squares on unseen rows over the variance of their labels; they are exact, and in no ledger.
 """
 
 from __future__ import annotations

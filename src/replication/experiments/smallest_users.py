@@ -2,8 +2,7 @@
 minimisation.
 
 Trials run on the first n users of one data set with the same noise numbers, so that the risk falls smoothly with n. No
-privacy statement covers the search: its ledger holds the releases of all trials, and its choice of n depends on the
-truth.
+privacy statement covers the search: its ledger holds all trials, and its choice of n depends on the truth.
 """
 
 from __future__ import annotations
@@ -46,7 +45,6 @@ class FirstUsers(UserData):
         self.known, self.truth, self.block_size = self.problem.known, self.users.truth, self.users.block_size
 
     def read(self, first: int, last: int) -> Block:
-        """Cut these users out of a block of the larger set."""
         (block,) = self.users.blocks(first, last)
         return block
 

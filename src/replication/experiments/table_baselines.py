@@ -1,7 +1,4 @@
-"""Baselines on real tables without privacy: each user alone, one model for all, and a mixed model.
-
-Nothing here is private. The numbers are what private methods are compared with, never part of one.
-"""
+"""Baselines on real tables, none of them private: each user alone, one model for all, and a mixed model."""
 
 from __future__ import annotations
 

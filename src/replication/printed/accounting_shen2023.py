@@ -92,16 +92,11 @@ def replacement_divergence(alpha: float, rate: float, sd: float) -> float:
 OPACUS_ORDERS = np.array([1 + tenth / 10 for tenth in range(1, 100)] + list(range(12, 64)))  # Rényi orders of Opacus
 
 
-def opacus_epsilon(mu: float, delta: float) -> float:
-    """Return the epsilon of Opacus' Rényi accountant for a total of mu (Balle et al. 2020, Theorem 21)."""
-    orders = OPACUS_ORDERS
-    converted = np.log((orders - 1) / orders) - (math.log(delta) + np.log(orders)) / (orders - 1)
-    return float((orders * mu**2 / 2 + converted).min())
-
-
 def opacus_mu(epsilon: float, delta: float) -> float:
-    """Return the sqrt(T) / sigma_g that this accountant permits at epsilon when a user is added or removed."""
-    return float(brentq(lambda mu: opacus_epsilon(mu, delta) - epsilon, 1e-3, 50))
+    """Return the sqrt(T) / sigma_g that Opacus' Rényi accountant permits when a user is added or removed."""
+    orders = OPACUS_ORDERS  # Balle et al. 2020, Theorem 21
+    converted = np.log((orders - 1) / orders) - (math.log(delta) + np.log(orders)) / (orders - 1)
+    return float(brentq(lambda mu: float((orders * mu**2 / 2 + converted).min()) - epsilon, 1e-3, 50))
 
 
 def experiments_epsilon(epsilon: float, shift: float) -> float:

@@ -1,5 +1,4 @@
-"""The laws at the settings of each row of a results table: sizes of a step of alternating minimisation, noise of
-CENTAUR."""
+"""The laws at the settings of each row of a results table: sizes of a step of Algorithm 1, noise of CENTAUR."""
 
 from __future__ import annotations
 

@@ -1,8 +1,4 @@
-"""The columns of the row of a fit and what they mean: those that every fit has, and those that a method brings.
-
-The `columns` of a method's options describe its options and the numbers that it writes beside them; `scores` names its
-distances to the truth.
-"""
+"""The columns of the row of a fit and what they mean: those that every fit has, and those that a method brings."""
 
 from __future__ import annotations
 

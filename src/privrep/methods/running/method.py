@@ -1,8 +1,7 @@
 """The interface of methods, and the results that they and experiments yield.
 
-A method sees users, what is publicly known of them, and a release handle, never the truth. It yields an iterate for
-each subspace that it has released. Options, as a study's file has them, are made into a method for what is known;
-`privrep.methods.running.runner` has noise, privacy statement and scores.
+A method sees users, what is publicly known of them, and a release handle, never the truth; it yields an iterate for
+each subspace that it has released.
 """
 
 from __future__ import annotations
@@ -35,7 +34,6 @@ class LowRank:
     heads: Callable[[Block], np.ndarray]  # block -> (B, k')
 
     def models(self, block: Block) -> np.ndarray:
-        """Return theta_j of the users of a block, (B, d)."""
         return self.heads(block) @ self.basis.T
 
 

@@ -1,7 +1,4 @@
-"""One fit from outside: the noise is calibrated, the method run, its privacy stated and its model scored.
-
-A method is given users and a release handle; this module knows the truth, too.
-"""
+"""One fit from outside: the noise is calibrated, the method run, its privacy stated and its model scored."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Scores of a fit against the truth: distances of its iterates, and norms that were watched before a clip.
-
-Nothing here is released, and no method sees it.
-"""
+"""Scores of a fit against the truth, not released: distances of its iterates, and norms watched before a clip."""
 
 from __future__ import annotations
 
@@ -43,11 +40,9 @@ class Path:
 
     @property
     def candidates(self) -> Candidates | None:
-        """Candidates of the start, or of the whole fit."""
         return self.iterates[0].candidates
 
     def runs(self, distance: Callable[[np.ndarray, np.ndarray], float]) -> np.ndarray:
-        """Return the distance of each candidate from the truth, (c,)."""
         return np.array([distance(basis, self.truth) for basis in self.candidates.bases])
 
     def steady(self, distance: Callable[[np.ndarray, np.ndarray], float]) -> float:

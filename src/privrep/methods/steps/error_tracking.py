@@ -1,6 +1,5 @@
-"""An extended Kalman filter for the error of the subspace and the label noise, from released numbers alone.
+"""An extended Kalman filter for (log e^2, log s^2), see `privrep.methods.steps.unit_schedule`, from released numbers.
 
-The state is (log e^2, log s^2), see `privrep.methods.steps.unit_schedule`.
 What is measured is the logarithm of the residual (d - k) k e^2 + s^2.
 """
 
@@ -40,12 +39,10 @@ class FilterState:
 
     @property
     def error2(self) -> float:
-        """Estimate of e^2."""
         return max(math.exp(self.mean[0]), SMALLEST)
 
     @property
     def noise2(self) -> float:
-        """Estimate of s^2."""
         return math.exp(self.mean[1])
 
     def measured(self, sizes: Sizes, log_ratio: float, sd: float) -> FilterState:

@@ -1,8 +1,6 @@
 """Rounds, local gradient steps, clipping of whole updates and cost of the federated methods of shen2023 Section 6.
 
-In their linear analogues the loss of a user on a mini-batch is half the mean squared residual. The server's step eta_g
-is 1, as in the paper's experiments: a user sends how far its copy of the shared model has moved, and the server adds
-the noisy mean.
+The loss of a user on a mini-batch is half the mean squared residual; the server's step eta_g is 1.
 """
 
 from __future__ import annotations
@@ -36,12 +34,10 @@ class Federated(Declared):
     numbers: ClassVar = {"zeta": SERVER_COLUMNS["zeta"]}
 
     def build(self, known: Known) -> Self:
-        """Return the method with its clip in absolute terms."""
         return replace(self, clip_scale="absolute", clip=gradient_threshold(self.clip_scale, self.clip, known))
 
     @property
     def server(self) -> Server:
-        """The rounds."""
         return Server(self.rounds, self.clip, self.participation, self.divide_by)
 
     @property
@@ -58,7 +54,6 @@ class Federated(Declared):
 
     @property
     def log(self) -> dict[str, float]:
-        """Clipping bound that a row records."""
         return {"zeta": self.clip}
 
     def moved(self, users: UserData, contribution: Callable, release: Release) -> np.ndarray:

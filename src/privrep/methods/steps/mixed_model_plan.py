@@ -1,5 +1,4 @@
-"""Public constants of the released mixed model (`privrep.methods.mixed_model`): shares of the budget, clips,
-strengths, and how the eigenvalues of a prior follow from those of a release."""
+"""Public constants of the released mixed model: shares, clips, strengths, and a prior's eigenvalues."""
 
 from __future__ import annotations
 

@@ -79,7 +79,6 @@ class Spectra:
         self.projected = np.einsum("bmp,bm->bp", self.left, self.residuals)
 
     def heads(self, strength: float) -> np.ndarray:
-        """Return posterior means of the heads, (B, d)."""
         shrunk = strength * np.sqrt(self.squares) / (1 + strength * self.squares) * self.projected
         return self.mean + np.einsum("bqp,bp->bq", self.right, shrunk) @ self.root.T
 

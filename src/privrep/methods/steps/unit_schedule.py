@@ -78,7 +78,6 @@ class Sizes:
         return gradient2 * self.rank * (1 + strayed)
 
     def length(self, error2: float, noise2: float) -> float:
-        """Return the root mean square of |g| |w|."""
         return math.sqrt(self.length2(error2, noise2))
 
     def gain(self, error2: float, noise2: float) -> float:

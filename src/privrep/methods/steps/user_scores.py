@@ -102,7 +102,6 @@ class BoundedHeads:
     samples: slice
 
     def __call__(self, block: Block) -> np.ndarray:
-        """Return heads of the users of a block, (B, k)."""
         features = block.features[self.samples].transpose(0, 2, 1)
         projected = (self.basis.T[:, None, None].astype(np.float32) @ features)[:, :, 0].astype(float)
         labels = block.labels[self.samples].astype(float)

@@ -99,7 +99,6 @@ class Whitening:
         return self.matrix.T @ columns if self.matrix.ndim == 2 else self.matrix[:, None] * columns
 
     def then(self, matrix: np.ndarray) -> Whitening:
-        """Return this map followed by a further matrix."""
         return Whitening(matrix @ self.matrix if self.matrix.ndim == 2 else matrix * self.matrix)
 
 

@@ -1,7 +1,6 @@
 """Search for the pair of users that a mechanism or a statistic distinguishes best.
 
-Users are drawn with structure (few directions, lengths and labels, groups of equal samples); then the best pair is
-changed one sample at a time, or all its features are turned.
+Users are drawn with structure; then one sample of the best pair is changed at a time, or all its features are turned.
 """
 
 from __future__ import annotations

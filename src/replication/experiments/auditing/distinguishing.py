@@ -1,12 +1,9 @@
 """A game that bounds privacy from below: an adversary guesses which of two users took part.
 
-A coin picks the user; the adversary sees the run and guesses by the likelihood ratio, whose threshold of 0 is fixed
-beforehand. The accuracy of the best attack is (1 + delta(0)) / 2, which is Phi(mu/2) for mu-GDP and
-1 / (1 + e^-epsilon) for one epsilon-DP release. The number of right guesses is binomial. From its exact lower limit
-follows one for epsilon: that of the same releases with so much more noise that the best attack has this accuracy.
-
-The same runs give three further limits that are weaker or assume more: from a z-test, from the AUC of the scores, and
-from TPR and FPR.
+A coin picks the user; the adversary guesses by the likelihood ratio, against a threshold of 0. The accuracy of the best
+attack is (1 + delta(0)) / 2: Phi(mu/2) for mu-GDP, 1 / (1 + e^-epsilon) for one epsilon-DP release. From the exact
+lower limit of its binomial number of hits follows epsilon: that of the same releases with as much more noise as makes
+this accuracy the best. Three further limits are weaker or assume more: a z-test, the AUC, and TPR and FPR.
 """
 
 from __future__ import annotations
@@ -42,7 +39,6 @@ class Game:
 
     @property
     def share(self) -> float:
-        """The attack accuracy."""
         return float(self.right.mean())
 
     def low(self, level: float = LEVEL) -> float:

@@ -117,7 +117,6 @@ class Mutant:
         return honest * math.sqrt(1 - self.too_few / releases)
 
     def fault_at(self, multiplier: float) -> Fault:
-        """Return the fault of the release handle at a noise multiplier."""
         return replace(self.fault, noise_scale=multiplier**-0.5) if self.variance else self.fault
 
     def noise_reduction(self, multiplier: float, users: int) -> float:

@@ -1,17 +1,12 @@
 """The transcript of a fit's releases, and the same fit on other users with the same answers.
 
-An adversary who knows all data but which of two users took part sees the answers of one run. Given the same answers,
-the method computes on the other data what it would have computed then: the exact statistics of both worlds under one
-history. From them follow how well each release distinguishes the users, in units of its noise, and the likelihood ratio
-of the whole run:
+Given the answers of one run, the method computes on the data of both worlds what it would have computed then: exact
+statistics s, s' under one history, with answers o, each in units of the claimed noise, from which follow
 
     mu^2 = sum_t ||s_t - s'_t||^2,    log p / p' = sum_t <s_t - s'_t, o_t - (s_t + s'_t) / 2>
 
-with s, s' the statistics and o the answers, each in units of the claimed noise. A choice by the exponential mechanism
-adds the difference of its log-probabilities. Where users take part at random, everybody's coins are public but the
-canary's, whose release has the mixture
-
-    (1 - p) N(s without it, 1) + p N(s with it, 1).
+and the difference of log-probabilities of a choice. Where users take part at random, all coins are public but the
+canary's, whose release has the mixture (1 - p) N(s without it, 1) + p N(s with it, 1).
 """
 
 from __future__ import annotations
@@ -117,7 +112,6 @@ class Transcript:
 
     @property
     def given(self) -> GaussianRecord | ChoiceRecord | None:
-        """The next release of the replayed transcript."""
         return self.replayed.records[len(self.records)] if self.replayed else None
 
 

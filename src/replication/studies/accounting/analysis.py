@@ -1,8 +1,7 @@
 """The privacy statements of both papers, checked by arithmetic and by adversarial search.
 
 Each of jain2021 turns a noise multiplier Delta = sqrt(c L) / eps into (eps, delta)-DP by way of rho / Delta^2-zCDP and
-eps' = rho + 2 sqrt(rho L). With c and rho printed, eps' / eps depends on eps / L alone. The arithmetic of shen2023 is
-`replication.printed.accounting_shen2023`.
+eps' = rho + 2 sqrt(rho L). With c and rho printed, eps' / eps depends on eps / L alone.
 """
 
 from __future__ import annotations
@@ -21,6 +20,7 @@ from replication.evidence.facts import Quantities
 from replication.evidence.findings import Findings
 from replication.evidence.measured import Measured, exact
 from replication.experiments.auditing.worst_users import matrix_moved, moved
+from replication.printed import prescribed_powers as prescribed
 from replication.printed.accounting_shen2023 import (
     DELTA,
     EPSILONS,
@@ -38,17 +38,6 @@ from replication.printed.accounting_shen2023 import (
     printed_order,
     removal_divergence,
     replacement_divergence,
-)
-from replication.printed.prescribed_powers import (
-    Size,
-    least_epsilon,
-    power,
-    privacy_cap,
-    run_cost,
-    start_cost,
-    trade_off,
-    utility,
-    utility_cap,
 )
 from replication.run.settings import AnalysisSettings
 
@@ -240,28 +229,28 @@ LENGTH = "kappa^2 comes from L <= 1 + k kappa^2; with L = O(k), as the paper tre
 """How the powers of kappa depend on L, which the cost of a start has once."""
 
 
-def idle_condition(size: Size) -> float:
+def idle_condition(size: prescribed.Size) -> float:
     """Return Corollary 5.1's printed least epsilon over its trade-off's at eps_a = 1, idle up to 1."""
-    return least_epsilon(utility_cap)(size) / trade_off(size)
+    return prescribed.least_epsilon(prescribed.utility_cap)(size) / prescribed.trade_off(size)
 
 
 def powers() -> list[Measured]:
     """Measure the exponents of Lemma F.2, Corollary F.1, Theorem 5.2's condition and Corollary 5.1."""
     laws = {
-        "eps'_init": run_cost,
-        "eps_init": start_cost,
-        "cap": privacy_cap,
-        "least eps": least_epsilon(privacy_cap),
-        "trade-off": trade_off,
-        "least eps of the trade-off at eps_a = 1": trade_off,
+        "eps'_init": prescribed.run_cost,
+        "eps_init": prescribed.start_cost,
+        "cap": prescribed.privacy_cap,
+        "least eps": prescribed.least_epsilon(prescribed.privacy_cap),
+        "trade-off": prescribed.trade_off,
+        "least eps of the trade-off at eps_a = 1": prescribed.trade_off,
         "printed least eps over that of the trade-off at eps_a = 1": idle_condition,
-        "eps_a at the least eps": utility(privacy_cap),
+        "eps_a at the least eps": prescribed.utility(prescribed.privacy_cap),
     }
     shorter = {"eps'_init": -2, "eps_init": -2, "cap": 1, "least eps": -1, "eps_a at the least eps": 1}
     found = []
     for name, law in laws.items():
         for symbol in ("n", "d", "k", "mu", "kappa"):
-            value = round(power(law, symbol), 6) + 0.0
+            value = round(prescribed.power(law, symbol), 6) + 0.0
             note = LENGTH.format(value + shorter[name]) if symbol == "kappa" and name in shorter else ""
             found.append(exact(f"{name}: exponent of {symbol}", value, note))
     by_name = {one.quantity: one for one in found}

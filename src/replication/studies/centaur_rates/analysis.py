@@ -51,12 +51,6 @@ def rate_points(cells: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def rate_curves(points: pd.DataFrame) -> pd.DataFrame:
-    """Return the mean, lowest and highest of `rate_points` over repetitions, by kappa and rounds."""
-    found = points.groupby(["kappa", "rounds", "law", "bound"])["ratio"].agg(ratio="mean", lowest="min", highest="max")
-    return found.reset_index()[["kappa", "rounds", "ratio", "lowest", "highest", "law", "bound"]]
-
-
 def contractions(points: pd.DataFrame) -> pd.DataFrame:
     """Return the factor per round between `EARLY` and `LATE`, by kappa (rows) and repetition (columns)."""
     table = points.pivot_table(index=["kappa", "seed"], columns="rounds", values="ratio")
@@ -78,13 +72,6 @@ def start_points(cells: pd.DataFrame) -> pd.DataFrame:
         steady=rows["steady_dist2"] / rows["start_sine"],
         largest=rows["largest_dist2"] / rows["start_sine"],
         law=rows["floor_2"] / rows["start_sine"],
-    )
-
-
-def start_ranges(points: pd.DataFrame) -> pd.DataFrame:
-    """Return the mean steady distance of `start_points` and the range of the largest, by form and rank."""
-    return points.groupby(["form", "rank"], as_index=False).agg(
-        steady=("steady", "mean"), lowest=("largest", "min"), highest=("largest", "max"), law=("law", "first")
     )
 
 
@@ -132,9 +119,14 @@ def analyse(cells: pd.DataFrame, study: MeasureSettings) -> Findings:
         note = f"kappa = {worst['kappa']:g}, k = {worst['rank']:g}; the largest mean over settings"
         runs = int((cells["series"] == f"cap-{form}").sum())
         found.append(bare(f"largest steady dist2, {form} cap", worst["dist2"], runs, note))
+    curves = rates.groupby(["kappa", "rounds", "law", "bound"])["ratio"].agg(ratio="mean", lowest="min", highest="max")
+    ranges = starts.groupby(["form", "rank"], as_index=False).agg(
+        steady=("steady", "mean"), lowest=("largest", "min"), highest=("largest", "max"), law=("law", "first")
+    )
+    shown = ["kappa", "rounds", "ratio", "lowest", "highest", "law", "bound"]
     tables = {
-        "shen2023/centaur_rate": rate_curves(rates),
-        "shen2023/noise_cap": pd.concat([caps, start_ranges(starts)], ignore_index=True),
+        "shen2023/centaur_rate": curves.reset_index()[shown],
+        "shen2023/noise_cap": pd.concat([caps, ranges], ignore_index=True),
         "shen2023/participation": share_points(cells),
     }
     return Findings(found + defined(study, cells), tables, fit_all(study, cells))

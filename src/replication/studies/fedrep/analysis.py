@@ -1,8 +1,6 @@
-"""snedeker2025, private FedRep (claims C-RATE, C-FACTOR, C-OWN and C-CODE): risks beside those of other methods on the
-problem of its public code, how they grow near the truth, and what that code's noise spends.
+"""snedeker2025, private FedRep (claims C-RATE, C-FACTOR, C-OWN and C-CODE): risks on the problem of its public code.
 
-A method's risk at one epsilon is a median over repetitions, since a run that finds nothing would decide a mean;
-means stand beside it.
+A risk at one epsilon is a median, since a run that finds nothing would decide a mean; means stand beside it.
 """
 
 from __future__ import annotations

@@ -1,18 +1,11 @@
 """jain2021, Section 6, Figure 2: population MSE against epsilon (claim A-F2).
 
 The paper leaves the initialisation, the use of the samples, the meaning of "clipping norm 1e-4" and the accounting
-open, so every reading runs side by side. The verdict rests on one of them, `DECIDING` (random start, samples halved,
-both thresholds 1e-4). It was chosen after a pilot had shown which readings give the published shape, so that A-F2 says
-that a plausible reading reproduces the figure, not that the first guess did. Its number of epochs is the one with the
-least mean MSE at each epsilon. That number is selected on the score, as the paper's appears to be; the bootstrap
-selects anew in every resample.
-
-Where the noisy matrix of Algorithm 2 has no minimum the paper has no rule. All readings solve the linear system in any
-case; the series with another rule (`fallback`) are ours: they show what a free repair gains and are no readings of the
-paper.
-
-The single model's error is not judged. Heads have mean zero, so any model that all users share has at least the MSE of
-predicting zero, whatever epsilon is: the sentence that it remains high cannot fail here.
+open, so every reading runs side by side. The verdict rests on `DECIDING`, chosen after a pilot had shown which readings
+give the published shape: A-F2 says that a plausible reading reproduces the figure, not that the first guess did. Its
+number of epochs is the one with the least mean MSE at each epsilon, selected on the score, anew in every resample.
+Where the noisy matrix of Algorithm 2 has no minimum, all readings solve the linear system; the series with another rule
+(`fallback`) are ours. The single model's error is not judged: with heads of mean zero it cannot be below that of zero.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """shen2023, Remark 3.1 and the methods of Section 6 in the linear model (claims B-R3.1 and B-S6).
 
-First the norms of the users' updates, at the optimum and around it, when the representation alone is shared and when a
-model is. Then the methods at the same exact privacy. Clipping bounds follow one rule that looks at no score,
-which tests/replication/studies/test_heterogeneity.py restates.
+Norms of the users' updates, then the methods at the same exact privacy, with clipping bounds that look at no score
+(tests/replication/studies/test_heterogeneity.py).
 """
 
 from __future__ import annotations

@@ -1,5 +1,4 @@
-"""shen2023, Algorithm 5, the private power method: its error by noise and by sampling, the clip, random starts,
-and how the noise of a run of fixed accuracy grows (claims B-LF.1 and B-LG.1).
+"""shen2023, Algorithm 5, the private power method (B-LF.1 and B-LG.1): errors, clip, random starts, noise of a run.
 
 The runs of a cell share the data and have noise of their own; repetitions are data draws.
 """

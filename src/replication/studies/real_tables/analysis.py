@@ -1,7 +1,4 @@
-"""The mixed model on tables of people's rows (claim O-TABLES).
-
-A table whose package is not installed is not run, and says which one it is.
-"""
+"""The mixed model on tables of people's rows (claim O-TABLES), but for those whose package is not installed."""
 
 from __future__ import annotations
 
