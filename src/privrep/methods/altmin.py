@@ -42,8 +42,7 @@ from privrep.users.subspace import orthonormalise
 STARTS = ("random", "spectral")
 HEADS = ("fitted", "true")
 
-THEOREM_4_2 = Theorem("A-T4.2", 16)
-"""Delta = sqrt(16 L)/eps for Algorithm 3 and one pass of Algorithm 1 over disjoint batches."""
+THEOREM_4_2 = Theorem("A-T4.2", 16)  # Delta = sqrt(16 L)/eps for Algorithm 3 and one pass over disjoint batches
 
 
 def disjoint_batches(users: int, count: int) -> list[range]:

@@ -35,9 +35,7 @@ from privrep.users.known import Known
 from privrep.users.problem import UserData
 
 FIRST = ("spectral", "centaur")
-SPREAD = (0.03, 1.0)
-"""Least and largest norm of a perturbation, about the sine of the angle that it makes for k = 1;
-norms between are evenly spread in logarithm."""
+SPREAD = (0.03, 1.0)  # ends of the norms of perturbations, about the sine of the angle for k = 1
 
 
 @dataclass(frozen=True)

@@ -38,8 +38,7 @@ from privrep.users.problem import Block, UserData
 RAISED, LEAST_EIGENVALUE = 0.25, 1e-3
 """Eigenvalues are raised to this part of the noise's norm, since a prior that noise has made too small forbids what is
 there; and to this part of the largest."""
-TINY = 1e-12
-"""The least eigenvalue where nothing was learned at all, as from users with one sample: all are then the same."""
+TINY = 1e-12  # the least eigenvalue where nothing was learned at all, as from users with one sample
 
 
 @dataclass(frozen=True)

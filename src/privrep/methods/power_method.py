@@ -46,8 +46,7 @@ STARTS = ("planted", "random")
 LARGEST = 1e3
 """A user with ||F||^2 / q beyond this many clipping bounds adds nothing.
 The rounding of its product in float32 would no longer be small beside the bound."""
-ROUNDING = 1e-6
-"""Taken off the clipping bound: more than rounding in float64 adds to the norm of a user, or to a sum over users."""
+ROUNDING = 1e-6  # taken off the clipping bound: more than rounding in float64 adds to a norm or a sum
 
 
 @dataclass(frozen=True, eq=False)

@@ -54,8 +54,7 @@ from privrep.users.splits import SAMPLE_USES, SampleDraws, check_draws
 from privrep.users.subspace import orthonormalise
 
 STARTS = ("planted", "random", "spectral")
-USES = ("same", *SAMPLE_USES)
-"""`same`: head and gradient take the same samples, in each round; the others are those of `privrep.users.splits`."""
+USES = ("same", *SAMPLE_USES)  # `same`: head and gradient take the same samples in each round
 
 
 @dataclass(frozen=True)

@@ -28,8 +28,7 @@ from privrep.users.problem import UserData
 from privrep.users.splits import split_samples
 
 KINDS = ("random", "random-subspace", "zero", "planted-subspace")
-SPLITS = {"random-subspace": "all-samples-reused", "planted-subspace": "text"}
-"""Kind -> the split whose last range the users' heads are fitted on."""
+SPLITS = {"random-subspace": "all-samples-reused", "planted-subspace": "text"}  # the last range fits the heads
 NOTHING = Cost(0.0, 0.0)
 
 

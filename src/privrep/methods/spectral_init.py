@@ -61,8 +61,7 @@ class SamplePairs:
         return self.kind(block.features[self.samples], block.labels[self.samples], block.feature_norms[self.samples])
 
 
-PAIRS = {"disjoint": DisjointPairs, "all": AllPairs}
-"""Which pairs of a user's samples are taken: disjoint ones as printed, or all."""
+PAIRS = {"disjoint": DisjointPairs, "all": AllPairs}  # disjoint as printed, or all
 
 
 @dataclass(frozen=True)

@@ -28,11 +28,9 @@ SLOW = 6  # steps after which only users beyond the tolerance are gone on with, 
 MOST_STEPS = 200
 FEW = 0.5  # share of users beyond the tolerance below which only they are gone on with, in double precision
 SHORTENED = (1, 0.5, 0.2, 0.05)  # parts of a Newton step that are tried for a slow user
-RIDGE = {np.dtype(np.float32): 1e-5, np.dtype(np.float64): 1e-8}
-"""Added to the diagonal of a step's quadratic, over its trace: it stays solvable where the samples do not span R^k."""
+RIDGE = {np.dtype(np.float32): 1e-5, np.dtype(np.float64): 1e-8}  # on a step's diagonal over its trace: solvable
 SECULAR_STEPS = 30
-LENGTH_TOLERANCE = {np.dtype(np.float32): 1e-3, np.dtype(np.float64): 1e-9}
-"""How far a head may stay beyond its bound, as a share of it, before it is cut."""
+LENGTH_TOLERANCE = {np.dtype(np.float32): 1e-3, np.dtype(np.float64): 1e-9}  # of a bound, before a head is cut
 BLEND = 0.05  # share of the majoriser in a Newton step's weights: it keeps them positive where a loss is linear
 SMOOTHINGS = (0.3, 0.1, 0.03, 0.01, 0.003, 0.001)  # widths of the pseudo-Huber losses that approach the absolute loss
 

@@ -35,9 +35,7 @@ from privrep.users.subspace import orthonormalise
 HEAVY_EVERY = 100  # under the head law `heavy` one user in this many has a long head
 
 FLOATS_PER_STREAM = 2**18  # feature entries drawn from one stream
-STREAMS_PER_BLOCK = 4
-"""Streams whose users lie in one block: 4 MiB of float32 features.
-In smaller ones calls of numpy cost more than their work."""
+STREAMS_PER_BLOCK = 4  # users of so many streams lie in one block, 4 MiB of float32 features
 
 
 NORMS = (1e-12, 1e12)

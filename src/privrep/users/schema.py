@@ -87,8 +87,7 @@ class Category(Declared):
 
 
 Kind = Number | Flag | Category
-KINDS: dict[str, type[Kind]] = {"number": Number, "flag": Flag, "category": Category}
-"""Name of a kind, in a file or as an argument -> its statements."""
+KINDS: dict[str, type[Kind]] = {"number": Number, "flag": Flag, "category": Category}  # name -> its statements
 
 
 def kind_of(read: object, name: str) -> Kind:

@@ -16,8 +16,7 @@ from privrep.users.schema import Category, Flag, Schema
 
 ROWS = 2**16  # rows that are read at once
 READ_AHEAD = 2**16  # bytes of a column in Parquet. Without a limit, memory holds a whole row group of the file.
-TRUE, FALSE = ["1", "1.0", "true", "True", "TRUE"], ["0", "0.0", "false", "False", "FALSE"]
-"""Spellings of a flag in CSV."""
+TRUE, FALSE = ["1", "1.0", "true", "True", "TRUE"], ["0", "0.0", "false", "False", "FALSE"]  # of a flag in CSV
 ID_TYPES = (types.is_integer, types.is_string, types.is_large_string)
 NUMBER_TYPES = (types.is_integer, types.is_floating, types.is_decimal, types.is_boolean, types.is_null)
 

@@ -25,8 +25,7 @@ from replication.evidence.intervals import log_slope
 from replication.experiments.exponential_neighbours import delta_at, exact_law, neighbouring_scores
 
 ABSOLUTE, SMOOTH = Loss("absolute", 0.0), Loss("pseudo-huber", 1.0)  # both are 1-Lipschitz: xi = 1
-PAIR = UserScore(ABSOLUTE, clip=1.0, bound=1.0, samples=slice(0, 1))
-"""The score for neighbours: L_f = C = 1, one sample."""
+PAIR = UserScore(ABSOLUTE, clip=1.0, bound=1.0, samples=slice(0, 1))  # of neighbours, L_f = C = 1, one sample
 
 
 def proved_exponent(epsilon: float, users: int, width: float) -> float:

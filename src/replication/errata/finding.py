@@ -18,8 +18,7 @@ class Finding:
     confirmed: bool
 
 
-ENTERED: dict[str, Callable[[], Finding]] = {}
-"""Erratum -> its demonstration, for the modules imported so far; `replication.errata.demonstrations` has all."""
+ENTERED: dict[str, Callable[[], Finding]] = {}  # erratum -> its demonstration, for the modules imported so far
 
 
 def demonstrates(erratum: str, role: str = "erratum") -> Callable[[Callable[..., Finding]], Callable[[], Finding]]:

@@ -15,8 +15,7 @@ from privrep.users.passes import total
 from privrep.users.problem import Problem, UserData, Users
 from privrep.users.subspace import orthonormalise
 
-sphere = partial(Problem, head_law="sphere")
-"""The problem of most demonstrations: heads of norm sqrt(k), uniform in direction."""
+sphere = partial(Problem, head_law="sphere")  # heads of norm sqrt(k), uniform in direction, in most demonstrations
 
 
 def head_moments(users: UserData) -> np.ndarray:

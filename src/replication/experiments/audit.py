@@ -96,16 +96,13 @@ AUDITED = {
     "exponential_staged": exponential_staged.ExponentialStagedOptions(around=20),
 }
 """Mechanism -> options, with thresholds at which the canaries are clipped."""
-OTHERS = tuple(name for name in method_files() if name not in AUDITED)
-"""Methods that are audited with the options of the example in their files."""
+OTHERS = tuple(name for name in method_files() if name not in AUDITED)  # audited with their file's example
 NETWORKS = "rounds of networks"  # a further mechanism: `replication.experiments.auditing.network_rounds`
-NOT_BY_LIBRARY = (NETWORKS, "unit_steps", "full_prior", "exponential")
-"""Mechanisms with clips of their own, to which the mutants of the clip do not apply."""
+NOT_BY_LIBRARY = (NETWORKS, "unit_steps", "full_prior", "exponential")  # mutants of the clip do not apply
 HISTORIES = 4  # runs over whose noise the distance of a pair is averaged while the worst pair is sought
 ROUNDING = 1e-5  # relative error of sums of float32 data
 GAME_ALARM = 0.9999  # level of the lower limit at which the game alarms
-LARGER = (1.0, 10.0, 100.0)
-"""Factors on features and labels of the worst pair, of which the adversary takes the best where a clip is wrong."""
+LARGER = (1.0, 10.0, 100.0)  # factors on the worst pair, the best of which is taken where a clip is wrong
 MUTANT_SHARE, FEWEST_RUNS = 10, 100
 """A mutant is played this many times less often, and at least so often: its fault is gross, or seen without a game.
 Faults of participation are seen by the game alone, which then is played as often as for the sound mechanism."""

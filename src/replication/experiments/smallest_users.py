@@ -24,8 +24,7 @@ from privrep.privacy.ledger import Ledger
 from privrep.users.problem import Block, UserData, Users
 
 PRECISION = 1.03  # ratio of the ends of the bracket at which the bisection stops
-FIRST_TRIAL = 64
-"""Ratio of the largest number of users to that at which the search starts; from there it doubles or halves."""
+FIRST_TRIAL = 64  # largest number of users over that of the start; from there it doubles or halves
 
 
 @dataclass

@@ -28,8 +28,7 @@ class Spending:
     spends: Cost | None = None
 
 
-Prepare = Callable[[Declared, Problem], Spending | None]
-"""Options and a problem -> what is taken of a budget; ValueError where the problem cannot be had with the options."""
+Prepare = Callable[[Declared, Problem], Spending | None]  # what is taken of a budget, or ValueError
 
 
 def experiment(

@@ -18,8 +18,7 @@ from privrep.privacy.mechanisms import Release
 from privrep.users.known import Known
 from privrep.users.problem import Block, UserData
 
-EXACT = "; exact, for analysis, not released"
-"""Of a column without noise that a real server could not have: it reads the users' data past the mechanisms."""
+EXACT = "; exact, for analysis, not released"  # of a column that no real server has: it reads users' data
 
 
 class NotRun(Exception):

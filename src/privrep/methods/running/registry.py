@@ -15,8 +15,7 @@ from pathlib import Path
 from privrep.methods.running.method import MethodOptions
 from privrep.options import build
 
-METHODS = ("privrep.methods",)
-"""Packages in which a method is sought by default; those who have experiments of their own add theirs."""
+METHODS = ("privrep.methods",)  # where a method is sought by default, before packages of experiments
 SOURCE = Path(__file__).parents[3]
 
 

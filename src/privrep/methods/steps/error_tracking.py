@@ -20,9 +20,7 @@ GUESS_SD, FAILED_SD = (1.0, 2.0), (3.0, 2.0)
 """Standard deviations of the first guesses of log e^2 and log s^2: after a start that went as expected, and after one
 that failed, which may be no better than a subspace at random and moves the first by up to 8. A noise level that is off
 by 3 moves the second by 2.2."""
-SURPRISE = 3.0
-"""A start has failed if the first residual is off by more than so many standard deviations of what the first guesses
-explain."""
+SURPRISE = 3.0  # a start has failed if the first residual is off by more than so many deviations
 
 
 @dataclass(frozen=True)

@@ -19,12 +19,9 @@ from privrep.privacy.mechanisms import Release
 from privrep.users.problem import Block, UserData
 
 HEADS, MEAN, OWN = "heads", "mean", "own data"
-ANSWERS = (HEADS, MEAN, OWN)
-"""Heads about the shared mean help; the shared mean is enough; do not share: each user's own data serve as well."""
-CONSTANT_STRENGTHS, OWN_STRENGTHS = (0.25, 1.0), (ALONE_STRENGTHS, (3.0, 30.0))
-"""Variance that a prior gives a label over that of its noise: of the constant alone, and of users alone."""
-ISOTROPIC_CONSTANT, OWN_CONSTANTS = 0.5, (0.9, 0.4)
-"""Part of that variance which a constant has in an isotropic prior about the mean, and where users are alone."""
+ANSWERS = (HEADS, MEAN, OWN)  # heads help; the shared mean is enough; each user's own data serve as well
+CONSTANT_STRENGTHS, OWN_STRENGTHS = (0.25, 1.0), (ALONE_STRENGTHS, (3.0, 30.0))  # a label's variance over its noise
+ISOTROPIC_CONSTANT, OWN_CONSTANTS = 0.5, (0.9, 0.4)  # part of it that a constant has, shared and alone
 
 
 @dataclass(frozen=True, eq=False)

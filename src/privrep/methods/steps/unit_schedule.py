@@ -18,14 +18,10 @@ import numpy as np
 SCALE = 0.005  # share of the whole mu^2 for the scale of the heads
 LEVEL = 0.0025  # share of the whole mu^2 for the size of the features
 COORDINATES = 0.01  # share of the whole mu^2 for the scales of the features' coordinates
-COVARIANCE, WHITENINGS = 0.05, 3
-"""Share of the whole mu^2 for a release of the features' covariance, and how many there are at most."""
-START_SIGNAL, START_SHARES = 1.75, (0.1, 0.4)
-"""Signal over noise of the start that is aimed at, and the least and largest share of mu^2 for it."""
-START_NOISE, START_ERROR = 1.3, 0.95
-"""Of the error of the start: of what noise adds, and of the whole, over the leading order; measured."""
-STEPS, SCALARS, METRICS = 0.96, 0.02, 0.02
-"""Shares of a round's mu^2: for the step, for the residual, for the second moments of the heads."""
+COVARIANCE, WHITENINGS = 0.05, 3  # share of mu^2 for a release of the covariance, and most of them
+START_SIGNAL, START_SHARES = 1.75, (0.1, 0.4)  # signal over noise of the start, and ends of its share of mu^2
+START_NOISE, START_ERROR = 1.3, 0.95  # noise and whole error of the start over the leading order; measured
+STEPS, SCALARS, METRICS = 0.96, 0.02, 0.02  # shares of a round's mu^2: step, residual, moments of the heads
 ROUNDS = (20, 40, 60)
 GROWTHS = (1.0, 1.05, 1.1, 1.25, 1.4)
 """Numbers of rounds, and ratios of successive rounds' mu^2, among which the schedule is chosen."""

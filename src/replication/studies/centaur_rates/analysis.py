@@ -21,8 +21,7 @@ from replication.run.settings import MeasureSettings
 from replication.studies.measures import mean_over
 
 BALL = 0.2  # eps_0 of shen2023: the proof needs every iterate within this distance
-EARLY, LATE = 5, 20
-"""Rounds between which the contraction is measured: past the first transient, above the rounding of float32."""
+EARLY, LATE = 5, 20  # rounds between which the contraction is measured, above the rounding of float32
 
 
 def with_predictions(cells: pd.DataFrame) -> pd.DataFrame:

@@ -30,8 +30,7 @@ from replication.studies.measures import mean_over
 
 STUDY = "client_lemmas"
 BALL = 0.2  # eps_0 of shen2023: the largest distance of a start. E0 = 1 - eps_0^2, as in Lemma D.7 (E12).
-CHANCE_USERS, CHANCE_SAMPLES = (300, 1000, 4000, 16_000, 64_000), (64, 400)
-"""n and mbar at which the law of Lemmas C.2 and C.3 is computed for k = 1."""
+CHANCE_USERS, CHANCE_SAMPLES = (300, 1000, 4000, 16_000, 64_000), (64, 400)  # of the law of C.2 and C.3, k = 1
 NORMAL_NORM2 = 8 / 3  # squared subgaussian norm of a standard normal variable
 
 

@@ -24,8 +24,7 @@ from replication.studies.measures import ratio_exponent
 METHODS = ("fedrep-code", "fedrep", "fedrep-wide", "altmin", "altmin-user", "centaur", "unit-steps")
 """Series of the comparison at the same exact budgets."""
 NOTHING = 0.1  # a run has found nothing where its risk is beyond this share of that of predicting zero
-FACTORS = {"d": ("altmin d", "fedrep d"), "k": ("altmin k", "fedrep k")}
-"""Parameter -> the fits whose risks are divided."""
+FACTORS = {"d": ("altmin d", "fedrep d"), "k": ("altmin k", "fedrep k")}  # parameter -> the fits that are divided
 CODE_ROUNDS, CODE_SAMPLES, CODE_DELTA = 5, 5, 1e-6  # T, m and delta of the public code
 CODE_EPSILONS = (1.0, 4.0, 8.0)
 

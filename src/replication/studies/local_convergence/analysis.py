@@ -22,8 +22,7 @@ from replication.printed.of_cells import floor_distance, privacy_distance, step_
 from replication.run.settings import MeasureSettings
 
 ASKED = 1 / 32  # distance of the start that Lemma 4.4 asks for, with heads of condition number 1
-CLOSED_FORM_BELOW, LOST_ABOVE = 0.9, 1.15
-"""Range of x in which the closed form is compared, and x from which A_priv should not be positive definite."""
+CLOSED_FORM_BELOW, LOST_ABOVE = 0.9, 1.15  # most x of the closed form, and x from which A_priv is lost
 ROUND_DRAWS = 400  # bootstrap draws for the rounds and the closed form
 
 
