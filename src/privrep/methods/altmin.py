@@ -41,7 +41,6 @@ from privrep.users.subspace import orthonormalise
 
 STARTS = ("random", "spectral")
 HEADS = ("fitted", "true")
-
 THEOREM_4_2 = Theorem("A-T4.2", 16)  # Delta = sqrt(16 L)/eps for Algorithm 3 and one pass over disjoint batches
 
 
@@ -161,7 +160,6 @@ class AltminOptions(Declared):
 
     @property
     def theorem(self) -> Theorem:
-        """Theorem 4.2 for the algorithm as stated (one epoch of disjoint batches from Algorithm 3), else Lemma 4.3 of
-        jain2021."""
+        """Theorem 4.2 as stated (one epoch of disjoint batches from Algorithm 3), else Lemma 4.3 of jain2021."""
         as_stated = self.init == "spectral" and self.init_share is None and self.epochs == 1 and self.batches > 1
         return THEOREM_4_2 if as_stated else sequential_theorem(self.cost)

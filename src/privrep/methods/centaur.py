@@ -73,8 +73,7 @@ class RepresentationGradients:
 
 @dataclass(frozen=True)
 class CentaurOptions(Declared):
-    """CENTAUR for a linear representation, by its options. The theorem takes a step of 1/4; a planted start is for laws
-    that assume a good one."""
+    """CENTAUR for a linear representation; the theorem takes a step of 1/4, and laws of a good start a planted one."""
 
     rounds: int = option(SERVER_COLUMNS["rounds"], check_count)
     clip: float = option(SERVER_COLUMNS["clip"], check_bound)
@@ -142,12 +141,10 @@ class CentaurOptions(Declared):
 
     @property
     def cost(self) -> Cost:
-        """Privacy cost of one user at multiplier 1 of the main rounds, with no gain from sampling; a start's noise
-        follows from its share."""
+        """Privacy cost of one user at multiplier 1, no gain from sampling; a start's noise follows from its share."""
         return self.start.cost_with(self.server.cost)
 
     @property
     def theorem(self) -> Theorem:
-        """eps = 2 sqrt(T ln(1/delta)) / sigma_g; its proof charges the start as much as the rounds (shen2023, Theorem
-        5.2)."""
+        """eps = 2 sqrt(T ln(1/delta)) / sigma_g; its proof charges the start as much as the rounds (Theorem 5.2)."""
         return Theorem("B-T5.2", self.rounds)

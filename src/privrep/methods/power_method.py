@@ -58,8 +58,7 @@ class Products:
     bound: float  # zeta_0
 
     def __call__(self, block: Block) -> tuple[Columns, ...]:
-        """Return one contribution for each run; a user beyond `LARGEST` adds 0. With the rows y x of a user in F, M =
-        F^T F / q."""
+        """Return one contribution for each run, F^T F X / q with rows y x in F; a user beyond `LARGEST` adds 0."""
         runs, dim, rank = self.bases.shape
         columns = self.bases.transpose(1, 0, 2).reshape(dim, -1).astype(np.float32)
         labels, norms, q = block.labels[self.samples], block.feature_norms[self.samples], len(self.samples)
@@ -91,8 +90,7 @@ def power_method(
 
 @dataclass(frozen=True)
 class PowerMethodOptions(Declared):
-    """INITIALIZATION (Algorithm 3), runs of PPM and the choice among them, by its options. Each of the starts is
-    charged; planted ones reach the steady state in fewer iterations."""
+    """INITIALIZATION (Algorithm 3), runs of PPM and the choice among them; each of the starts is charged."""
 
     iterations: int = option("iterations of the power method, L", check_count)
     init_clip: float = option("clipping bound of the power method (zeta_0), in units of clip_scale", check_bound)

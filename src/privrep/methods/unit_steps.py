@@ -83,11 +83,11 @@ class HyperparameterOptions(Declared):
 
 
 def learned_scale(users: UserData, release: Release, rank: int, head_scale: float, noise: float) -> float:
-    """Release h, from the mean log power of the labels, given public guesses in their units: rank k of what they depend
-    on, h, and label noise s. Heads are taken midway between those of one length and Gaussian ones."""
+    """Release h from the mean log power of the labels, given public guesses of it and of the label noise."""
     guess = rank * head_scale**2 + noise**2
     logs = release.sum("unit_scale", users, LogScales(math.log(guess)), clip=SCALE_WIDTH) / users.known.users
     logs = min(max(logs, -SCALE_WIDTH), SCALE_WIDTH)
+    # Heads are taken midway between those of one length and Gaussian ones.
     power = guess * math.exp(logs - log_chi(np.asarray(rank)) / 2)
     return math.sqrt(max(power - noise**2, 0.1 * power) / rank)
 
@@ -126,8 +126,7 @@ def ridge_models(features: np.ndarray, labels: np.ndarray, penalty: float) -> np
 
 
 def half_products(features: np.ndarray, labels: np.ndarray, penalty: float) -> SymmetricOuter:
-    """Return (a b^T + b a^T) / 2 of each user, of norm at most 1, from ridge models a of the even samples and b of the
-    odd ones, each over its length."""
+    """Return (a b^T + b a^T) / 2 of each user, of norm at most 1, from ridge models of even and of odd samples."""
     halves = (slice(0, None, 2), slice(1, None, 2))
     return SymmetricOuter(*(unit(ridge_models(features[half], labels[half], penalty)) for half in halves))
 
@@ -180,11 +179,7 @@ class Round:
 
 @dataclass
 class HeadMoments:
-    """H: second moments of the heads in the coordinates of a subspace, trace k, from the releases so far.
-
-    Each is that of w/|w| in the coordinates of B H^1/2, as Tyler's estimate of a shape is made, mapped back to R^d,
-    so that it outlives its B; they are averaged with the precision of their noise.
-    """
+    """H: second moments of the heads, trace k, from all releases, each Tyler's estimate mapped back to R^d."""
 
     users: int
     dim: int
@@ -199,8 +194,7 @@ class HeadMoments:
         self._precision += mu2
 
     def within(self, basis: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return H^1/2 and H^-1/2 in the coordinates of a basis, shrunk so that heads of one scale are left alone;
-        eigenvalues that noise could have made are raised."""
+        """Return H^1/2 and H^-1/2 in a basis, shrunk towards I, eigenvalues raised that noise could have made."""
         noise_sd = math.sqrt(2 / self._precision) * self.rank / self.users
         values, vectors, _ = shrunk(basis.T @ self._sum @ basis / self._precision, noise_sd)
         values = np.maximum(values, max(FLOOR * noise_sd, 1e-6))

@@ -126,12 +126,7 @@ def _step(weight: np.ndarray, z: np.ndarray, v: np.ndarray, gradient: np.ndarray
 
 
 def within_ball(gram: np.ndarray, right: np.ndarray, bound: float) -> np.ndarray:
-    """Return the minimisers (k, N) of v^T H v / 2 - b^T v over ||v|| <= C, for H (k, k, N) positive definite and b (k,
-    N).
-
-    Where the free minimiser is too long it is (H + s I)^{-1} b with the s > 0 that makes ||v|| = C. Newton's method on
-    1/||v|| - 1/C comes from below and does not overshoot; what its steps leave is cut to the length C.
-    """
+    """Return the minimisers (k, N) of v^T H v / 2 - b^T v over ||v|| <= C, by Newton's method on 1/||v|| - 1/C."""
     trace = sum(gram[a, a] for a in range(len(right)))
     unit = np.where(trace > 0, trace, 1)
     gram, right = gram / unit, right / unit  # so that determinants of long features do not overflow

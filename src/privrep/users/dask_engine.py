@@ -49,8 +49,7 @@ def pickled(statistic: Callable[[Block], Any], task: range) -> bytes:
 
 
 def worker_values(users: UserData, statistic: bytes, over: range, narrow: bool) -> list:
-    """Run `task_values` on a worker, with BLAS on one thread from then on: a reset while another task runs would change
-    its rounding."""
+    """Run `task_values` on a worker, with BLAS on one thread from then on, since a reset would change roundings."""
     threadpool_limits(1)
     return task_values(users, pickle.loads(statistic), over, narrow)
 

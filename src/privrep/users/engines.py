@@ -18,7 +18,6 @@ from privrep.users.passes import ENGINE, values
 from privrep.users.problem import Block, UserData
 
 ENGINES = ("process", "threads", "dask")
-
 BLOCKS = 8  # least blocks of a task: with fewer, Dask's cost of a task counts; with more, workers idle
 TASKS = 4000  # most tasks of a pass: the sum spends some milliseconds on each
 AHEAD = 3  # tasks for each thread of a worker that run, wait or are done: memory is set by them, not by n

@@ -18,7 +18,6 @@ MISSPECIFICATIONS = (
 )
 """Names of their parameters, in the order of `privrep.users.problem.Problem`."""
 RARE = 0.05  # probability that a rare binary feature is 1
-
 CORRUPTED_LENGTH = 10.0  # length of the vector behind a corrupted user's labels, over sqrt(k)
 
 

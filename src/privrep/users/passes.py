@@ -43,8 +43,6 @@ def values(users: UserData, statistic: Callable[[Block], Any], over: range, narr
 
 ENGINE: ContextVar[Callable[[UserData, Callable, range, bool], Iterator]] = ContextVar("ENGINE", default=values)
 """What takes the values of a statistic, as `values` does, in the order of the blocks; see `privrep.users.engines`."""
-
-
 KEPT = 16  # named sums that are kept of one set of users, the latest ones
 
 

@@ -33,16 +33,11 @@ from privrep.users.rng import BlockStreams, stream
 from privrep.users.subspace import orthonormalise
 
 HEAVY_EVERY = 100  # under the head law `heavy` one user in this many has a long head
-
 FLOATS_PER_STREAM = 2**18  # feature entries drawn from one stream
 STREAMS_PER_BLOCK = 4  # users of so many streams lie in one block, 4 MiB of float32 features
-
-
 NORMS = (1e-12, 1e12)
 """Public domain of feature norms. Squares of smaller or larger ones are not exact in float32, and a norm that is wrong
 would let a user through a clip; samples outside count as zero. Labels may be as large as the norms."""
-
-
 OMITTED_AT_DEFAULT = ("head_condition", "head_factor", "head_bias", *misspecification.MISSPECIFICATIONS)
 """Parameters that are left out of a problem's name at their default, so that streams of older names stay."""
 

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 import numpy as np
 
 SAMPLE_USE_COLUMN = {"sample_use": "whether samples serve one round alone (fresh) or are drawn anew in each (reuse)"}
-
 SPLIT_COLUMN = {"split": "which samples serve which step, see privrep.users.splits"}
 
 

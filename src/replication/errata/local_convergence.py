@@ -47,8 +47,7 @@ def step_needs_more_users_than_assumed_as_the_rank_grows(rng: np.random.Generato
 
 
 def rounds_needed(n: float, d: int, k: int, multiplier: float) -> float:
-    """Return the rounds that bring distF from 1/32 to the bound of Lemma 4.4 at a contraction of 1/4 each, sigma_F =
-    0, mu = kappa = 1."""
+    """Return the rounds from distF 1/32 to Lemma 4.4's bound at a contraction of 1/4, sigma_F = 0, mu = kappa = 1."""
     return math.log(n / (32 * multiplier * k**2 * d**1.5)) / math.log(4)
 
 

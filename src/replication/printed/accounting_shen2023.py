@@ -18,11 +18,8 @@ from replication.printed.renyi import Mixture, participation, renyi_divergence
 
 DELTA = 1e-5  # of all experiments of the paper
 EPSILONS = (0.25, 0.5, 1.0, 2.0, 4.0)  # of Figure 1
-
-
 REPLACED = 2.0  # Rényi cost of a round, in alpha / sigma^2, when a user is replaced (proof of Theorem 5.2)
 REMOVED = 0.5  # the same when a user is removed or added (Remark 4.1)
-
 WHOLE = "start and rounds, replace a user"
 ROUNDS, ROUNDS_REMOVED = "rounds alone, replace a user", "rounds alone, remove a user"
 SCOPES = {WHOLE: 2 * REPLACED, ROUNDS: REPLACED, ROUNDS_REMOVED: REMOVED}

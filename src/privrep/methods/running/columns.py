@@ -17,7 +17,6 @@ IDENTITY = {
     "redraw": "repetition of the noise on the same data",
 }
 """Columns that say which fit a row belongs to, but for the options of its algorithm."""
-
 RESULTS = {
     "status": "ok, failed, or not run",
     "reason": "why the cell failed or was not run",

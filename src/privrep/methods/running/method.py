@@ -70,10 +70,7 @@ class Method(Protocol):
 
 
 class MethodOptions(Protocol):
-    """Options of a file in `privrep.methods`: what a study's file says, in units of the data.
-
-    `build` raises ValueError where users of these sizes cannot be had with them. `scores` names columns of
-    `privrep.methods.running.scoring`; `columns` has the meaning of each option and of the numbers beside them."""
+    """Options of a file in `privrep.methods`, in units of the data; `build` raises ValueError where users are unfit."""
 
     scores: tuple[str, ...]
     columns: Mapping[str, str]

@@ -73,9 +73,7 @@ SCORES: dict[str, Callable[[Path], float]] = {
     "excess_loss": lambda path: path.excess_loss(),
 }
 """Name of a column -> its value. An algorithm's options name those that its rows have."""
-
 WATCHED = {"product_norm_max", "clipped_share"}  # scores that look at norms before a clip
-
 SCORE_COLUMNS = {
     "steady_dist2": "root mean square of dist2 over the second half of the rounds",
     "steady_distF": "root mean square of distF over the second half of the rounds",
@@ -94,7 +92,6 @@ SCORE_COLUMNS = {
     "clipped_share": "share of the updates, Y_i or G_i, that the clip shortens" + EXACT,
 }
 """Name of a column -> its meaning."""
-
 OF_CANDIDATES = tuple(name for name in SCORES if name.startswith(("start_", "runs_", "average_")))
 """Scores that need candidates; a start that was not chosen among several has none."""
 

@@ -17,7 +17,6 @@ from privrep.users.known import Known
 CLIP_SCALE_COLUMN = {
     "clip_scale": "unit of the clipping bounds, see SCALES and UPDATE_SCALES in privrep.methods.steps.clip_units"
 }
-
 FAILURE_POWER = 10  # the papers' statements fail with probability n^-10
 
 

@@ -62,8 +62,6 @@ FALLBACKS = {
 sA sqrt(dk), of averaged noise less by sqrt(2). `solve`: themselves, whatever their sign. `ridge`: all of them raised by
 the norm. `eigclip`: the small ones raised to it. The paper has no rule (E21); all three only process what was
 released."""
-
-
 SYMMETRIES = ("copied", "averaged")
 """How the noise of A is made symmetric: the upper triangle copied below, as printed; or averaged with its transpose,
 less by sqrt(2) beside the diagonal at the same cost (`privrep.privacy.regression_moments.Moments`)."""

@@ -23,7 +23,6 @@ from privrep.users.passes import parts
 from privrep.users.problem import Block, UserData
 
 CHUNK = 2**16  # projected samples that are fitted at once; arrays of this length stay in the second-level cache
-
 FINAL_TOLERANCE = 1e-9  # certified distance from the minimum of the heads that users keep, in double precision
 
 

@@ -25,11 +25,7 @@ def correlation_p(scores: np.ndarray, runs: int) -> np.ndarray:
 
 
 def noise_alarm(table: np.ndarray) -> float:
-    """Return the smallest p-value times the number of tests, for a table (runs, numbers) in units of the claimed noise.
-
-    Tested are the mean and the variance of all, the variance of each number, the correlation of each two numbers of a
-    run, and the correlation of successive runs.
-    """
+    """Return the smallest p-value of all looks times their number, for a table (runs, numbers) in units of noise."""
     count, size = table.shape
     looks = [
         two_sided(float(ndtr(table.sum() / np.sqrt(table.size)))),

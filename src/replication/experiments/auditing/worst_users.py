@@ -36,9 +36,7 @@ def largest_change(
 
 
 def moved(statistic: str, samples: int, rng: np.random.Generator, clip: SampleClip = ONES, dim: int = 2) -> float:
-    """Return how far replacing a user moves A, its upper triangle ("second"), or b ("first") of Algorithm 2 at most, in
-    units of the bounds on ||A_j|| and ||b_j||, or ||dA||^2 + ||db||^2 in these units ("joint"), for which the triangle
-    inequality gives 8; k = 1."""
+    """Return how far replacing a user moves A ("second"), b ("first") or both squared ("joint", at most 8), k = 1."""
     contribution = UserMoments(true_heads, slice(0, samples))
 
     def change(*pair: GivenUsers) -> float:

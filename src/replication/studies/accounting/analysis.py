@@ -47,18 +47,15 @@ STATEMENTS = {
     "A-T4.2(i)": (16, GAUSSIAN_COST + MOMENTS_COST),
 }
 """Claim id -> (c in Delta = sqrt(c L) / eps, cost of the releases at Delta = 1)."""
-
 NAMES = {"A-L4.3": "Lemma 4.3", "A-L4.5": "Lemma 4.5", "A-T4.2(i)": "Theorem 4.2 (i)"}  # claim -> place
 UNIT = 1  # a claimed epsilon
 ALLOWED = 2**2 + 2**2
 DELTAS = tuple(10.0**-power for power in range(4, 10))
 SECTION6_DELTA = 1e-6
 SECTION6_PRINTED = {1: "0.009", 2: "0.04", 5: "0.23", 10: "0.90"}  # epsilon -> zCDP as Section 6 prints it
-
 ALPHAS, RATES, SDS = (2, 4, 8, 16), (0.01, 0.1, 0.5), (1.0, 2.0, 4.0)  # of Remark 4.1's divergences
 MILD = ((2, 0.1, 1.0), (8, 0.1, 5.0))  # alpha, p and sigma at which less is lost, shown beside the extreme
 ORDER_AT = "printed order over RDP at alpha = {:g}, p = {:g}, sigma = {:g}"
-
 ALPHA, SD = 8, 2.0  # Rényi order and sigma of the figure of one round
 
 

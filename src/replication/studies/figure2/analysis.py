@@ -27,7 +27,6 @@ from replication.run.settings import MeasureSettings
 DECIDING = "random-s2-a"
 OUR_ALGORITHMS = ("altmin", "gradient_descent")
 SELECTED = ["epochs", "step", "penalty"]  # columns over which a method takes its best value
-
 COMPARABLE_EPSILON = 5  # where the paper calls its method comparable to the non-private baseline
 FROM_EPSILON = 2  # from here on the paper's method is to beat both baselines
 LIMITS = {"i": 0.1, "ii": 1.0, "iii": 1.0}  # pass marks of the criteria, all upper bounds
