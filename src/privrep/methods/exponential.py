@@ -22,7 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import ClassVar, Protocol
+from typing import ClassVar
 
 import numpy as np
 
@@ -41,16 +41,6 @@ from privrep.users.problem import UserData
 
 EXPONENTS = ("proved", "printed")
 CANDIDATES = ("net", "random")
-
-
-class Subspaces(Protocol):
-    """Candidates of the choice, and what it costs to make them."""
-
-    @property
-    def cost(self) -> Cost: ...
-
-    def bases(self, users: UserData, release: Release) -> np.ndarray:
-        """Return the subspaces, (c, d, k), orthonormal columns in each."""
 
 
 @dataclass(frozen=True)
@@ -85,7 +75,7 @@ class Exponential:
     """The exponential mechanism over a set of subspaces (Algorithm 4 of jain2021)."""
 
     score: UserScore
-    subspaces: Subspaces  # N
+    subspaces: NetSubspaces | RandomSubspaces  # N: what has a cost, and `bases`, (c, d, k), orthonormal columns in each
     theorem: PureTheorem | None  # which beta a printed epsilon stands for
 
     @property

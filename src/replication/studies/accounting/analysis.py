@@ -20,25 +20,9 @@ from replication.evidence.facts import Quantities
 from replication.evidence.findings import Findings
 from replication.evidence.measured import Measured, exact
 from replication.experiments.auditing.worst_users import matrix_moved, moved
+from replication.printed import accounting_shen2023 as stated
 from replication.printed import prescribed_powers as prescribed
-from replication.printed.accounting_shen2023 import (
-    DELTA,
-    EPSILONS,
-    REMOVED,
-    SCOPES,
-    WHOLE,
-    achieved,
-    exact_mu,
-    experiments_epsilon,
-    largest,
-    missing_noise,
-    missing_noise_exactly,
-    printed_divergence,
-    printed_mixture,
-    printed_order,
-    removal_divergence,
-    replacement_divergence,
-)
+from replication.printed.accounting_shen2023 import DELTA, EPSILONS, REMOVED, SCOPES, WHOLE, achieved, exact_mu, largest
 from replication.run.settings import AnalysisSettings
 
 STATEMENTS = {
@@ -142,10 +126,10 @@ def conversion_curves() -> pd.DataFrame:
 def round_curves() -> pd.DataFrame:
     """Tabulate each divergence of a round over that of full participation against the probability p."""
     divergences = {
-        "replace a user": replacement_divergence,
-        "remove a user": removal_divergence,
-        "right mixture, printed order": printed_order,
-        "as printed": printed_divergence,
+        "replace a user": stated.replacement_divergence,
+        "remove a user": stated.removal_divergence,
+        "right mixture, printed order": stated.printed_order,
+        "as printed": stated.printed_divergence,
     }
     full = REMOVED * ALPHA / SD**2
     rows = [
@@ -174,8 +158,8 @@ def conversion() -> list[Measured]:
         ]
         found += [
             exact(f"{scope}: largest ratio", largest(lambda *args: achieved(*args) / args[1], scope)),
-            exact(f"{scope}: missing noise", largest(missing_noise, scope)),
-            exact(f"{scope}: missing noise, exact", largest(missing_noise_exactly, scope)),
+            exact(f"{scope}: missing noise", largest(stated.missing_noise, scope)),
+            exact(f"{scope}: missing noise, exact", largest(stated.missing_noise_exactly, scope)),
         ]
         for epsilon, delta in deltas.items():
             spent = gdp_epsilon(exact_mu(scope, epsilon, DELTA), DELTA)
@@ -190,12 +174,12 @@ def sampled_round() -> list[Measured]:
     """Measure Remark 4.1 and the cost of a round and of a power iteration under both neighbour relations."""
     alpha, sd = 8, 4.0
     full = alpha / (2 * sd**2)
-    removed, replaced = removal_divergence(alpha, 1.0, sd), replacement_divergence(alpha, 1.0, sd)
+    removed, replaced = stated.removal_divergence(alpha, 1.0, sd), stated.replacement_divergence(alpha, 1.0, sd)
     grid = [(alpha, rate, sd) for alpha in ALPHAS for rate in RATES for sd in SDS]
-    short = {point: printed_order(*point) / removal_divergence(*point) for point in grid}
+    short = {point: stated.printed_order(*point) / stated.removal_divergence(*point) for point in grid}
     worst = min(short, key=short.get)
     where = "alpha = {:g}, p = {:g}, sigma = {:g}".format(*worst)
-    mild = {point: printed_order(*point) / removal_divergence(*point) for point in MILD}
+    mild = {point: stated.printed_order(*point) / stated.removal_divergence(*point) for point in MILD}
     beside = "; ".join("{:.2g} at {:g}, {:g}, {:g}".format(ratio, *point) for point, ratio in mild.items())
     return [
         exact("full participation, remove a user", round(removed / full, 9)),
@@ -204,12 +188,15 @@ def sampled_round() -> list[Measured]:
         exact("round over the proof's", round(replaced / (4 * full), 9)),
         exact("run over (67), remove a user", round(removed / (2 * full), 9)),
         exact("run over (67), replace a user", round(replaced / (2 * full), 9)),
-        exact("printed mass at p = 0.5", sum(printed_mixture(0.5, sd).weights)),
-        exact("printed S at p = 1", printed_divergence(alpha, 1.0, sd) / full),
-        exact("largest printed S", max(printed_divergence(*point) for point in grid)),
+        exact("printed mass at p = 0.5", sum(stated.printed_mixture(0.5, sd).weights)),
+        exact("printed S at p = 1", stated.printed_divergence(alpha, 1.0, sd) / full),
+        exact("largest printed S", max(stated.printed_divergence(*point) for point in grid)),
         exact("printed order over RDP", short[worst], f"{where}; {beside}"),
         *(exact(ORDER_AT.format(*point), ratio) for point, ratio in mild.items()),
-        exact("replacing over removing", max(replacement_divergence(*p) / removal_divergence(*p) for p in grid)),
+        exact(
+            "replacing over removing",
+            max(stated.replacement_divergence(*p) / stated.removal_divergence(*p) for p in grid),
+        ),
     ]
 
 
@@ -258,7 +245,9 @@ def powers() -> list[Measured]:
 
 def experiments() -> list[Measured]:
     """Measure the epsilons of Section 6 under both neighbour relations if its noise is that of Opacus' accountant."""
-    removed, replaced = ({epsilon: experiments_epsilon(epsilon, shift) for epsilon in EPSILONS} for shift in (1.0, 2.0))
+    removed, replaced = (
+        {epsilon: stated.experiments_epsilon(epsilon, shift) for epsilon in EPSILONS} for shift in (1.0, 2.0)
+    )
     note = f"exact epsilons where these are stated: removed {listed(removed)}; replaced {listed(replaced)}"
     found = []
     for relation, values in (("remove", removed), ("replace", replaced)):
