@@ -106,16 +106,8 @@ class PowerMethodOptions(Declared):
         "selection_passed": "1 where the selected candidate passed the printed test, 0 where none did",
     }
     scores = (
-        "product_norm_max",
-        "clipped_share",
-        "runs_dist2",
-        "runs_distF",
-        "runs_dist2_median",
-        "runs_dist2_max",
-        "runs_log_tangent",
-        "runs_within",
-        "start_dist2",
-        "average_dist2",
+        *("product_norm_max", "clipped_share", "runs_dist2", "runs_distF", "runs_dist2_median", "runs_dist2_max"),
+        *("runs_log_tangent", "runs_within", "start_dist2", "average_dist2"),
     )
 
     def build(self, known: Known) -> PowerMethodOptions:

@@ -17,10 +17,8 @@ def laid_out(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Lay rows (N, d) and labels (N,), user by user, out as float32 (samples, B, d) and (samples, B), zero-padded."""
     user = np.repeat(np.arange(len(counts)), counts)
-    by_user = (
-        np.zeros((samples, len(counts), features.shape[1]), np.float32),
-        np.zeros((samples, len(counts)), np.float32),
-    )
+    shape = samples, len(counts)
+    by_user = np.zeros((*shape, features.shape[1]), np.float32), np.zeros(shape, np.float32)
     for array, rows in zip(by_user, (features, labels), strict=True):
         array[positions(user), user] = rows
     return by_user

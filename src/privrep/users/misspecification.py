@@ -24,9 +24,8 @@ CORRUPTED_LENGTH = 10.0  # length of the vector behind a corrupted user's labels
 def feature_entries(law: str, shape: tuple[int, ...], rng: np.random.Generator) -> np.ndarray:
     """Draw float32 entries of mean 0 and variance 1: normal, centred Bernoulli (`rare`) or exponential (`skewed`)."""
     if law == "rare":
-        return ((rng.random(shape, dtype=np.float32) < RARE) - np.float32(RARE)) / np.float32(
-            (RARE * (1 - RARE)) ** 0.5
-        )
+        sd = np.float32((RARE * (1 - RARE)) ** 0.5)
+        return ((rng.random(shape, dtype=np.float32) < RARE) - np.float32(RARE)) / sd
     if law == "skewed":
         return rng.standard_exponential(shape, dtype=np.float32) - 1
     return rng.standard_normal(shape, dtype=np.float32)

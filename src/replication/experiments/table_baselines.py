@@ -49,14 +49,8 @@ def halves(table: RealTable, name: str, split: int) -> Halves:
     train, test = position < np.minimum(half, table.most_rows), position >= half
     own = np.bincount(user[train], minlength=len(names))
     by_row, by_label = laid_out(features[train], labels[train], own, own.max())
-    return Halves(
-        by_row.transpose(1, 0, 2).astype(np.float64),
-        by_label.T.astype(np.float64),
-        own,
-        features[test],
-        labels[test],
-        user[test],
-    )
+    tests = features[test], labels[test], user[test]
+    return Halves(by_row.transpose(1, 0, 2).astype(np.float64), by_label.T.astype(np.float64), own, *tests)
 
 
 PENALTIES = tuple(10.0 ** np.arange(-2, 6))

@@ -79,9 +79,8 @@ def _where_printed(cells: pd.DataFrame, factor: pd.Series) -> np.ndarray:
 
 def floor_distance(cells: pd.DataFrame, sizes: StepSizes) -> np.ndarray:
     """Return distF that label noise leaves (F5)."""
-    return jain2021.step_floor(
-        sizes.batch * sizes.used, cells["dim"], cells["rank"], sizes.heads, cells["label_noise_sd"]
-    )
+    d, k, noise = (cells[name] for name in ("dim", "rank", "label_noise_sd"))
+    return jain2021.step_floor(sizes.batch * sizes.used, d, k, sizes.heads, noise)
 
 
 def centaur_floors(cells: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
@@ -92,10 +91,7 @@ def centaur_floors(cells: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
     )
     # Of all directions, the one with lam_i / lam_1 = ratio keeps its own gain.
     ratios = [np.geomspace(1, one**-2.0, rank) for one, rank in zip(condition, k, strict=True)]
-    steps = cells["step"].to_numpy()
-    frobenius = [
-        shen2023.centaur_frobenius(g, dim, ratio, step)
-        for g, dim, ratio, step in zip(noise, d, ratios, steps, strict=True)
-    ]
+    each = zip(noise, d, ratios, cells["step"].to_numpy(), strict=True)
+    frobenius = [shen2023.centaur_frobenius(g, dim, ratio, step) for g, dim, ratio, step in each]
     spectral = shen2023.centaur_spectral(noise, d, k, cells["step"])
     return np.array(frobenius), np.where(condition == 1, spectral, np.nan)

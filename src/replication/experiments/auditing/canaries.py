@@ -60,10 +60,8 @@ def structured(problem: Problem, rng: np.random.Generator) -> Canary:
     known = directions(problem.dim) if rng.random() < 0.5 else unit_vectors(5, problem.dim, rng)
     chosen = known[rng.integers(5, size=problem.samples)]
     even = rng.random() < 0.5
-    lengths, labels = (
-        np.full(problem.samples, rng.choice(values)) if even else rng.choice(values, problem.samples)
-        for values in (LENGTHS, LABELS)
-    )
+    lengths = np.full(problem.samples, rng.choice(LENGTHS)) if even else rng.choice(LENGTHS, problem.samples)
+    labels = np.full(problem.samples, rng.choice(LABELS)) if even else rng.choice(LABELS, problem.samples)
     lengths = lengths * rng.choice([-1, 1], problem.samples)
     return Canary((chosen * lengths[:, None])[member], labels[member])
 

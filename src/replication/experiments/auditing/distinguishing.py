@@ -108,11 +108,9 @@ class PrivacyClaim:
         gaussian, pure = self._parts
         return not pure and all(rate == 1 for _, rate in gaussian)
 
-    def _scaled(self, noise_reduction: float) -> tuple[tuple[tuple[float, float], ...], tuple[float, ...]]:
+    def _scaled(self, factor: float) -> tuple[tuple[tuple[float, float], ...], tuple[float, ...]]:
         gaussian, pure = self._parts
-        return tuple((noise_reduction * mu, rate) for mu, rate in gaussian), tuple(
-            noise_reduction * one for one in pure
-        )
+        return tuple((factor * mu, rate) for mu, rate in gaussian), tuple(factor * one for one in pure)
 
     def right(self, noise_reduction: float = 1.0) -> float:
         """Return the accuracy of the best attack, in [1/2, 1], at so many times less noise."""

@@ -27,10 +27,8 @@ def correlation_p(scores: np.ndarray, runs: int) -> np.ndarray:
 def noise_alarm(table: np.ndarray) -> float:
     """Return the smallest p-value of all looks times their number, for a table (runs, numbers) in units of noise."""
     count, size = table.shape
-    looks = [
-        two_sided(float(ndtr(table.sum() / np.sqrt(table.size)))),
-        two_sided(float(chdtr(table.size, (table**2).sum()))),
-    ]
+    looks = [two_sided(float(ndtr(table.sum() / np.sqrt(table.size))))]
+    looks.append(two_sided(float(chdtr(table.size, (table**2).sum()))))
     tails = chdtr(count, (table**2).sum(axis=0))
     looks.append(smallest(2 * np.minimum(tails, 1 - tails)))
     scaled = table / np.maximum(np.linalg.norm(table, axis=0), 1e-300)
