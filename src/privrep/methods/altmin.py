@@ -40,7 +40,6 @@ from privrep.users.splits import SPLIT_COLUMN, Split, count, split_samples
 from privrep.users.subspace import orthonormalise
 
 STARTS = ("random", "spectral")
-HEADS = ("fitted", "true")
 THEOREM_4_2 = Theorem("A-T4.2", 16)  # Delta = sqrt(16 L)/eps for Algorithm 3 and one pass over disjoint batches
 
 
@@ -89,7 +88,7 @@ class AltminOptions(Declared):
     )
     clip_scale: str = option(CLIP_SCALE_COLUMN["clip_scale"], among(SCALES), "absolute")
     start_sine: float = option(START_COLUMNS["start_sine"], check_any_sine, 0.1)
-    heads: str = option("heads in the subspace step: fitted, or the true ones", among(HEADS), "fitted")
+    heads: str = option("heads in the subspace step: fitted, or the true ones", among(("fitted", "true")), "fitted")
     fallback: str = option("how the noisy linear system is solved: solve, ridge, or eigclip", among(FALLBACKS), "solve")
     symmetry: str = option(
         "how the noise of the Gram is made symmetric: copied, or averaged", among(SYMMETRIES), "copied"

@@ -43,8 +43,6 @@ from privrep.users.problem import Block, UserData
 from privrep.users.splits import SAMPLE_USE_COLUMN, SAMPLE_USES, SampleDraws, check_draws
 from privrep.users.subspace import orthonormalise
 
-STARTS = ("planted", "power_method", "random")
-
 
 def representation_gradients(
     block: Block, first: np.ndarray, second: np.ndarray, basis: np.ndarray
@@ -83,7 +81,7 @@ class CentaurOptions(Declared):
     sample_use: str = option(SAMPLE_USE_COLUMN["sample_use"], among(SAMPLE_USES), "reuse")
     participation: float = option(SERVER_COLUMNS["participation"], check_rate, 1.0)
     divide_by: str = option(SERVER_COLUMNS["divide_by"], among(DIVISORS), "expected")
-    init: str = option(START_COLUMNS["init"], among(STARTS), "power_method")
+    init: str = option(START_COLUMNS["init"], among(("planted", "power_method", "random")), "power_method")
     start_sine: float = option(START_COLUMNS["start_sine"], check_sine, 0.1)
     starts: int = option("independent runs of the power method, T_0", check_count, 36)
     iterations: int = option("iterations of the power method, L", check_count, 14)

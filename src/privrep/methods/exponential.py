@@ -40,7 +40,6 @@ from privrep.users.losses import Loss
 from privrep.users.problem import UserData
 
 EXPONENTS = ("proved", "printed")
-CANDIDATES = ("net", "random")
 
 
 @dataclass(frozen=True)
@@ -132,7 +131,7 @@ class ScoreOptions(Declared):
 class ExponentialOptions(ScoreOptions):
     """Options of the exact mechanism."""
 
-    candidates: str = option("what is chosen from: a net, or random subspaces", among(CANDIDATES), "random")
+    candidates: str = option("what is chosen from: a net, or random subspaces", among(("net", "random")), "random")
     radius: float = option("radius of the net, phi", check_bound, 0.1)
     count: int = option("number of random subspaces", check_count, 1000)
     numbers: ClassVar = ScoreOptions.numbers | {"chosen_from": "number of subspaces that were chosen from"}

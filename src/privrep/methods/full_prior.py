@@ -36,8 +36,7 @@ from privrep.users.known import Known
 from privrep.users.problem import Block, UserData
 
 RAISED, LEAST_EIGENVALUE = 0.25, 1e-3
-"""Eigenvalues are raised to this part of the noise's norm, since a prior that noise has made too small forbids what is
-there; and to this part of the largest."""
+"""Eigenvalues are raised to these parts of the noise's norm and of the largest: too small a prior forbids a model."""
 TINY = 1e-12  # the least eigenvalue where nothing was learned at all, as from users with one sample
 
 

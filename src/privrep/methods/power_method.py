@@ -42,10 +42,8 @@ from privrep.users.problem import Block, UserData
 from privrep.users.splits import SAMPLE_USE_COLUMN, SAMPLE_USES, SampleDraws, check_draws
 from privrep.users.subspace import planted_subspace
 
-STARTS = ("planted", "random")
 LARGEST = 1e3
-"""A user with ||F||^2 / q beyond this many clipping bounds adds nothing.
-The rounding of its product in float32 would no longer be small beside the bound."""
+"""A user with ||F||^2 / q beyond so many clipping bounds adds nothing: float32 would round beside the bound."""
 ROUNDING = 1e-6  # taken off the clipping bound: more than rounding in float64 adds to a norm or a sum
 
 
@@ -99,7 +97,7 @@ class PowerMethodOptions(Declared):
     clip_scale: str = option(CLIP_SCALE_COLUMN["clip_scale"], among(UPDATE_SCALES), "practical")
     sample_use: str = option(SAMPLE_USE_COLUMN["sample_use"], among(SAMPLE_USES), "reuse")
     accuracy: float = option("accuracy of a good candidate in the selection, eps_i", check_share, 0.01)
-    init: str = option(START_COLUMNS["init"], among(STARTS), "random")
+    init: str = option(START_COLUMNS["init"], among(("planted", "random")), "random")
     start_sine: float = option(START_COLUMNS["start_sine"], check_sine, 0.2)
     numbers: ClassVar = {
         "zeta": SERVER_COLUMNS["zeta"],

@@ -53,7 +53,6 @@ from privrep.users.problem import UserData
 from privrep.users.splits import SAMPLE_USES, SampleDraws, check_draws
 from privrep.users.subspace import orthonormalise
 
-STARTS = ("planted", "random", "spectral")
 USES = ("same", *SAMPLE_USES)  # `same`: head and gradient take the same samples in each round
 
 
@@ -77,7 +76,7 @@ class PrivateFedrepOptions(Declared):
         "samples per user for each of head and gradient in a round", unless(None, check_count), None
     )
     final_samples: int = option("samples per user that serve the last heads alone", unless(0, check_count), 0)
-    init: str = option(START_COLUMNS["init"], among(STARTS), "spectral")
+    init: str = option(START_COLUMNS["init"], among(("planted", "random", "spectral")), "spectral")
     start_sine: float = option(START_COLUMNS["start_sine"], check_sine, 0.1)
     init_label_clip: float = option("clipping bound of the labels in Algorithm 3", check_bound, 0.5)
     init_share: float = option("share of the privacy cost that Algorithm 3 takes", check_share, 0.5)

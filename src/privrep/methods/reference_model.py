@@ -29,7 +29,6 @@ from privrep.users.splits import split_samples
 
 KINDS = ("random", "random-subspace", "zero", "planted-subspace")
 SPLITS = {"random-subspace": "all-samples-reused", "planted-subspace": "text"}  # the last range fits the heads
-NOTHING = Cost(0.0, 0.0)
 
 
 @dataclass(frozen=True)
@@ -51,7 +50,7 @@ class ReferenceModelOptions(Declared):
 
     def fit(self, users: UserData, release: Release) -> Iterator[Iterate]:
         known = users.known
-        basis = free_start(self.init, self.start_sine).first(users, release, NOTHING).subspace
+        basis = free_start(self.init, self.start_sine).first(users, release, Cost(0.0, 0.0)).subspace
         if self.kind in SPLITS:
             samples = split_samples(SPLITS[self.kind], known.samples).final
             yield Iterate(basis, LowRank(basis, FittedHeads(basis, samples)))

@@ -53,8 +53,7 @@ from privrep.users.problem import Block, UserData
 from privrep.users.subspace import orthonormalise
 
 SCALE_WIDTH, START_WIDTH, RESIDUAL_WIDTH = 4.6, 9.2, 2.0
-"""Clips of a user's log scale and log residual about what is expected: factors in length of 10;
-of 100 after the start, which may have failed; of e."""
+"""Clips of a log scale, and of a log residual after a start, which may have failed, and later: factors 10, 100, e."""
 LEAST_NOISE = 1e-3  # the label noise is taken to be at least this share of the heads' scale
 LEAST_VARIANCE = 1e-4  # variances of the features are taken to be at least this share of their mean
 FLOOR = 1.5  # eigenvalues of H are raised to this many standard deviations of its noise

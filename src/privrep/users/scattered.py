@@ -29,8 +29,7 @@ from privrep.users.schema import Schema
 from privrep.users.table_files import TableFile
 
 BUCKET_BITS = 6
-"""Of 64 buckets. Memory holds about five copies of one: at 10^8 rows of 12 columns each has 150 MB, and more where one
-user has much of all rows."""
+"""Of 64 buckets. Memory holds about five copies of one: 150 MB each at 10^8 rows of 12 columns."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -55,8 +55,7 @@ def count(samples: slice) -> int:
 
 
 SAMPLE_USES = ("fresh", "reuse")
-"""`fresh`: a sample serves one step alone, as the proofs of shen2023 need (E52).
-`reuse`: each round draws anew from all samples."""
+"""`fresh`: a sample serves one step alone, as proofs of shen2023 need (E52); `reuse`: each round draws from all."""
 
 
 class SampleDraws:

@@ -93,8 +93,7 @@ ROUNDING = 1e-5  # relative error of sums of float32 data
 GAME_ALARM = 0.9999  # level of the lower limit at which the game alarms
 LARGER = (1.0, 10.0, 100.0)  # factors on the worst pair, the best of which is taken where a clip is wrong
 MUTANT_SHARE, FEWEST_RUNS = 10, 100
-"""A mutant is played this many times less often, and at least so often: its fault is gross, or seen without a game.
-Faults of participation are seen by the game alone, which then is played as often as for the sound mechanism."""
+"""A mutant is played so many times less, and at least so often, unless only the game sees its fault (participation)."""
 
 
 def mechanism(name: str, problem: Problem) -> Method:

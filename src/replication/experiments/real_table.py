@@ -55,15 +55,9 @@ def split(table: str, number: int, permuted: bool) -> Halves:
 def of_users(data: Halves, who: np.ndarray) -> Halves:
     """Restrict a split to the users marked in `who` (n,)."""
     number, test = np.cumsum(who) - 1, who[data.test_user]
-    return replace(
-        data,
-        features=data.features[who],
-        labels=data.labels[who],
-        rows=data.rows[who],
-        test_features=data.test_features[test],
-        test_labels=data.test_labels[test],
-        test_user=number[data.test_user[test]],
-    )
+    kept = {name: getattr(data, name)[who] for name in ("features", "labels", "rows")}
+    tests = {name: getattr(data, name)[test] for name in ("test_features", "test_labels")}
+    return replace(data, **kept, **tests, test_user=number[data.test_user[test]])
 
 
 def private_errors(task: Task, table: str, newcomers: float, permuted: bool) -> dict[str, float]:

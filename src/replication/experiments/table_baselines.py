@@ -55,8 +55,7 @@ def halves(table: RealTable, name: str, split: int) -> Halves:
 
 PENALTIES = tuple(10.0 ** np.arange(-2, 6))
 INTERCEPTS = (0.0, 0.01, 0.1)
-"""Shares of the penalty that a user's intercept bears. With 0 it is free; with another the user's level is shrunk
-to the middle of the label's range, which needs nobody's rows and helps those with few."""
+"""Shares of the penalty that a user's intercept bears; above 0 its level is shrunk to the middle of the range."""
 
 
 def own_data(halves: Halves, penalty: float, intercept: float = 0.0) -> np.ndarray:
@@ -115,15 +114,8 @@ def mixed_model(halves: Halves, least_gain: float = 1e-5, most_steps: int = 300)
         heads = (spread @ left[:, :, None])[:, :, 0] / noise
         residual = length - products @ mean - left @ mean
         explained = np.einsum("nd,nd->n", heads, left)
-        likelihoods.append(
-            -0.5
-            * (
-                total * np.log(2 * np.pi * noise)
-                + np.linalg.slogdet(inner)[1].sum()
-                + (residual - explained).sum() / noise
-            )
-            / total
-        )
+        volume = total * np.log(2 * np.pi * noise) + np.linalg.slogdet(inner)[1].sum()
+        likelihoods.append(-0.5 * (volume + (residual - explained).sum() / noise) / total)
         gains = np.diff(likelihoods)
         if len(gains) and (gains[-1] < least_gain or len(gains) >= most_steps):
             return MixedModel(mean, covariance, float(noise), mean + heads, gains)

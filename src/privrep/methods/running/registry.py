@@ -35,7 +35,18 @@ def load_options(name: str, options: dict, packages: Sequence[str] = METHODS) ->
 
 def options_class(name: str, packages: Sequence[str] = METHODS) -> type[MethodOptions]:
     """Return the class of options of the file `name`; ValueError if the file does not exist or has none."""
-    module = _module(name, packages)
+    for package in packages:
+        path = f"{package}.{name}"
+        try:
+            module = importlib.import_module(path)
+            break
+        except ModuleNotFoundError as error:
+            if error.name != path:
+                raise
+    else:
+        near = difflib.get_close_matches(str(name), method_files(packages), n=1, cutoff=0)
+        place = f"src/privrep/methods/{name}.py"
+        raise ValueError(f"algorithm is {name!r}; there is no file {place}, the nearest is {near[0]}")
     found = getattr(module, options_name(name), None) or getattr(module, name, None)
     if found is None:
         raise ValueError(
@@ -64,15 +75,3 @@ def example_options(name: str) -> dict:
     (fit,) = [call for call in calls if ast.unparse(call.func) == "fit"]
     given = {one.arg: ast.literal_eval(one.value) for one in fit.keywords}
     return {one.name: given[one.name] for one in fields(kind) if one.name in given}
-
-
-def _module(name: str, packages: Sequence[str]):
-    for package in packages:
-        path = f"{package}.{name}"
-        try:
-            return importlib.import_module(path)
-        except ModuleNotFoundError as error:
-            if error.name != path:
-                raise
-    near = difflib.get_close_matches(str(name), method_files(packages), n=1, cutoff=0)
-    raise ValueError(f"algorithm is {name!r}; there is no file src/privrep/methods/{name}.py, the nearest is {near[0]}")

@@ -14,12 +14,10 @@ from privrep.methods.steps.unit_schedule import CONTRACTION, SMALLEST, Sizes
 
 MODEL_SD = 0.1  # standard deviation of what the model of the residual leaves out
 STEP_SD, DRIFT_SD = 0.3, 0.5
-"""Standard deviations of what the model of a round's contraction leaves out, in log e^2: of any round,
-and of a contraction by e. A step may fall short of the model, and what is measured must then be believed."""
+"""Standard deviations of what the model leaves out in log e^2: of any round, and of a contraction by e."""
 GUESS_SD, FAILED_SD = (1.0, 2.0), (3.0, 2.0)
-"""Standard deviations of the first guesses of log e^2 and log s^2: after a start that went as expected, and after one
-that failed, which may be no better than a subspace at random and moves the first by up to 8. A noise level that is off
-by 3 moves the second by 2.2."""
+"""Standard deviations of the first guesses of log e^2 and log s^2, after a start as expected, and after a failed one,
+which moves the first by up to 8; a noise level that is off by 3 moves the second by 2.2."""
 SURPRISE = 3.0  # a start has failed if the first residual is off by more than so many deviations
 
 

@@ -6,8 +6,7 @@ import numpy as np
 
 STEPS = 3
 LENGTH, FEATURES, CONSTANT, STEP, CHOICE, ANSWER = 0.005, 0.06, 0.01, 0.04, 0.14, 0.08
-"""Shares of mu^2: of a typical length, of the second moments, of the mean label, of a step of the mean, of the gains of
-all priors, and of those that the answer is drawn from. The shape has the rest."""
+"""Shares of mu^2: a length, the moments, the mean label, a step, all gains, the answer's; the rest is the shape's."""
 STEP_CLIPS, STEP_NOISE = (1.0, 4.0), 0.1  # ends of a clip over the typical length, and noise between them
 RAISED, LEAST_SHAPE = 0.25, 1e-3  # least eigenvalues of S over its noise's norm, and over the largest
 EVEN = 0.1  # least part of the trace that is spread evenly where eigenvalues are shrunk

@@ -35,14 +35,11 @@ NORMAL_NORM2 = 8 / 3  # squared subgaussian norm of a standard normal variable
 
 
 def with_predictions(cells: pd.DataFrame) -> pd.DataFrame:
-    """Return the results table with incoherence (mu), and gradient, deviation, noise and steady as expected.
-
-    Long heads raise the deviation by sqrt(E ||v||^4) / E ||v||^2. deviation_per_edge, per_edge : deviation and its law
-    over sqrt(d) + sqrt(k ln n), the sum in delta_3, which leaves the factor k of Lemma C.4.
-    """
+    """Return the results table with incoherence (mu), and gradient, deviation, noise and steady as expected."""
     n, d, k, q, sine = (cells[name] for name in ("users", "dim", "rank", "batch_samples", "start_sine"))
     factor, share = cells["head_factor"], 1 / HEAVY_EVERY
     square = 1 + share * (factor**2 - 1)
+    # Long heads raise the deviation; over the edge, the sum in delta_3, the factor k of Lemma C.4 is left.
     spread = np.sqrt(1 + share * (factor**4 - 1)) / square
     noise = shen2023.centaur_noise(
         n, cells["noise_multiplier"], cells["zeta"], cells["step"], cells["head_condition"] ** 2

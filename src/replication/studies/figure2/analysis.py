@@ -43,8 +43,7 @@ BASELINES = {
     "nonprivate": ("nonprivate",),
     "zero": ("zero-model",),
 }
-"""The methods that the paper compares with -> series among which each takes its best, which is hardest for the paper's
-claims."""
+"""Methods that the paper compares with -> series of which each takes its best, which is hardest for the claims."""
 CURVES = {
     "Algorithm 1, random start": ("deciding reading", (DECIDING,)),
     "Algorithm 1, start by Algorithm 3": ("", ("spectral-s2-a",)),
