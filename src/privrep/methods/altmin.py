@@ -86,14 +86,14 @@ class AltminOptions(Declared):
     init_pairs: str = option(
         "pairs of a user's samples in Algorithm 3: disjoint, or all, clipped by user", among(PAIRS), "disjoint"
     )
-    clip_scale: str = option(CLIP_SCALE_COLUMN["clip_scale"], among(SCALES), "absolute")
+    clip_scale: str = option(CLIP_SCALE_COLUMN, among(SCALES), "absolute")
     start_sine: float = option(START_COLUMNS["start_sine"], check_any_sine, 0.1)
     heads: str = option("heads in the subspace step: fitted, or the true ones", among(("fitted", "true")), "fitted")
     fallback: str = option("how the noisy linear system is solved: solve, ridge, or eigclip", among(FALLBACKS), "solve")
     symmetry: str = option(
         "how the noise of the Gram is made symmetric: copied, or averaged", among(SYMMETRIES), "copied"
     )
-    final_heads: str = option(FINAL_HEADS_COLUMN["final_heads"], among(FINAL_HEADS), "least squares")
+    final_heads: str = option(FINAL_HEADS_COLUMN, among(FINAL_HEADS), "least squares")
     numbers: ClassVar = {name: MOMENT_COLUMNS[name] for name in ("eta", "zeta", "min_eigenvalue")}
 
     def __post_init__(self):

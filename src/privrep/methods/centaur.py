@@ -76,7 +76,7 @@ class CentaurOptions(Declared):
     rounds: int = option(SERVER_COLUMNS["rounds"], check_count)
     clip: float = option(SERVER_COLUMNS["clip"], check_bound)
     batch_samples: int = option("samples per user for each of head and gradient in a round", check_count)
-    clip_scale: str = option(CLIP_SCALE_COLUMN["clip_scale"], among(UPDATE_SCALES), "practical")
+    clip_scale: str = option(CLIP_SCALE_COLUMN, among(UPDATE_SCALES), "practical")
     step: float = option("step size, in units of 1 / s_1^2", check_positive, 0.25)
     sample_use: str = option(SAMPLE_USE_COLUMN["sample_use"], among(SAMPLE_USES), "reuse")
     participation: float = option(SERVER_COLUMNS["participation"], check_rate, 1.0)
@@ -89,7 +89,7 @@ class CentaurOptions(Declared):
     init_clip: float = option("clipping bound of the power method (zeta_0), in units of clip_scale", check_bound, 1.0)
     init_share: float = option("share of the privacy cost that the power method takes", check_share, 0.5)
     accuracy: float = option("accuracy of a good candidate in the selection, eps_i", check_share, 0.01)
-    final_heads: str = option(FINAL_HEADS_COLUMN["final_heads"], among(FINAL_HEADS), "least squares")
+    final_heads: str = option(FINAL_HEADS_COLUMN, among(FINAL_HEADS), "least squares")
     numbers: ClassVar = {
         "zeta": SERVER_COLUMNS["zeta"],
         "selection_passed": "1 where the selected candidate passed the printed test, 0 where none did",

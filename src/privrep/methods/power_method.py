@@ -94,7 +94,7 @@ class PowerMethodOptions(Declared):
     init_clip: float = option("clipping bound of the power method (zeta_0), in units of clip_scale", check_bound)
     starts: int = option("independent runs of the power method, T_0", check_count, 1)
     init_samples: int = option("samples per user and iteration of the power method", check_count, 8)
-    clip_scale: str = option(CLIP_SCALE_COLUMN["clip_scale"], among(UPDATE_SCALES), "practical")
+    clip_scale: str = option(CLIP_SCALE_COLUMN, among(UPDATE_SCALES), "practical")
     sample_use: str = option(SAMPLE_USE_COLUMN["sample_use"], among(SAMPLE_USES), "reuse")
     accuracy: float = option("accuracy of a good candidate in the selection, eps_i", check_share, 0.01)
     init: str = option(START_COLUMNS["init"], among(("planted", "random")), "random")

@@ -64,7 +64,7 @@ class PrivateFedrepOptions(Declared):
 
     rounds: int = option(SERVER_COLUMNS["rounds"], check_count, 5)
     clip: float = option(SERVER_COLUMNS["clip"], check_bound, 0.5)
-    clip_scale: str = option(CLIP_SCALE_COLUMN["clip_scale"], among(UPDATE_SCALES), "practical")
+    clip_scale: str = option(CLIP_SCALE_COLUMN, among(UPDATE_SCALES), "practical")
     step: float = option("step size, in units of 1 / s_1^2", check_positive, 2.5)
     sample_use: str = option(
         "whether head and gradient share their samples (same), or these serve one round alone (fresh) or are drawn "
@@ -80,7 +80,7 @@ class PrivateFedrepOptions(Declared):
     start_sine: float = option(START_COLUMNS["start_sine"], check_sine, 0.1)
     init_label_clip: float = option("clipping bound of the labels in Algorithm 3", check_bound, 0.5)
     init_share: float = option("share of the privacy cost that Algorithm 3 takes", check_share, 0.5)
-    final_heads: str = option(FINAL_HEADS_COLUMN["final_heads"], among(FINAL_HEADS), "least squares")
+    final_heads: str = option(FINAL_HEADS_COLUMN, among(FINAL_HEADS), "least squares")
     numbers: ClassVar = {"zeta": SERVER_COLUMNS["zeta"]}
     theorem = None
 

@@ -110,7 +110,7 @@ class SpectralInitOptions(Declared):
 
     init_label_clip: float = option("clipping bound of the labels in Algorithm 3", check_bound)
     split: str = option(SPLIT_COLUMN["split"], default="all-samples-reused")
-    clip_scale: str = option(CLIP_SCALE_COLUMN["clip_scale"], among(SCALES), "absolute")
+    clip_scale: str = option(CLIP_SCALE_COLUMN, among(SCALES), "absolute")
     numbers: ClassVar = {"zeta": "clipping bound of the labels in absolute terms"}
 
     def build(self, known: Known) -> SpectralInit:

@@ -38,10 +38,7 @@ def held_out_rows(user: np.ndarray, share: float) -> np.ndarray:
 @dataclass(frozen=True, eq=False)
 class GivenUsers(UserData):
     """Users with given arrays: `features` (m, n, d) and `labels` (m, n), or, with the `counts` (n,) of each user's
-    rows, features (N, d) and labels (N,) user by user, of which only a block at a time is padded to m samples.
-
-    `heads` (n, k) and `truth` where they are known, `held_out` with samples that no fit reads, and blocks of
-    `block_size` users, by default all in one.
+    rows, features (N, d) and labels (N,) user by user, each block padded when it is read; `held_out` has more.
     """
 
     known: Known

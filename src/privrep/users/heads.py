@@ -31,9 +31,7 @@ class FittedHeads:
 
 
 FINAL_HEADS = ("least squares", "ridge")
-FINAL_HEADS_COLUMN = {
-    "final_heads": "how the last heads are fitted: least squares, or ridge with the public guess of the label noise"
-}
+FINAL_HEADS_COLUMN = "how the last heads are fitted: least squares, or ridge with the public guess of the label noise"
 
 
 def final_penalty(final_heads: str, known: Known) -> float:

@@ -294,13 +294,11 @@ def draw_stream(problem: Problem, truth: Truth, streams: BlockStreams, index: in
 
 
 class UserData:
-    """Users as a method reads them: simulated (`Users`), in memory (`privrep.users.given_users`) or in a table on disk
-    (`privrep.users.scattered`); `images.image_users` has the same names.
+    """Users as a method reads them: simulated, in memory, or in a table; `images.image_users` has the same names.
 
-    `known` is public, and scoring also reads `truth` and `held_out`, which may be None. `block_size` is None where all
-    users are one block. Blocks stay in memory between passes where all users fit into `memory_budget` bytes, and are
-    read again on each pass otherwise, with the same numbers. What an object keeps is no field: a copy with other data
-    has none of it.
+    `known` is public, and scoring also reads `truth` and `held_out`; `block_size` is None where all are one block.
+    Blocks stay in memory where all users fit into `memory_budget` bytes, and are read again otherwise, with the same
+    numbers. What an object keeps is no field: a copy with other data has none of it.
     """
 
     known: Known

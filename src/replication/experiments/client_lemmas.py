@@ -125,7 +125,7 @@ def client_lemmas(
     *,
     clip: float = option("clipping bound of a user's update (zeta_g), in units of clip_scale", check_bound),
     batch_samples: int = option("samples per user for each of head and gradient in a round", check_count),
-    clip_scale: str = option(CLIP_SCALE_COLUMN["clip_scale"], among(UPDATE_SCALES), "practical"),
+    clip_scale: str = option(CLIP_SCALE_COLUMN, among(UPDATE_SCALES), "practical"),
     step: float = option("step size, in units of 1 / s_1^2", check_bound, 0.25),
     start_sine: float = option("sine of every principal angle between a planted start and the truth", check_sine, 0.1),
 ) -> Outcome:

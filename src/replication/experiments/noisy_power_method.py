@@ -31,9 +31,7 @@ def noisy_iterates(
 
 
 def limit_noise(basis: np.ndarray, gap: float, tau: float, accuracy: float) -> np.ndarray:
-    """Return the perturbation that Theorem G.1 permits, used against it: ||G|| = eps gap / 5 in all, of which U^T G,
-    of norm gap / (5 tau sqrt(k d)), shrinks U^T X, and the rest pushes out of U, the first axes, in fixed directions;
-    (..., d, k)."""
+    """Return the perturbation that Theorem G.1 permits, used against it: U^T G inward, the rest out of U."""
     dim, rank = basis.shape[-2:]
     norm = accuracy * gap / 5
     inward = min(gap / (5 * tau * math.sqrt(rank * dim)), norm)

@@ -60,7 +60,7 @@ def oracle_step(
     release: Release | None,
     *,
     kind: str = option("which reference model", among(("floor", "step")), "step"),
-    final_heads: str = option(FINAL_HEADS_COLUMN["final_heads"], among(FINAL_HEADS), "least squares"),
+    final_heads: str = option(FINAL_HEADS_COLUMN, among(FINAL_HEADS), "least squares"),
 ) -> Outcome:
     """A reference model, with heads on all samples, in the true subspace or after one release at the truth."""
     users, problem, basis = task.users, task.users.problem, task.users.truth.basis

@@ -89,7 +89,7 @@ def step_lemmas(
     split: str = option(SPLIT_COLUMN["split"]),
     clip_feature: float = option("clipping bound of the features (eta)", check_bound),
     clip_label: float = option("clipping bound of the labels (zeta)", check_bound),
-    clip_scale: str = option(CLIP_SCALE_COLUMN["clip_scale"], among(SCALES), "data"),
+    clip_scale: str = option(CLIP_SCALE_COLUMN, among(SCALES), "data"),
     start_sine: float = option("sine of every principal angle between a planted start and the truth", check_sine, 0.1),
 ) -> Outcome:
     """One step of Algorithm 1 from a planted start, with options as in `privrep.methods.altmin`."""

@@ -16,9 +16,7 @@ class StepSizes:
     """Sizes of a step of alternating minimisation, one entry per row."""
 
     batch: np.ndarray  # users in a step, n / T
-    # Samples per user for the head step: infinite where heads are given and have no error; NaN where the fit has no
-    # variance.
-    heads: np.ndarray
+    heads: np.ndarray  # samples for the head step: infinite where heads are given, NaN where the fit has no variance
     used: np.ndarray  # samples per user for the subspace step
     final: np.ndarray  # samples per user for the final fit
     lams: list[np.ndarray]  # eigenvalues of E v v^T

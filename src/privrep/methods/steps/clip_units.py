@@ -14,9 +14,7 @@ from collections.abc import Callable
 from privrep.privacy.regression_moments import SampleClip
 from privrep.users.known import Known
 
-CLIP_SCALE_COLUMN = {
-    "clip_scale": "unit of the clipping bounds, see SCALES and UPDATE_SCALES in privrep.methods.steps.clip_units"
-}
+CLIP_SCALE_COLUMN = "unit of the clipping bounds, see SCALES and UPDATE_SCALES in privrep.methods.steps.clip_units"
 FAILURE_POWER = 10  # the papers' statements fail with probability n^-10
 
 

@@ -28,7 +28,7 @@ class Federated(Declared):
 
     rounds: int = option(SERVER_COLUMNS["rounds"], check_count)
     clip: float = option(SERVER_COLUMNS["clip"], check_bound)
-    clip_scale: str = option(CLIP_SCALE_COLUMN["clip_scale"], among(UPDATE_SCALES), "absolute")
+    clip_scale: str = option(CLIP_SCALE_COLUMN, among(UPDATE_SCALES), "absolute")
     participation: float = option(SERVER_COLUMNS["participation"], check_rate, 1.0)
     divide_by: str = option(SERVER_COLUMNS["divide_by"], among(DIVISORS), "expected")
     numbers: ClassVar = {"zeta": SERVER_COLUMNS["zeta"]}

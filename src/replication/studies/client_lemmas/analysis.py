@@ -1,10 +1,8 @@
-"""shen2023, Lemmas C.1 to C.5 and D.1 to D.7: one round of CENTAUR taken apart (claims B-A5.1, B-LC.1 to B-LC.5, B-LD.1
-to B-LD.7).
+"""shen2023, Lemmas C.1 to C.5 and D.1 to D.7, one round of CENTAUR (claims B-A5.1, B-LC.1 to B-LC.5, B-LD.1 to B-LD.7).
 
 Every inequality becomes the ratio of its left to its right side in each run. The lemmas of Appendix C hold but for a
-small probability, so that what is judged is the share of runs beyond 1, not the largest ratio. The lemmas of Appendix D
-take delta_1 and delta_2 as given: they are measured in the same run, and runs with delta_1 >= 1 are left out, since the
-right sides divide by 1 - delta_1.
+small probability, so that the share of runs beyond 1 is judged. Those of Appendix D take delta_1 and delta_2 as given:
+they are measured in the same run, and runs with delta_1 >= 1 are left out, since right sides divide by 1 - delta_1.
 """
 
 from __future__ import annotations
