@@ -40,10 +40,7 @@ from privrep.users.splits import SPLIT_COLUMN, Split, count, split_samples
 from privrep.users.subspace import orthonormalise
 
 STARTS = ("random", "spectral")
-HEADS = ("fitted", "true")
-
-THEOREM_4_2 = Theorem("A-T4.2", 16)
-"""Delta = sqrt(16 L)/eps for Algorithm 3 and one pass of Algorithm 1 over disjoint batches."""
+THEOREM_4_2 = Theorem("A-T4.2", 16)  # Delta = sqrt(16 L)/eps for Algorithm 3 and one pass over disjoint batches
 
 
 def disjoint_batches(users: int, count: int) -> list[range]:
@@ -65,8 +62,7 @@ def check_split(preset: str, known: Known) -> Split:
 
 
 def start_of(init: str, samples: slice, label_clip: float) -> Start:
-    """Return U_init of other methods of jain2021: `random` costs nothing, `spectral` is Algorithm 3 on these samples,
-    on which its cost does not depend."""
+    """Return U_init of other methods: `random` costs nothing, `spectral` is Algorithm 3 on these samples."""
     return RandomStart() if init == "random" else SpectralInit(samples, label_clip)
 
 
@@ -90,14 +86,14 @@ class AltminOptions(Declared):
     init_pairs: str = option(
         "pairs of a user's samples in Algorithm 3: disjoint, or all, clipped by user", among(PAIRS), "disjoint"
     )
-    clip_scale: str = option(CLIP_SCALE_COLUMN["clip_scale"], among(SCALES), "absolute")
+    clip_scale: str = option(CLIP_SCALE_COLUMN, among(SCALES), "absolute")
     start_sine: float = option(START_COLUMNS["start_sine"], check_any_sine, 0.1)
-    heads: str = option("heads in the subspace step: fitted, or the true ones", among(HEADS), "fitted")
+    heads: str = option("heads in the subspace step: fitted, or the true ones", among(("fitted", "true")), "fitted")
     fallback: str = option("how the noisy linear system is solved: solve, ridge, or eigclip", among(FALLBACKS), "solve")
     symmetry: str = option(
         "how the noise of the Gram is made symmetric: copied, or averaged", among(SYMMETRIES), "copied"
     )
-    final_heads: str = option(FINAL_HEADS_COLUMN["final_heads"], among(FINAL_HEADS), "least squares")
+    final_heads: str = option(FINAL_HEADS_COLUMN, among(FINAL_HEADS), "least squares")
     numbers: ClassVar = {name: MOMENT_COLUMNS[name] for name in ("eta", "zeta", "min_eigenvalue")}
 
     def __post_init__(self):
@@ -110,7 +106,6 @@ class AltminOptions(Declared):
             )
 
     def build(self, known: Known) -> AltminOptions:
-        """Return the method with clips in absolute terms."""
         split, scale = check_split(self.split, known), self.clip_scale
         check_start(self.init, known)
         if self.batches > known.users:
@@ -144,7 +139,6 @@ class AltminOptions(Declared):
 
     @property
     def clip(self) -> MomentClip:
-        """The bounds of Algorithm 2."""
         return (UserClip if self.clip_unit == "user" else SampleClip)(self.clip_feature, self.clip_label)
 
     def start(self, samples: slice = slice(0)) -> Start:
@@ -155,8 +149,7 @@ class AltminOptions(Declared):
 
     @property
     def steps_cost(self) -> Cost:
-        """Privacy cost of one user at noise multiplier 1 without the start: each epoch's one batch that the
-        user is in."""
+        """Privacy cost of one user at multiplier 1 without the start: each epoch's one batch with the user."""
         return self.epochs * self.clip.cost
 
     @property
@@ -166,7 +159,6 @@ class AltminOptions(Declared):
 
     @property
     def theorem(self) -> Theorem:
-        """Theorem 4.2 for the algorithm as stated (one epoch of disjoint batches from Algorithm 3), else Lemma 4.3 of
-        jain2021."""
+        """Theorem 4.2 as stated (one epoch of disjoint batches from Algorithm 3), else Lemma 4.3 of jain2021."""
         as_stated = self.init == "spectral" and self.init_share is None and self.epochs == 1 and self.batches > 1
         return THEOREM_4_2 if as_stated else sequential_theorem(self.cost)

@@ -32,15 +32,7 @@ from privrep.methods.running.method import Iterate, LowRank
 from privrep.methods.steps.clip_units import CLIP_SCALE_COLUMN, UPDATE_SCALES, gradient_threshold, moment_threshold
 from privrep.methods.steps.server import DIVISORS, SERVER_COLUMNS, Server, check_rate
 from privrep.methods.steps.starts import START_COLUMNS, Start, check_start, free_start
-from privrep.options import (
-    Declared,
-    among,
-    check_count,
-    check_positive,
-    check_share,
-    check_sine,
-    option,
-)
+from privrep.options import Declared, among, check_count, check_positive, check_share, check_sine, option
 from privrep.privacy.accounting import Cost, Theorem
 from privrep.privacy.clipping import check_bound
 from privrep.privacy.contributions import Outer
@@ -51,14 +43,11 @@ from privrep.users.problem import Block, UserData
 from privrep.users.splits import SAMPLE_USE_COLUMN, SAMPLE_USES, SampleDraws, check_draws
 from privrep.users.subspace import orthonormalise
 
-STARTS = ("planted", "power_method", "random")
-
 
 def representation_gradients(
     block: Block, first: np.ndarray, second: np.ndarray, basis: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Compute CLIENT for all users of a block: the factors l (B, d) and w (B, k) of their gradients G_i = l_i w_i^T,
-    heads on the samples `first` and gradients on `second` (shen2023, Algorithm 4)."""
+    """Compute CLIENT for a block: factors l (B, d) and w (B, k) of G_i, heads on `first`, gradients on `second`."""
     heads = fit_heads(block.features[first], block.labels[first], basis)
     features = block.features[second]
     projected = features.reshape(-1, len(basis)) @ basis.astype(np.float32)
@@ -82,18 +71,17 @@ class RepresentationGradients:
 
 @dataclass(frozen=True)
 class CentaurOptions(Declared):
-    """CENTAUR for a linear representation, by its options. The theorem takes a step of 1/4; a planted start is for laws
-    that assume a good one."""
+    """CENTAUR for a linear representation; the theorem takes a step of 1/4, and laws of a good start a planted one."""
 
     rounds: int = option(SERVER_COLUMNS["rounds"], check_count)
     clip: float = option(SERVER_COLUMNS["clip"], check_bound)
     batch_samples: int = option("samples per user for each of head and gradient in a round", check_count)
-    clip_scale: str = option(CLIP_SCALE_COLUMN["clip_scale"], among(UPDATE_SCALES), "practical")
+    clip_scale: str = option(CLIP_SCALE_COLUMN, among(UPDATE_SCALES), "practical")
     step: float = option("step size, in units of 1 / s_1^2", check_positive, 0.25)
     sample_use: str = option(SAMPLE_USE_COLUMN["sample_use"], among(SAMPLE_USES), "reuse")
     participation: float = option(SERVER_COLUMNS["participation"], check_rate, 1.0)
     divide_by: str = option(SERVER_COLUMNS["divide_by"], among(DIVISORS), "expected")
-    init: str = option(START_COLUMNS["init"], among(STARTS), "power_method")
+    init: str = option(START_COLUMNS["init"], among(("planted", "power_method", "random")), "power_method")
     start_sine: float = option(START_COLUMNS["start_sine"], check_sine, 0.1)
     starts: int = option("independent runs of the power method, T_0", check_count, 36)
     iterations: int = option("iterations of the power method, L", check_count, 14)
@@ -101,7 +89,7 @@ class CentaurOptions(Declared):
     init_clip: float = option("clipping bound of the power method (zeta_0), in units of clip_scale", check_bound, 1.0)
     init_share: float = option("share of the privacy cost that the power method takes", check_share, 0.5)
     accuracy: float = option("accuracy of a good candidate in the selection, eps_i", check_share, 0.01)
-    final_heads: str = option(FINAL_HEADS_COLUMN["final_heads"], among(FINAL_HEADS), "least squares")
+    final_heads: str = option(FINAL_HEADS_COLUMN, among(FINAL_HEADS), "least squares")
     numbers: ClassVar = {
         "zeta": SERVER_COLUMNS["zeta"],
         "selection_passed": "1 where the selected candidate passed the printed test, 0 where none did",
@@ -138,12 +126,10 @@ class CentaurOptions(Declared):
 
     @property
     def server(self) -> Server:
-        """The rounds."""
         return Server(self.rounds, self.clip, self.participation, self.divide_by)
 
     @property
     def start(self) -> Start:
-        """B_0."""
         if self.init != "power_method":
             return free_start(self.init, self.start_sine)
         runs = {"starts": self.starts, "iterations": self.iterations, "init_samples": self.init_samples}
@@ -153,12 +139,10 @@ class CentaurOptions(Declared):
 
     @property
     def cost(self) -> Cost:
-        """Privacy cost of one user at multiplier 1 of the main rounds, with no gain from sampling; a start's noise
-        follows from its share."""
+        """Privacy cost of one user at multiplier 1, no gain from sampling; a start's noise follows from its share."""
         return self.start.cost_with(self.server.cost)
 
     @property
     def theorem(self) -> Theorem:
-        """eps = 2 sqrt(T ln(1/delta)) / sigma_g; its proof charges the start as much as the rounds (shen2023, Theorem
-        5.2)."""
+        """eps = 2 sqrt(T ln(1/delta)) / sigma_g; its proof charges the start as much as the rounds (Theorem 5.2)."""
         return Theorem("B-T5.2", self.rounds)

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import ClassVar, Protocol
+from typing import ClassVar
 
 import numpy as np
 
@@ -40,17 +40,6 @@ from privrep.users.losses import Loss
 from privrep.users.problem import UserData
 
 EXPONENTS = ("proved", "printed")
-CANDIDATES = ("net", "random")
-
-
-class Subspaces(Protocol):
-    """Candidates of the choice, and what it costs to make them."""
-
-    @property
-    def cost(self) -> Cost: ...
-
-    def bases(self, users: UserData, release: Release) -> np.ndarray:
-        """Return the subspaces, (c, d, k), orthonormal columns in each."""
 
 
 @dataclass(frozen=True)
@@ -76,8 +65,7 @@ class RandomSubspaces:
 
 
 def personalised(basis: np.ndarray, score: UserScore, known: Known) -> LowRank:
-    """Return the users' own models in a subspace, on the second half of their samples (jain2021, Algorithm 4, last
-    line)."""
+    """Return the users' own models in a subspace, on the second half of their samples (Algorithm 4, last line)."""
     return LowRank(basis, BoundedHeads(basis, score.loss, score.bound, slice(known.samples // 2, known.samples)))
 
 
@@ -86,7 +74,7 @@ class Exponential:
     """The exponential mechanism over a set of subspaces (Algorithm 4 of jain2021)."""
 
     score: UserScore
-    subspaces: Subspaces  # N
+    subspaces: NetSubspaces | RandomSubspaces  # N: what has a cost, and `bases`, (c, d, k), orthonormal columns in each
     theorem: PureTheorem | None  # which beta a printed epsilon stands for
 
     @property
@@ -111,9 +99,7 @@ class ScoreOptions(Declared):
         "clipping bound of the projected features, L_f, in units of clip_scale", check_bound, 1.0
     )
     clip_scale: str = option(
-        "unit of L_f, see PROJECTION_SCALES in privrep.methods.steps.clip_units",
-        among(PROJECTION_SCALES),
-        "projected",
+        "unit of L_f, see PROJECTION_SCALES in privrep.methods.steps.clip_units", among(PROJECTION_SCALES), "projected"
     )
     head_bound: float = option(
         "largest length of a head, C, over sqrt(k) times the largest head scale", check_bound, 1.0
@@ -145,7 +131,7 @@ class ScoreOptions(Declared):
 class ExponentialOptions(ScoreOptions):
     """Options of the exact mechanism."""
 
-    candidates: str = option("what is chosen from: a net, or random subspaces", among(CANDIDATES), "random")
+    candidates: str = option("what is chosen from: a net, or random subspaces", among(("net", "random")), "random")
     radius: float = option("radius of the net, phi", check_bound, 0.1)
     count: int = option("number of random subspaces", check_count, 1000)
     numbers: ClassVar = ScoreOptions.numbers | {"chosen_from": "number of subspaces that were chosen from"}

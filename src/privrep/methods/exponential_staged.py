@@ -35,9 +35,7 @@ from privrep.users.known import Known
 from privrep.users.problem import UserData
 
 FIRST = ("spectral", "centaur")
-SPREAD = (0.03, 1.0)
-"""Least and largest norm of a perturbation, about the sine of the angle that it makes for k = 1;
-norms between are evenly spread in logarithm."""
+SPREAD = (0.03, 1.0)  # ends of the norms of perturbations, about the sine of the angle for k = 1
 
 
 @dataclass(frozen=True)
@@ -87,13 +85,9 @@ class ExponentialStagedOptions(ScoreOptions):
     clip: float = option("clipping bound of CENTAUR's gradients, in units of sqrt(d) k^1.5", check_bound, 0.125)
     numbers: ClassVar = ScoreOptions.numbers | {"chosen_from": "number of subspaces that were chosen from"}
 
-    def first_stage(self, known: Known) -> SpectralInit | CentaurOptions:
-        """Return one run of the first stage, on all samples."""
-        if self.first == "spectral":
-            label_clip = label_threshold("data", self.init_label_clip, known)
-            return SpectralInit(slice(0, known.samples), label_clip)
-        return CentaurOptions(self.rounds, self.clip, known.samples // 2, init="random").build(known)
-
     def build(self, known: Known) -> Exponential:
-        candidates = StagedCandidates(self.first_stage(known), self.runs, self.around, self.init_noise)
-        return Exponential(self.score(known), candidates, None)
+        if self.first == "spectral":
+            first = SpectralInit(slice(0, known.samples), label_threshold("data", self.init_label_clip, known))
+        else:
+            first = CentaurOptions(self.rounds, self.clip, known.samples // 2, init="random").build(known)
+        return Exponential(self.score(known), StagedCandidates(first, self.runs, self.around, self.init_noise), None)

@@ -29,22 +29,15 @@ import numpy as np
 
 from privrep.methods.running.method import FullRank, Iterate
 from privrep.methods.steps.unit_schedule import SCALE
-from privrep.methods.unit_steps import (
-    LEAST_NOISE,
-    HyperparameterOptions,
-    half_products,
-    learned_scale,
-)
+from privrep.methods.unit_steps import LEAST_NOISE, HyperparameterOptions, half_products, learned_scale
 from privrep.privacy.contributions import SymmetricOuter
 from privrep.privacy.mechanisms import GAUSSIAN_COST, Release
 from privrep.users.known import Known
 from privrep.users.problem import Block, UserData
 
 RAISED, LEAST_EIGENVALUE = 0.25, 1e-3
-"""Eigenvalues are raised to this part of the noise's norm, since a prior that noise has made too small forbids what is
-there; and to this part of the largest."""
-TINY = 1e-12
-"""The least eigenvalue where nothing was learned at all, as from users with one sample: all are then the same."""
+"""Eigenvalues are raised to these parts of the noise's norm and of the largest: too small a prior forbids a model."""
+TINY = 1e-12  # the least eigenvalue where nothing was learned at all, as from users with one sample
 
 
 @dataclass(frozen=True)

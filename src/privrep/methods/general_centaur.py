@@ -41,10 +41,7 @@ FEASIBLE = ("free", "orthonormal")
 def representation_steps(
     block: Block, batches: list[np.ndarray], basis: np.ndarray, step: float
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Compute CLIENT for all users of a block: the factors l (B, d) and w (B, k) of their displacements l_i w_i^T.
-
-    The head stays as it is during the local steps, so a gradient is g w^T, and the user's model B_i w is B w + ||w||^2
-    l (shen2023, Algorithm 2)."""
+    """Compute CLIENT for a block: factors l (B, d) and w (B, k) of displacements, the head w fixed."""
     moved = np.zeros((block.users, len(basis)))
     with np.errstate(over="ignore", invalid="ignore"):
         heads = fit_heads(block.features, block.labels, basis)

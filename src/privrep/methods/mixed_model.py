@@ -49,14 +49,10 @@ from privrep.users.known import Known
 from privrep.users.problem import Block, UserData
 from privrep.users.subspace import orthonormalise
 
-LENGTH_WIDTH = 3.0
-"""Clip of a user's log length about its guess."""
-FEATURE_CLIP = 1.5
-"""Of second moments, over their typical length."""
-LEAST_EIGENVALUE = 0.05
-"""Of C, over its mean eigenvalue."""
-EDGE_PART = 0.5
-"""Eigenvalues of H and W are at least this part of the norm of the noise in C."""
+LENGTH_WIDTH = 3.0  # clip of a user's log length about its guess
+FEATURE_CLIP = 1.5  # of second moments, over their typical length
+LEAST_EIGENVALUE = 0.05  # of C, over its mean eigenvalue
+EDGE_PART = 0.5  # eigenvalues of H and W are at least this part of the norm of the noise in C
 
 
 def residuals(block: Block, mean: np.ndarray) -> np.ndarray:
@@ -87,11 +83,6 @@ def moments(block: Block) -> SemidefiniteByNorm:
     return SemidefiniteByNorm(block.features.astype(np.float64) / np.sqrt(np.maximum(block.counts, 1))[:, None])
 
 
-def moment_squares(block: Block) -> np.ndarray:
-    """Return |X^T X / m|^2, (B,)."""
-    return moments(block).norms ** 2
-
-
 def mean_labels(block: Block) -> Scalars:
     """Contribution of users: their mean label."""
     return Scalars(block.labels.sum(axis=0, dtype=np.float64) / np.maximum(block.counts, 1))
@@ -109,7 +100,6 @@ class Gradients:
         return Rows(np.einsum("mbd,bm->bd", block.features, left) @ self.root)
 
     def squares(self, block: Block) -> np.ndarray:
-        """Return squared lengths of the gradients, (B,)."""
         return (self(block).values ** 2).sum(axis=1)
 
 
@@ -136,7 +126,8 @@ class Features:
     def released(cls, users: UserData, lengths: Release, release: Release) -> Features:
         """Estimate C from two releases."""
         n, d = users.known.users, users.known.dim
-        clip = FEATURE_CLIP * typical("mixed_feature_length", users, moment_squares, float(d), lengths)
+        length = typical("mixed_feature_length", users, lambda block: moments(block).norms ** 2, float(d), lengths)
+        clip = FEATURE_CLIP * length
         found = release.sum("mixed_features", users, moments, clip=clip) / n
         noise_sd = math.sqrt(2) * clip * release.noise_multiplier / n
         level = max(np.trace(found) / d, LEAST_EIGENVALUE * clip / d)
@@ -235,5 +226,4 @@ class MixedModelOptions(Declared):
     }
 
     def build(self, known: Known) -> MixedModel:
-        """Return the method for a problem."""
         return MixedModel(math.sqrt(known.rank * known.head_variance + known.label_noise_sd**2))

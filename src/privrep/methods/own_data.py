@@ -41,8 +41,7 @@ def own_data_models(features: np.ndarray, labels: np.ndarray, penalty: float) ->
 
 
 def _by_kernel(features: np.ndarray, labels: np.ndarray, penalty: float) -> np.ndarray:
-    """Return X_j^T (X_j X_j^T + penalty I)^{-1} y_j, with a one on the diagonal for a sample that is zero, whose row
-    would be empty."""
+    """Return X_j^T (X_j X_j^T + penalty I)^{-1} y_j, with a one on the diagonal for a sample that is zero."""
     eye = np.eye(features.shape[1])
     kernel = features @ features.transpose(0, 2, 1) + penalty * eye + ~features.any(axis=2)[:, :, None] * eye
     dual = np.linalg.solve(kernel, labels.T[:, :, None])
@@ -62,5 +61,4 @@ class OwnDataOptions(Declared):
         yield Iterate(None, FullRank(self.models))
 
     def models(self, block: Block) -> np.ndarray:
-        """Return the models of the users of a block, (B, d)."""
         return own_data_models(block.features, block.labels, self.penalty)

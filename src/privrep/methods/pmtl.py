@@ -34,9 +34,7 @@ from privrep.users.problem import Block, UserData
 
 
 def displacements(block: Block, centre: np.ndarray, penalty: float) -> np.ndarray:
-    """Return theta_i - theta_bar of all users of a block, (B, d) float64, by ridge regression of what theta_bar leaves.
-
-    The system is solved in the m samples where m < d, and in the d coordinates otherwise."""
+    """Return theta_i - theta_bar of a block, (B, d) float64, by ridge in the samples or coordinates, if fewer."""
     features = block.features.astype(np.float64)
     samples, _, dim = features.shape
     ridge = penalty * samples * np.eye(min(samples, dim))[:, :, None]

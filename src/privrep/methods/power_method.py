@@ -42,12 +42,9 @@ from privrep.users.problem import Block, UserData
 from privrep.users.splits import SAMPLE_USE_COLUMN, SAMPLE_USES, SampleDraws, check_draws
 from privrep.users.subspace import planted_subspace
 
-STARTS = ("planted", "random")
 LARGEST = 1e3
-"""A user with ||F||^2 / q beyond this many clipping bounds adds nothing.
-The rounding of its product in float32 would no longer be small beside the bound."""
-ROUNDING = 1e-6
-"""Taken off the clipping bound: more than rounding in float64 adds to the norm of a user, or to a sum over users."""
+"""A user with ||F||^2 / q beyond so many clipping bounds adds nothing: float32 would round beside the bound."""
+ROUNDING = 1e-6  # taken off the clipping bound: more than rounding in float64 adds to a norm or a sum
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,8 +56,7 @@ class Products:
     bound: float  # zeta_0
 
     def __call__(self, block: Block) -> tuple[Columns, ...]:
-        """Return one contribution for each run; a user beyond `LARGEST` adds 0. With the rows y x of a user in F, M =
-        F^T F / q."""
+        """Return one contribution for each run, F^T F X / q with rows y x in F; a user beyond `LARGEST` adds 0."""
         runs, dim, rank = self.bases.shape
         columns = self.bases.transpose(1, 0, 2).reshape(dim, -1).astype(np.float32)
         labels, norms, q = block.labels[self.samples], block.feature_norms[self.samples], len(self.samples)
@@ -92,37 +88,27 @@ def power_method(
 
 @dataclass(frozen=True)
 class PowerMethodOptions(Declared):
-    """INITIALIZATION (Algorithm 3), runs of PPM and the choice among them, by its options. Each of the starts is
-    charged; planted ones reach the steady state in fewer iterations."""
+    """INITIALIZATION (Algorithm 3), runs of PPM and the choice among them; each of the starts is charged."""
 
     iterations: int = option("iterations of the power method, L", check_count)
     init_clip: float = option("clipping bound of the power method (zeta_0), in units of clip_scale", check_bound)
     starts: int = option("independent runs of the power method, T_0", check_count, 1)
     init_samples: int = option("samples per user and iteration of the power method", check_count, 8)
-    clip_scale: str = option(CLIP_SCALE_COLUMN["clip_scale"], among(UPDATE_SCALES), "practical")
+    clip_scale: str = option(CLIP_SCALE_COLUMN, among(UPDATE_SCALES), "practical")
     sample_use: str = option(SAMPLE_USE_COLUMN["sample_use"], among(SAMPLE_USES), "reuse")
     accuracy: float = option("accuracy of a good candidate in the selection, eps_i", check_share, 0.01)
-    init: str = option(START_COLUMNS["init"], among(STARTS), "random")
+    init: str = option(START_COLUMNS["init"], among(("planted", "random")), "random")
     start_sine: float = option(START_COLUMNS["start_sine"], check_sine, 0.2)
     numbers: ClassVar = {
         "zeta": SERVER_COLUMNS["zeta"],
         "selection_passed": "1 where the selected candidate passed the printed test, 0 where none did",
     }
     scores = (
-        "product_norm_max",
-        "clipped_share",
-        "runs_dist2",
-        "runs_distF",
-        "runs_dist2_median",
-        "runs_dist2_max",
-        "runs_log_tangent",
-        "runs_within",
-        "start_dist2",
-        "average_dist2",
+        *("product_norm_max", "clipped_share", "runs_dist2", "runs_distF", "runs_dist2_median", "runs_dist2_max"),
+        *("runs_log_tangent", "runs_within", "start_dist2", "average_dist2"),
     )
 
     def build(self, known: Known) -> PowerMethodOptions:
-        """Return the method with its clip in absolute terms."""
         check_draws(self.sample_use, known.samples, [self.init_samples] * self.iterations)
         check_start(self.init, known)
         return replace(self, clip_scale="absolute", init_clip=moment_threshold(self.clip_scale, self.init_clip, known))

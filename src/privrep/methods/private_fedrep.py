@@ -43,16 +43,7 @@ from privrep.methods.spectral_init import SpectralInit
 from privrep.methods.steps.clip_units import CLIP_SCALE_COLUMN, UPDATE_SCALES, gradient_threshold, label_threshold
 from privrep.methods.steps.server import SERVER_COLUMNS, Server
 from privrep.methods.steps.starts import START_COLUMNS, Start, check_start, free_start
-from privrep.options import (
-    Declared,
-    among,
-    check_count,
-    check_positive,
-    check_share,
-    check_sine,
-    option,
-    unless,
-)
+from privrep.options import Declared, among, check_count, check_positive, check_share, check_sine, option, unless
 from privrep.privacy.accounting import Cost
 from privrep.privacy.clipping import check_bound
 from privrep.privacy.mechanisms import Release
@@ -62,9 +53,7 @@ from privrep.users.problem import UserData
 from privrep.users.splits import SAMPLE_USES, SampleDraws, check_draws
 from privrep.users.subspace import orthonormalise
 
-STARTS = ("planted", "random", "spectral")
-USES = ("same", *SAMPLE_USES)
-"""`same`: head and gradient take the same samples, in each round; the others are those of `privrep.users.splits`."""
+USES = ("same", *SAMPLE_USES)  # `same`: head and gradient take the same samples in each round
 
 
 @dataclass(frozen=True)
@@ -75,7 +64,7 @@ class PrivateFedrepOptions(Declared):
 
     rounds: int = option(SERVER_COLUMNS["rounds"], check_count, 5)
     clip: float = option(SERVER_COLUMNS["clip"], check_bound, 0.5)
-    clip_scale: str = option(CLIP_SCALE_COLUMN["clip_scale"], among(UPDATE_SCALES), "practical")
+    clip_scale: str = option(CLIP_SCALE_COLUMN, among(UPDATE_SCALES), "practical")
     step: float = option("step size, in units of 1 / s_1^2", check_positive, 2.5)
     sample_use: str = option(
         "whether head and gradient share their samples (same), or these serve one round alone (fresh) or are drawn "
@@ -87,17 +76,16 @@ class PrivateFedrepOptions(Declared):
         "samples per user for each of head and gradient in a round", unless(None, check_count), None
     )
     final_samples: int = option("samples per user that serve the last heads alone", unless(0, check_count), 0)
-    init: str = option(START_COLUMNS["init"], among(STARTS), "spectral")
+    init: str = option(START_COLUMNS["init"], among(("planted", "random", "spectral")), "spectral")
     start_sine: float = option(START_COLUMNS["start_sine"], check_sine, 0.1)
     init_label_clip: float = option("clipping bound of the labels in Algorithm 3", check_bound, 0.5)
     init_share: float = option("share of the privacy cost that Algorithm 3 takes", check_share, 0.5)
-    final_heads: str = option(FINAL_HEADS_COLUMN["final_heads"], among(FINAL_HEADS), "least squares")
+    final_heads: str = option(FINAL_HEADS_COLUMN, among(FINAL_HEADS), "least squares")
     numbers: ClassVar = {"zeta": SERVER_COLUMNS["zeta"]}
     theorem = None
 
     def build(self, known: Known) -> PrivateFedrepOptions:
-        """Return the method with clips and step in absolute terms, after checking that heads and rounds have
-        samples."""
+        """Return the method with clips and step in absolute terms, after checking that there are samples for all."""
         check_start(self.init, known)
         if 0 < self.final_samples < known.rank:
             raise ValueError(f"final_samples is {self.final_samples}; it must be at least the rank, {known.rank}")
@@ -136,7 +124,6 @@ class PrivateFedrepOptions(Declared):
 
     @property
     def server(self) -> Server:
-        """The rounds."""
         return Server(self.rounds, self.clip)
 
     def start(self, pairs: slice = slice(0)) -> Start:

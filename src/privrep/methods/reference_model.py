@@ -28,9 +28,7 @@ from privrep.users.problem import UserData
 from privrep.users.splits import split_samples
 
 KINDS = ("random", "random-subspace", "zero", "planted-subspace")
-SPLITS = {"random-subspace": "all-samples-reused", "planted-subspace": "text"}
-"""Kind -> the split whose last range the users' heads are fitted on."""
-NOTHING = Cost(0.0, 0.0)
+SPLITS = {"random-subspace": "all-samples-reused", "planted-subspace": "text"}  # the last range fits the heads
 
 
 @dataclass(frozen=True)
@@ -48,12 +46,11 @@ class ReferenceModelOptions(Declared):
 
     @property
     def init(self) -> str:
-        """How the subspace is found."""
         return "planted" if self.kind == "planted-subspace" else "random"
 
     def fit(self, users: UserData, release: Release) -> Iterator[Iterate]:
         known = users.known
-        basis = free_start(self.init, self.start_sine).first(users, release, NOTHING).subspace
+        basis = free_start(self.init, self.start_sine).first(users, release, Cost(0.0, 0.0)).subspace
         if self.kind in SPLITS:
             samples = split_samples(SPLITS[self.kind], known.samples).final
             yield Iterate(basis, LowRank(basis, FittedHeads(basis, samples)))

@@ -37,8 +37,7 @@ from privrep.users.known import Known
 from privrep.users.problem import Block, UserData
 from privrep.users.splits import SPLIT_COLUMN, split_samples
 
-LEMMA_4_5 = Theorem("A-L4.5", 8)
-"""Delta = sqrt(8 L)/eps for one release of M."""
+LEMMA_4_5 = Theorem("A-L4.5", 8)  # Delta = sqrt(8 L)/eps for one release of M
 
 
 @dataclass(frozen=True)
@@ -62,8 +61,7 @@ class SamplePairs:
         return self.kind(block.features[self.samples], block.labels[self.samples], block.feature_norms[self.samples])
 
 
-PAIRS = {"disjoint": DisjointPairs, "all": AllPairs}
-"""Which pairs of a user's samples are taken: disjoint ones as printed, or all."""
+PAIRS = {"disjoint": DisjointPairs, "all": AllPairs}  # disjoint as printed, or all
 
 
 @dataclass(frozen=True)
@@ -112,7 +110,7 @@ class SpectralInitOptions(Declared):
 
     init_label_clip: float = option("clipping bound of the labels in Algorithm 3", check_bound)
     split: str = option(SPLIT_COLUMN["split"], default="all-samples-reused")
-    clip_scale: str = option(CLIP_SCALE_COLUMN["clip_scale"], among(SCALES), "absolute")
+    clip_scale: str = option(CLIP_SCALE_COLUMN, among(SCALES), "absolute")
     numbers: ClassVar = {"zeta": "clipping bound of the labels in absolute terms"}
 
     def build(self, known: Known) -> SpectralInit:

@@ -39,20 +39,9 @@ import numpy as np
 from scipy.special import digamma
 
 from privrep.methods.running.method import Iterate, LowRank
+from privrep.methods.steps import unit_schedule as shares
 from privrep.methods.steps.error_tracking import FilterState
-from privrep.methods.steps.unit_schedule import (
-    COORDINATES,
-    COVARIANCE,
-    LEVEL,
-    METRICS,
-    SCALARS,
-    SCALE,
-    STEPS,
-    WHITENINGS,
-    Sizes,
-    descent_share,
-    schedule,
-)
+from privrep.methods.steps.unit_schedule import Sizes, descent_share, schedule
 from privrep.methods.steps.whitening import Whitening, learned_level, learned_scales, released_whitening, shrunk
 from privrep.options import Declared, check_count, check_positive, option, unless
 from privrep.privacy.clipping import float64, lengths, zero_rows_except
@@ -64,19 +53,14 @@ from privrep.users.problem import Block, UserData
 from privrep.users.subspace import orthonormalise
 
 SCALE_WIDTH, START_WIDTH, RESIDUAL_WIDTH = 4.6, 9.2, 2.0
-"""Clips of a user's log scale and log residual about what is expected: factors in length of 10;
-of 100 after the start, which may have failed; of e."""
-LEAST_NOISE = 1e-3
-"""The label noise is taken to be at least this share of the heads' scale."""
-LEAST_VARIANCE = 1e-4
-"""Variances of the features are taken to be at least this share of their mean."""
-FLOOR = 1.5
-"""Eigenvalues of H are raised to this many standard deviations of its noise."""
+"""Clips of a log scale, and of a log residual after a start, which may have failed, and later: factors 10, 100, e."""
+LEAST_NOISE = 1e-3  # the label noise is taken to be at least this share of the heads' scale
+LEAST_VARIANCE = 1e-4  # variances of the features are taken to be at least this share of their mean
+FLOOR = 1.5  # eigenvalues of H are raised to this many standard deviations of its noise
 
 
 def unit(rows: np.ndarray) -> np.ndarray:
-    """Divide rows by their lengths, in float64: of norm at most 1, and 0 where a length is not finite, or too small for
-    its square to be exact."""
+    """Divide rows by their lengths, in float64: of norm at most 1, and 0 where a length is not finite or tiny."""
     rows = float64(rows)
     norms = lengths(rows) * (1 + 1e-12)
     sound = np.isfinite(norms) & (norms > 1e-100)
@@ -98,18 +82,17 @@ class HyperparameterOptions(Declared):
 
 
 def learned_scale(users: UserData, release: Release, rank: int, head_scale: float, noise: float) -> float:
-    """Release h, from the mean log power of the labels, given public guesses in their units: rank k of what they depend
-    on, h, and label noise s. Heads are taken midway between those of one length and Gaussian ones."""
+    """Release h from the mean log power of the labels, given public guesses of it and of the label noise."""
     guess = rank * head_scale**2 + noise**2
     logs = release.sum("unit_scale", users, LogScales(math.log(guess)), clip=SCALE_WIDTH) / users.known.users
     logs = min(max(logs, -SCALE_WIDTH), SCALE_WIDTH)
+    # Heads are taken midway between those of one length and Gaussian ones.
     power = guess * math.exp(logs - log_chi(np.asarray(rank)) / 2)
     return math.sqrt(max(power - noise**2, 0.1 * power) / rank)
 
 
 def log_powers(power: np.ndarray, freedom: np.ndarray, variance: float = 1.0, expected: float = 0.0) -> Scalars:
-    """Return log(power / (freedom variance)) less its expectation for chi squares and `expected`, of each user, (B,);
-    one without degrees of freedom or power adds 0."""
+    """Return log(power / (freedom variance)) less its expectation, (B,); 0 without degrees of freedom."""
     sound = (freedom > 0) & (power > 0) & np.isfinite(power)
     freedom = np.where(sound, freedom, 1)
     logs = np.log(np.where(sound, power, 1.0) / freedom / variance) - log_chi(freedom) - expected
@@ -142,8 +125,7 @@ def ridge_models(features: np.ndarray, labels: np.ndarray, penalty: float) -> np
 
 
 def half_products(features: np.ndarray, labels: np.ndarray, penalty: float) -> SymmetricOuter:
-    """Return (a b^T + b a^T) / 2 of each user, of norm at most 1, from ridge models a of the even samples and b of the
-    odd ones, each over its length."""
+    """Return (a b^T + b a^T) / 2 of each user, of norm at most 1, from ridge models of even and of odd samples."""
     halves = (slice(0, None, 2), slice(1, None, 2))
     return SymmetricOuter(*(unit(ridge_models(features[half], labels[half], penalty)) for half in halves))
 
@@ -191,17 +173,12 @@ class Round:
         return logs, Semidefinite(unit(heads.T)), self.steps(gradients, heads.T)
 
     def steps(self, gradients: np.ndarray, heads: np.ndarray) -> Outer:
-        """Return (g/|g|) (w/|w|)^T of each user."""
         return Outer(unit(gradients), unit(heads))
 
 
 @dataclass
 class HeadMoments:
-    """H: second moments of the heads in the coordinates of a subspace, trace k, from the releases so far.
-
-    Each is that of w/|w| in the coordinates of B H^1/2, as Tyler's estimate of a shape is made, mapped back to R^d,
-    so that it outlives its B; they are averaged with the precision of their noise.
-    """
+    """H: second moments of the heads, trace k, from all releases, each Tyler's estimate mapped back to R^d."""
 
     users: int
     dim: int
@@ -211,14 +188,12 @@ class HeadMoments:
         self._sum, self._precision = np.zeros((self.dim, self.dim)), 0.0
 
     def add(self, frame: np.ndarray, moments: np.ndarray, mu2: float) -> None:
-        """Add a released sum of moments, (k, k), in the coordinates of `frame`, (d, k), with the mu^2 of its
-        release."""
+        """Add a released sum of moments, (k, k), in the coordinates of `frame`, with the mu^2 of its release."""
         self._sum += mu2 * frame @ moments @ frame.T * (self.rank / self.users)
         self._precision += mu2
 
     def within(self, basis: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return H^1/2 and H^-1/2 in the coordinates of a basis, shrunk so that heads of one scale are left alone;
-        eigenvalues that noise could have made are raised."""
+        """Return H^1/2 and H^-1/2 in a basis, shrunk towards I, eigenvalues raised that noise could have made."""
         noise_sd = math.sqrt(2 / self._precision) * self.rank / self.users
         values, vectors, _ = shrunk(basis.T @ self._sum @ basis / self._precision, noise_sd)
         values = np.maximum(values, max(FLOOR * noise_sd, 1e-6))
@@ -247,9 +222,9 @@ class UnitSteps:
         sizes = Sizes(users.known.users, users.known.samples, users.known.dim, self.rank)
         n, d, k = sizes.users, sizes.dim, sizes.rank
         mu = 1 / release.noise_multiplier if release.noise_multiplier else math.inf
-        level = learned_level(users, release.share(LEVEL))
+        level = learned_level(users, release.share(shares.LEVEL))
         whitening, whitenings = self.learned_whitening(sizes, mu, level, users, release)
-        scale = learned_scale(users, release.share(SCALE), k, level * self.head_scale, self.noise)
+        scale = learned_scale(users, release.share(shares.SCALE), k, level * self.head_scale, self.noise)
         noise2 = max(self.noise / scale, LEAST_NOISE) ** 2
         left = descent_share(whitenings)
         plan = self.schedule(sizes, math.sqrt(left) * mu, noise2)
@@ -265,15 +240,15 @@ class UnitSteps:
             logs, second, step = handle.sums(
                 users,
                 self.round(sizes, known, whitening=whitening, basis=basis, frame=basis @ root, scale=scale),
-                Part("unit_residual", width, SCALARS),
-                Part("unit_heads", 1.0, METRICS),
-                Part("unit_step", 1.0, STEPS),
+                Part("unit_residual", width, shares.SCALARS),
+                Part("unit_heads", 1.0, shares.METRICS),
+                Part("unit_step", 1.0, shares.STEPS),
             )
-            noise_sd = 2 * width / (n * mu * math.sqrt(SCALARS * share))
+            noise_sd = 2 * width / (n * mu * math.sqrt(shares.SCALARS * share))
             known = known if number else known.checked(sizes, logs / n, noise_sd)
             known = known.measured(sizes, logs / n, noise_sd)
-            heads.add(basis @ root, second, METRICS * share * mu**2 if mu < math.inf else share)
-            eta = known.step_length(sizes.step_noise2(mu * math.sqrt(STEPS * share), known.error2, known.noise2))
+            heads.add(basis @ root, second, shares.METRICS * share * mu**2 if mu < math.inf else share)
+            eta = known.step_length(sizes.step_noise2(mu * math.sqrt(shares.STEPS * share), known.error2, known.noise2))
             basis = orthonormalise(basis + eta * step @ inverse / (n * self.kappa(sizes, known)))
             known = known.stepped(eta)
             root, inverse = heads.within(basis)
@@ -295,7 +270,6 @@ class UnitSteps:
         return np.ascontiguousarray(np.linalg.eigh(noisy)[1][:, ::-1][:, :k])
 
     def round(self, sizes: Sizes, known: FilterState, **where: object) -> Round:
-        """Return what users add in a round."""
         return Round(residual=sizes.residual(known.error2, known.noise2), **where)
 
     def kappa(self, sizes: Sizes, known: FilterState) -> float:
@@ -312,12 +286,12 @@ class UnitSteps:
         numbers alone, and what is not spent here serves the descent: all shares of mu^2 add up to one (Gaussian
         releases of which each may depend on the last compose as if their mu^2 were fixed, as long as the sum is; Smith
         and Thakurta 2022)."""
-        whitening = Whitening(1 / (level * learned_scales(users, release.share(COORDINATES))))
+        whitening = Whitening(1 / (level * learned_scales(users, release.share(shares.COORDINATES))))
         floor = max(sizes.covariance_noise(mu) / 2, LEAST_VARIANCE)
         releases = 0
         more = sizes.covariance_noise(mu) <= 1
-        while more and releases < WHITENINGS:
-            whitening, more = released_whitening(users, whitening, release.share(COVARIANCE), floor)
+        while more and releases < shares.WHITENINGS:
+            whitening, more = released_whitening(users, whitening, release.share(shares.COVARIANCE), floor)
             releases += 1
         return whitening, releases
 
@@ -338,7 +312,6 @@ class UnitStepsOptions(HyperparameterOptions):
     }
 
     def build(self, known: Known) -> UnitSteps:
-        """Return the method."""
         rank = known.rank if self.assumed_rank is None else self.assumed_rank
         if rank > known.dim:
             raise ValueError(f"assumed_rank is {rank}; it must not exceed dim, which is {known.dim}")

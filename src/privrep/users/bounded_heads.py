@@ -23,30 +23,21 @@ import numpy as np
 from privrep.users.heads import solve_positive_definite
 from privrep.users.losses import Loss
 
-TOLERANCE = 1e-3
-"""Certified distance of a user's loss from its minimum, in units of the labels."""
-SLOW = 6
-"""Steps after which only users beyond the tolerance are gone on with, by iterated least squares."""
+TOLERANCE = 1e-3  # certified distance of a user's loss from its minimum, in units of the labels
+SLOW = 6  # steps after which only users beyond the tolerance are gone on with, by iterated least squares
 MOST_STEPS = 200
-FEW = 0.5
-"""Share of users beyond the tolerance below which only they are gone on with, in double precision."""
-SHORTENED = (1, 0.5, 0.2, 0.05)
-"""Parts of a Newton step that are tried for a slow user."""
-RIDGE = {np.dtype(np.float32): 1e-5, np.dtype(np.float64): 1e-8}
-"""Added to the diagonal of a step's quadratic, over its trace: it stays solvable where the samples do not span R^k."""
+FEW = 0.5  # share of users beyond the tolerance below which only they are gone on with, in double precision
+SHORTENED = (1, 0.5, 0.2, 0.05)  # parts of a Newton step that are tried for a slow user
+RIDGE = {np.dtype(np.float32): 1e-5, np.dtype(np.float64): 1e-8}  # on a step's diagonal over its trace: solvable
 SECULAR_STEPS = 30
-LENGTH_TOLERANCE = {np.dtype(np.float32): 1e-3, np.dtype(np.float64): 1e-9}
-"""How far a head may stay beyond its bound, as a share of it, before it is cut."""
-BLEND = 0.05
-"""Share of the majoriser in a Newton step's weights: it keeps them positive where a loss is linear."""
-SMOOTHINGS = (0.3, 0.1, 0.03, 0.01, 0.003, 0.001)
-"""Widths of the pseudo-Huber losses that approach the absolute loss."""
+LENGTH_TOLERANCE = {np.dtype(np.float32): 1e-3, np.dtype(np.float64): 1e-9}  # of a bound, before a head is cut
+BLEND = 0.05  # share of the majoriser in a Newton step's weights: it keeps them positive where a loss is linear
+SMOOTHINGS = (0.3, 0.1, 0.03, 0.01, 0.003, 0.001)  # widths of the pseudo-Huber losses that approach the absolute loss
 
 
 @dataclass(frozen=True)
 class BoundedFit:
-    """Heads (k, N) of bounded length, the loss (N,) at them, and certified bounds (N,) on its distance from the
-    minimum."""
+    """Heads (k, N) of bounded length, their loss (N,), and certified bounds (N,) on its distance from the minimum."""
 
     heads: np.ndarray
     values: np.ndarray
@@ -56,9 +47,7 @@ class BoundedFit:
 def fit_bounded(
     projected: np.ndarray, labels: np.ndarray, loss: Loss, bound: float, tolerance: float = TOLERANCE
 ) -> BoundedFit:
-    """Fit heads of length at most `bound` to projected samples (k, q, N) and labels (q, N) of N users, or of users in
-    several subspaces. Gaps are at most the tolerance, in units of the labels, or twice the last of `SMOOTHINGS` for
-    the absolute loss with k >= 2, where `MOST_STEPS` steps were enough."""
+    """Fit heads of length at most `bound` to samples (k, q, N) and labels (q, N), gaps of at most the tolerance."""
     if loss.name == "absolute" and len(projected) == 1:
         return _weighted_median(projected[0], labels, bound)
     if loss.name == "absolute":
@@ -118,8 +107,7 @@ def _newton(
 def _best(
     loss: Loss, z: np.ndarray, y: np.ndarray, v: np.ndarray, newton: np.ndarray, majorised: np.ndarray
 ) -> np.ndarray:
-    """Return for each user, (k, N), the best of a Newton step, shorter ones, and a step that cannot increase the
-    loss."""
+    """Return for each user, (k, N), the best of a Newton step, shorter ones, and one that cannot increase the loss."""
     tried = np.array([*(v + t * (newton - v) for t in SHORTENED), majorised])
     losses = np.array([loss.value(_residual(z, y, heads)).mean(axis=0) for heads in tried])
     return np.take_along_axis(tried, np.nan_to_num(losses, nan=np.inf).argmin(axis=0)[None, None], axis=0)[0]
@@ -138,12 +126,7 @@ def _step(weight: np.ndarray, z: np.ndarray, v: np.ndarray, gradient: np.ndarray
 
 
 def within_ball(gram: np.ndarray, right: np.ndarray, bound: float) -> np.ndarray:
-    """Return the minimisers (k, N) of v^T H v / 2 - b^T v over ||v|| <= C, for H (k, k, N) positive definite and b (k,
-    N).
-
-    Where the free minimiser is too long it is (H + s I)^{-1} b with the s > 0 that makes ||v|| = C. Newton's method on
-    1/||v|| - 1/C comes from below and does not overshoot; what its steps leave is cut to the length C.
-    """
+    """Return the minimisers (k, N) of v^T H v / 2 - b^T v over ||v|| <= C, by Newton's method on 1/||v|| - 1/C."""
     trace = sum(gram[a, a] for a in range(len(right)))
     unit = np.where(trace > 0, trace, 1)
     gram, right = gram / unit, right / unit  # so that determinants of long features do not overflow

@@ -1,8 +1,4 @@
-"""The engine whose workers are those of Dask, on this machine or on others, see `privrep.users.engines`.
-
-A worker gets of the users what it takes to draw or to read them, and of a statistic what belongs to the users of the
-task.
-"""
+"""The engine of Dask's workers, to which go the users of a task and what a statistic has of them."""
 
 from __future__ import annotations
 
@@ -53,8 +49,7 @@ def pickled(statistic: Callable[[Block], Any], task: range) -> bytes:
 
 
 def worker_values(users: UserData, statistic: bytes, over: range, narrow: bool) -> list:
-    """Run `task_values` on a worker, with BLAS on one thread from then on: a reset while another task runs would change
-    its rounding."""
+    """Run `task_values` on a worker, with BLAS on one thread from then on, since a reset would change roundings."""
     threadpool_limits(1)
     return task_values(users, pickle.loads(statistic), over, narrow)
 
@@ -69,8 +64,7 @@ def code_checksum() -> str:
 
 
 class Dask:
-    """The workers of a scheduler, which must all have this process's code. A task of a worker that dies is run by
-    another."""
+    """The workers of a scheduler, with this process's code; a task of a worker that dies is run by another."""
 
     def __init__(self, client):
         self._client, self._users, self._remote = client, None, None

@@ -1,7 +1,6 @@
 """Engines for passes over users: this process, its threads, or the workers of Dask.
 
-A statistic's values are summed in the order of the blocks, so that a fit has the same bytes wherever it runs:
-sums over whole tasks would be fewer numbers to send, and would round otherwise.
+Values are summed in the order of the blocks, not by task, so that a fit has the same bytes wherever it runs.
 """
 
 from __future__ import annotations
@@ -19,18 +18,13 @@ from privrep.users.passes import ENGINE, values
 from privrep.users.problem import Block, UserData
 
 ENGINES = ("process", "threads", "dask")
-
-BLOCKS = 8
-"""Least blocks of a task: with fewer, Dask's cost of a task counts, and with more, few users leave workers idle."""
-TASKS = 4000
-"""Most tasks of a pass: the sum spends some milliseconds on each."""
-AHEAD = 3
-"""Tasks for each thread of a worker that run, wait or are done: memory is set by them, not by n."""
+BLOCKS = 8  # least blocks of a task: with fewer, Dask's cost of a task counts; with more, workers idle
+TASKS = 4000  # most tasks of a pass: the sum spends some milliseconds on each
+AHEAD = 3  # tasks for each thread of a worker that run, wait or are done: memory is set by them, not by n
 
 
 def tasks(users: UserData, over: range) -> list[range]:
-    """Split users into ranges of whole blocks, one a task, or leave all in one where blocks cannot be read
-    separately."""
+    """Split users into ranges of whole blocks, one a task, or leave all in one where blocks go together."""
     if users.block_size is None:
         return [over]
     size = max(BLOCKS, -(-len(over) // (TASKS * users.block_size))) * users.block_size
@@ -94,15 +88,12 @@ def running_on(engine: str = "process", scheduler: str | None = None) -> Iterato
         if engine == "threads":
             found = Threads(stack.enter_context(ThreadPoolExecutor(cores)), cores)
         if engine == "dask":
-            found = stack.enter_context(_dask(scheduler, cores))
+            try:
+                from privrep.users.dask_engine import connected
+            except ImportError as error:
+                needed = f"it needs the package {error.name}: pip install 'privrep[dask]'"
+                raise ValueError(f"engine is 'dask'; {needed}") from None
+            found = stack.enter_context(connected(scheduler, cores))
         before = ENGINE.set(found)
         stack.callback(ENGINE.reset, before)
         yield
-
-
-def _dask(scheduler: str | None, cores: int):
-    try:
-        from privrep.users.dask_engine import connected
-    except ImportError as error:
-        raise ValueError(f"engine is 'dask'; it needs the package {error.name}: pip install 'privrep[dask]'") from None
-    return connected(scheduler, cores)

@@ -14,13 +14,10 @@ from privrep.users.problem import STREAMS_PER_BLOCK, Block, Truth, UserData, use
 def laid_out(
     features: np.ndarray, labels: np.ndarray, counts: np.ndarray, samples: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Arrange rows user by user, features (N, d) and labels (N,), of which each user has one of `counts` (B,), as
-    float32 arrays (samples, B, d) and (samples, B), zero past a user's last row."""
+    """Lay rows (N, d) and labels (N,), user by user, out as float32 (samples, B, d) and (samples, B), zero-padded."""
     user = np.repeat(np.arange(len(counts)), counts)
-    by_user = (
-        np.zeros((samples, len(counts), features.shape[1]), np.float32),
-        np.zeros((samples, len(counts)), np.float32),
-    )
+    shape = samples, len(counts)
+    by_user = np.zeros((*shape, features.shape[1]), np.float32), np.zeros(shape, np.float32)
     for array, rows in zip(by_user, (features, labels), strict=True):
         array[positions(user), user] = rows
     return by_user
@@ -32,8 +29,7 @@ def positions(user: np.ndarray) -> np.ndarray:
 
 
 def held_out_rows(user: np.ndarray, share: float) -> np.ndarray:
-    """Mark the rows (N,) that are held out, for ascending user numbers (N,): the last of each user's rows, `share` of
-    them rounded down."""
+    """Mark the held-out rows (N,), for ascending user numbers (N,): the last of each user's, `share` rounded down."""
     first, last = np.searchsorted(user, user), np.searchsorted(user, user, side="right")
     return np.arange(len(user)) >= last - np.floor(share * (last - first))
 
@@ -41,10 +37,7 @@ def held_out_rows(user: np.ndarray, share: float) -> np.ndarray:
 @dataclass(frozen=True, eq=False)
 class GivenUsers(UserData):
     """Users with given arrays: `features` (m, n, d) and `labels` (m, n), or, with the `counts` (n,) of each user's
-    rows, features (N, d) and labels (N,) user by user, of which only a block at a time is padded to m samples.
-
-    `heads` (n, k) and `truth` where they are known, `held_out` with samples that no fit reads, and blocks of
-    `block_size` users, by default all in one.
+    rows, features (N, d) and labels (N,) user by user, each block padded when it is read; `held_out` has more.
     """
 
     known: Known
@@ -120,7 +113,6 @@ class GivenUsers(UserData):
         return np.concatenate([[0], np.cumsum(self.counts)])
 
     def read(self, first: int, last: int) -> Block:
-        """Cut out a block, or lay out its rows."""
         if self.counts is None:
             cut = (np.ascontiguousarray(array[:, first:last], np.float32) for array in (self.features, self.labels))
         else:

@@ -1,7 +1,4 @@
-"""Per-user least squares in a given subspace, for all users of a block at once.
-
-The heads are the users' own: they are never released. Only statistics that pass a mechanism leave a user.
-"""
+"""Per-user least squares in a given subspace; the heads are the users' own and never released."""
 
 from __future__ import annotations
 
@@ -13,14 +10,12 @@ import numpy as np
 from privrep.users.known import Known
 from privrep.users.problem import Block
 
-HeadRule = Callable[[Block], np.ndarray]
-"""Block -> heads (B, k) of its users, on the users' side."""
+HeadRule = Callable[[Block], np.ndarray]  # Block -> heads (B, k) of its users, on the users' side
 
 
 @dataclass(frozen=True, eq=False)
 class FittedHeads:
-    """The head step of Algorithm 1 of jain2021: least squares in the columns of a matrix (d, k) on a range of samples,
-    or ridge with a penalty."""
+    """The head step of jain2021 Algorithm 1: least squares, or ridge, in a matrix's columns (d, k) on a range."""
 
     basis: np.ndarray
     samples: slice
@@ -36,15 +31,11 @@ class FittedHeads:
 
 
 FINAL_HEADS = ("least squares", "ridge")
-FINAL_HEADS_COLUMN = {
-    "final_heads": "how the last heads are fitted: least squares, or ridge with the public guess of the label noise"
-}
+FINAL_HEADS_COLUMN = "how the last heads are fitted: least squares, or ridge with the public guess of the label noise"
 
 
 def final_penalty(final_heads: str, known: Known) -> float:
-    """Return the ridge penalty of the final heads: 0, or s^2 / h^2 with public s, sd of the label noise, and h, root
-    mean square coordinate of a head. Final heads stay with the users and are in no ledger, so that their rule is no
-    part of a method."""
+    """Return the ridge penalty of the final heads, 0 or s^2 / h^2; they stay with the users and are in no ledger."""
     return known.label_noise_sd**2 / known.head_variance if final_heads == "ridge" else 0.0
 
 
@@ -54,9 +45,7 @@ def true_heads(block: Block) -> np.ndarray:
 
 
 def solve_positive_definite(gram: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """Solve B small positive definite systems, gram (k, k, B) and right (k, B), by Cholesky. A system that is singular
-    to working precision gets the solution of its leading part, zero in dependent coordinates, so that no entry is
-    NaN."""
+    """Solve B small positive definite systems by Cholesky, a singular one by its leading part, without NaN."""
     k = len(right)
     factor = np.zeros_like(gram)
     for i in range(k):
@@ -82,11 +71,7 @@ def projected(features: np.ndarray, basis: np.ndarray) -> np.ndarray:
 
 
 def fit_heads(features: np.ndarray, labels: np.ndarray, basis: np.ndarray, penalty: float = 0.0) -> np.ndarray:
-    """Regress labels (q, B) on U^T x for each user, with features (q, B, d), U (d, k) and a ridge penalty; heads (B,
-    k).
-
-    jain2021 Algorithm 1, line 5, whose printed constraint is garbled ("||v||_2 <= R^k"): this is the unconstrained fit.
-    """
+    """Regress labels (q, B) on U^T x, x (q, B, d), with a ridge penalty (jain2021 Algorithm 1, line 5); (B, k)."""
     samples, rank = len(features), basis.shape[1]
     if samples < rank and not penalty:
         raise ValueError(f"samples for the head is {samples}; it must be at least the rank, {rank}")

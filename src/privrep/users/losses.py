@@ -17,8 +17,7 @@ from functools import cache
 
 import numpy as np
 
-QUADRATURE = 200
-"""Nodes of the Gauss-Legendre rule on either side of 0, out to `REACH` standard deviations."""
+QUADRATURE = 200  # nodes of the Gauss-Legendre rule on either side of 0, out to `REACH` standard deviations
 REACH = 12.0
 
 
@@ -66,8 +65,7 @@ LOSSES = ("absolute", *SHAPES)
 
 @dataclass(frozen=True)
 class Loss:
-    """A loss of the residual r = prediction - label. The width h > 0, in units of the labels, is 0 for the absolute
-    loss alone, which is the limit h -> 0 of both others."""
+    """A loss of r = prediction - label, whose width h > 0, in units of labels, is 0 for the absolute loss alone."""
 
     name: str
     width: float = 1.0
@@ -81,7 +79,6 @@ class Loss:
             raise ValueError(f"loss_width is {self.width!r}; loss {self.name!r} needs a positive, finite width")
 
     def value(self, residual: np.ndarray) -> np.ndarray:
-        """Return l(r), elementwise."""
         if self.name == "absolute":
             return np.abs(residual)
         return self.width * SHAPES[self.name].value(residual / self.width)

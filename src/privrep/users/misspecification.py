@@ -1,7 +1,5 @@
-"""Misspecification of the linear model of the papers: features that are not N(0, I_d), users with fewer samples or
-labels of another noise, corrupted users.
+"""Misspecification of the model, off by default: features that are not N(0, I_d), fewer samples, noise, corruption.
 
-Each is an axis of `privrep.users.problem.Problem` and off by default.
 What is drawn for one moves no draw of a problem without it.
 """
 
@@ -19,35 +17,28 @@ MISSPECIFICATIONS = (
     *("fewest_samples", "noise_spread", "adversaries"),
 )
 """Names of their parameters, in the order of `privrep.users.problem.Problem`."""
-RARE = 0.05
-"""Probability that a rare binary feature is 1."""
-
-CORRUPTED_LENGTH = 10.0
-"""Length of the vector behind a corrupted user's labels, over sqrt(k)."""
+RARE = 0.05  # probability that a rare binary feature is 1
+CORRUPTED_LENGTH = 10.0  # length of the vector behind a corrupted user's labels, over sqrt(k)
 
 
 def feature_entries(law: str, shape: tuple[int, ...], rng: np.random.Generator) -> np.ndarray:
-    """Draw independent float32 entries of mean 0 and variance 1: normal (`gauss`), centred Bernoulli of probability
-    `RARE` (`rare`) or centred exponential (`skewed`)."""
+    """Draw float32 entries of mean 0 and variance 1: normal, centred Bernoulli (`rare`) or exponential (`skewed`)."""
     if law == "rare":
-        return ((rng.random(shape, dtype=np.float32) < RARE) - np.float32(RARE)) / np.float32(
-            (RARE * (1 - RARE)) ** 0.5
-        )
+        sd = np.float32((RARE * (1 - RARE)) ** 0.5)
+        return ((rng.random(shape, dtype=np.float32) < RARE) - np.float32(RARE)) / sd
     if law == "skewed":
         return rng.standard_exponential(shape, dtype=np.float32) - 1
     return rng.standard_normal(shape, dtype=np.float32)
 
 
 def feature_scales(problem: Problem) -> np.ndarray:
-    """Return standard deviations (d,) of a feature's coordinates, in geometric steps, with root mean square
-    `feature_scale`."""
+    """Return sds (d,) of a feature's coordinates, in geometric steps, of root mean square `feature_scale`."""
     scales = np.geomspace(problem.feature_condition, 1.0, problem.dim)
     return scales * (problem.feature_scale / np.sqrt((scales**2).mean()))
 
 
 def feature_root(problem: Problem) -> np.ndarray:
-    """Return R, (d, d), such that features are R^T z with z of covariance I: scales, and for mixed axes the
-    orthonormal cosine transform behind them."""
+    """Return R, (d, d), with features R^T z, z of covariance I: scales, then a cosine transform for mixed axes."""
     scales = np.diag(feature_scales(problem))
     if problem.feature_axes != "mixed":
         return scales
@@ -68,8 +59,7 @@ def tail_factors(problem: Problem, users: int, rng: np.random.Generator) -> np.n
 
 
 def noise_factors(problem: Problem, users: int, rng: np.random.Generator) -> np.ndarray:
-    """Draw the users' label noise over its root mean square, (users,): logarithms are uniform, extremes differ by
-    `noise_spread`."""
+    """Draw the users' label noise over its root mean square, (users,), log-uniform up to `noise_spread`."""
     log = np.log(problem.noise_spread)
     factors = np.exp(log * rng.random(users)) / np.sqrt((problem.noise_spread**2 - 1) / (2 * log))
     return factors.astype(np.float32)
@@ -88,8 +78,7 @@ def corrupted_users(problem: Problem, start: int, users: int) -> np.ndarray:
 
 
 def corrupted_vector(problem: Problem, basis: np.ndarray) -> np.ndarray:
-    """Return theta (d,) of all corrupted users, halfway between a direction of the true subspace (d, k) and one
-    outside, to tilt it as far as they can."""
+    """Return theta (d,) of corrupted users, halfway between the true subspace and outside: the worst tilt."""
     outside = np.eye(problem.dim)[np.abs(basis).max(axis=1).argmin()]
     outside = outside - basis @ (basis.T @ outside)
     halfway = basis[:, 0] + outside / np.linalg.norm(outside)

@@ -1,8 +1,7 @@
 """Passes over the users, the one way in which their data are read.
 
-A statistic of a block of users is summed, or its rows are laid one below the other, in the order of the blocks,
-which depends on the data alone: the same bytes come out wherever the blocks lie, kept or drawn again, and whichever
-process reads them (`privrep.users.engines`).
+Sums and rows follow the order of the blocks, which depends on the data alone: the same bytes come out wherever the
+blocks lie, kept or drawn again, and whichever process reads them (`privrep.users.engines`).
 """
 
 from __future__ import annotations
@@ -22,14 +21,12 @@ Sums = TypeVar("Sums", np.ndarray, tuple[np.ndarray, ...])
 
 @dataclass(frozen=True, eq=False)
 class Own:
-    """Rows (B, ...) that stay with the users numbered from `start` on: only a statistic reads them, on the users'
-    side."""
+    """Rows (B, ...) that stay with the users from `start` on: only a statistic reads them, on the users' side."""
 
     rows: np.ndarray
     start: int = 0
 
     def of(self, block: Block) -> np.ndarray:
-        """Return the rows of the users of a block."""
         first = block.start - self.start
         return self.rows[first : first + block.users]
 
@@ -46,10 +43,7 @@ def values(users: UserData, statistic: Callable[[Block], Any], over: range, narr
 
 ENGINE: ContextVar[Callable[[UserData, Callable, range, bool], Iterator]] = ContextVar("ENGINE", default=values)
 """What takes the values of a statistic, as `values` does, in the order of the blocks; see `privrep.users.engines`."""
-
-
-KEPT = 16
-"""Named sums that are kept of one set of users, the latest ones."""
+KEPT = 16  # named sums that are kept of one set of users, the latest ones
 
 
 def total(
@@ -88,7 +82,9 @@ def _total(users: UserData, statistic: Callable[[Block], Sums], over: range | No
         terms = found if isinstance(found, tuple) else (found,)
         sums = sums or list(map(_zero, terms))
         sums = [_added(sum_, term) for sum_, term in zip(sums, terms, strict=True)]
-    sums = [Own(_concatenated(sum_.rows), sum_.start) if isinstance(sum_, Own) else sum_ for sum_ in sums]
+    for place, sum_ in enumerate(sums):
+        if isinstance(sum_, Own):  # rows of a single block are not copied
+            sums[place] = Own(sum_.rows[0] if len(sum_.rows) == 1 else np.concatenate(sum_.rows), sum_.start)
     return tuple(sums) if isinstance(found, tuple) else sums[0]
 
 
@@ -97,11 +93,6 @@ def _zero(term: object) -> object:
     if isinstance(term, Own):
         return Own([], term.start)
     return np.zeros(np.shape(term)) if isinstance(term, (np.ndarray, np.generic, float, int)) else term
-
-
-def _concatenated(rows: list[np.ndarray]) -> np.ndarray:
-    """Concatenate rows; those of a single block are not copied."""
-    return rows[0] if len(rows) == 1 else np.concatenate(rows)
 
 
 def _added(sum_: object, term: object) -> object:

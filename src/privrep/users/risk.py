@@ -21,8 +21,7 @@ from privrep.users.problem import Block, Problem, Truth, UserData, Users
 
 
 def block_excess(block: Block, truth: Truth, basis: np.ndarray, heads: np.ndarray) -> np.ndarray:
-    """Return ||theta_j - basis @ v_j||^2 for the users of a block and any basis (d, k'), as a sum of squares in and
-    out of the true subspace; (B,), NaN for corrupted users."""
+    """Return ||theta_j - basis @ v_j||^2, (B,), for any basis (d, k'), NaN for corrupted users."""
     inside = truth.basis.T @ basis
     outside = basis - truth.basis @ inside
     error = block.heads - heads @ inside.T
@@ -40,8 +39,7 @@ def mean_over_users(users: Users, sum_: float) -> float:
 
 
 def whitened(users: Users, basis: np.ndarray, block: Block) -> tuple[Truth, np.ndarray, Block]:
-    """Return truth, basis (d, k') and block in coordinates in which features have covariance I: R U* is
-    orthonormalised, and heads follow."""
+    """Return truth, basis and block in coordinates in which features have covariance I, U* orthonormal."""
     if not are_scaled(users.problem):
         return users.truth, basis, block
     root = feature_root(users.problem)
@@ -66,8 +64,7 @@ def personalised_risk(users: Users, basis: np.ndarray, samples: slice) -> float:
 
 
 def personal_loss(users: Users, basis: np.ndarray, heads: HeadRule, loss: Loss) -> float:
-    """Return the mean excess loss of the models basis @ v_j over that of the true ones (jain2021, Theorem 5.2). Raise
-    ValueError where residuals are not Gaussian with a known variance, or users have no true model."""
+    """Return the mean excess loss over the true models (jain2021, Theorem 5.2); ValueError where none is known."""
     for name in MISSPECIFICATIONS:
         if name != "fewest_samples" and getattr(users.problem, name) != getattr(Problem, name):
             raise ValueError(
@@ -96,9 +93,7 @@ def model_risk(users: Users, models_of: Callable[[Block], np.ndarray]) -> float:
 
 
 def held_out_errors(users: UserData, models: Callable[[Block], np.ndarray]) -> tuple[float, float]:
-    """Return the mean over users of the mean squared error on their held-out samples, and that of predicting zero, in
-    the labels' own unit squared, for models (B, d) of a block. Users without held-out samples and samples with all
-    features zero do not count."""
+    """Return mean squared errors on held-out samples, of models (B, d) and of zero, in the labels' own unit squared."""
     sums, counted = np.zeros(2), 0
     for block, held in zip(users.blocks(), users.held_out.blocks(), strict=True):
         predicted = np.einsum("mbd,bd->mb", held.features.astype(np.float64), models(block))

@@ -1,8 +1,7 @@
 """Random streams keyed by what they are for, never by when or where they are drawn.
 
-A stream is named by a role ("data", "init", "noise", ...) and by the axes of a cell. The sha256 of the canonical name
-becomes the spawn key of a `SeedSequence`, so adding a grid value, an algorithm or a shard moves no other stream. The
-generator is Philox, a counter-based one: block `i` of a long stream is reached without drawing the blocks before it.
+The sha256 of a role ("data", "noise", ...) and a cell's axes is the spawn key of a `SeedSequence`, so that a new cell
+moves no other stream. The generator is Philox, counter-based: block `i` is reached without drawing those before it.
 """
 
 from __future__ import annotations
@@ -66,8 +65,7 @@ class BlockStreams:
 
 
 class Streams(dict[str, Generator]):
-    """Named streams of one fit, each started by `start` once, when it is first used: a second start would repeat its
-    numbers."""
+    """Named streams of one fit, each started by `start` once: a second start would repeat its numbers."""
 
     def __init__(self, start: Callable[[str], Generator]):
         super().__init__()

@@ -29,8 +29,7 @@ from privrep.users.schema import Schema
 from privrep.users.table_files import TableFile
 
 BUCKET_BITS = 6
-"""Of 64 buckets. Memory holds about five copies of one: at 10^8 rows of 12 columns each has 150 MB, and more where one
-user has much of all rows."""
+"""Of 64 buckets. Memory holds about five copies of one: 150 MB each at 10^8 rows of 12 columns."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,7 +123,6 @@ class ScatteredUsers(UserData):
         return STREAMS_PER_BLOCK * self._stream_users
 
     def read(self, first: int, last: int) -> Block:
-        """Read a block from the file."""
         begin, end = self._ends[first], self._ends[last]
         rows = np.empty((end - begin, 1 + self.known.dim), np.float32)
         read = os.preadv(self.file.fileno(), [rows], int(begin) * rows.strides[0])  # each thread at its own place
@@ -145,8 +143,7 @@ def _seen(known: Known, counts: np.ndarray, ids: pa.Array, name: str) -> Scatter
 
 
 def scattered(table: TableFile, folder: Path) -> list[Path]:
-    """Write the rows to files in a folder, each with the users of a range of hashes, and return their paths in
-    ascending order."""
+    """Write the rows to files, each with users of a range of hashes, and return their ascending paths."""
     writers: dict[int, pa.ipc.RecordBatchStreamWriter] = {}
     with ExitStack() as files:
         for batch in table.batches():
@@ -163,8 +160,7 @@ def scattered(table: TableFile, folder: Path) -> list[Path]:
 
 
 def sorted_rows(table: TableFile, bucket: Path, seed: int) -> tuple[pa.Array, np.ndarray, np.ndarray]:
-    """Return the ids (B,) of a bucket's users, the ascending user numbers (N,) of its rows with a label, and these
-    rows, label and features, (N, 1 + d) float32; the public seed orders a user's rows."""
+    """Return a bucket's ids (B,), ascending user numbers (N,) and rows (N, 1 + d); the public seed orders them."""
     with pa.OSFile(str(bucket)) as file:
         read = pa.ipc.open_stream(file).read_all()
     users = read[table.user].combine_chunks().dictionary_encode()

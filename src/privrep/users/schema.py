@@ -87,13 +87,11 @@ class Category(Declared):
 
 
 Kind = Number | Flag | Category
-KINDS: dict[str, type[Kind]] = {"number": Number, "flag": Flag, "category": Category}
-"""Name of a kind, in a file or as an argument -> its statements."""
+KINDS: dict[str, type[Kind]] = {"number": Number, "flag": Flag, "category": Category}  # name -> its statements
 
 
 def kind_of(read: object, name: str) -> Kind:
-    """Return the kind of a column, by default a number, from its statements by name; ValueError begins with that of the
-    column."""
+    """Return the kind of a column, by default a number, from its statements; ValueError names the column."""
     if not isinstance(read, Mapping):
         raise ValueError(f"{name} is {read!r}; it must be a table")
     kind = read.get("kind", "number")
@@ -139,8 +137,7 @@ class Schema:
         return 1 + sum(kind.width for kind in self.features.values())
 
     def scaled(self, frame: pd.DataFrame) -> np.ndarray:
-        """Return the features (N, d) float32 of a table's rows; other columns are ignored, and ValueError names one
-        that is missing or not of its kind."""
+        """Return the features (N, d) float32 of a table's rows; ValueError names a column that is missing or wrong."""
         columns = [np.ones((len(frame), 1))]
         for name, kind in self.features.items():
             if name not in frame:

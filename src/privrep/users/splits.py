@@ -1,7 +1,6 @@
 """Splits of a user's samples among the steps: fixed ranges (jain2021), or subsets drawn round by round (shen2023).
 
-jain2021 gives three incompatible accounts of it (claims E7 and E36), so the split is a parameter. All ranges are
-contiguous, which keeps a range of samples one matrix in memory.
+jain2021 gives three incompatible accounts of it (E7 and E36); ranges are contiguous, so that each is one matrix.
 """
 
 from __future__ import annotations
@@ -12,7 +11,6 @@ from dataclasses import dataclass
 import numpy as np
 
 SAMPLE_USE_COLUMN = {"sample_use": "whether samples serve one round alone (fresh) or are drawn anew in each (reuse)"}
-
 SPLIT_COLUMN = {"split": "which samples serve which step, see privrep.users.splits"}
 
 
@@ -57,16 +55,11 @@ def count(samples: slice) -> int:
 
 
 SAMPLE_USES = ("fresh", "reuse")
-"""`fresh`: a sample serves one step alone, as the proofs of shen2023 need (E52).
-`reuse`: each round draws anew from all samples."""
+"""`fresh`: a sample serves one step alone, as proofs of shen2023 need (E52); `reuse`: each round draws from all."""
 
 
 class SampleDraws:
-    """Disjoint subsets of the samples, round after round (shen2023, Algorithms 4 and 5).
-
-    All users take the same positions; since their samples are independent, this has the law of choices of their own.
-    `fresh` starts after the samples that were `used` before; `reuse` draws with `rng`.
-    """
+    """Disjoint subsets of samples, round after round, the same for all users; `fresh` starts after those `used`."""
 
     def __init__(self, use: str, samples: int, rng: np.random.Generator, used: int = 0):
         self._use, self._samples, self._rng, self._next = use, samples, rng, used

@@ -1,7 +1,4 @@
-"""Subspaces of R^d, given by an orthonormal basis, and distances between them.
-
-All distances see the projector only: they do not change when the basis is rotated.
-"""
+"""Subspaces of R^d, given by an orthonormal basis, and distances between them, which do not change with the basis."""
 
 from __future__ import annotations
 
@@ -25,8 +22,7 @@ def check_planted(dim: int, rank: int) -> None:
 
 
 def planted_subspace(truth: np.ndarray, sine: float, rng: np.random.Generator) -> np.ndarray:
-    """Draw a subspace whose principal angles to the true one (d, k) all have the same sine, in random directions, d >=
-    2 k. The directions outside do not depend on the sine, so starts at several distances are nested."""
+    """Draw a subspace at one sine of all principal angles, d >= 2 k, in directions that do not depend on it."""
     outside = rng.standard_normal(truth.shape)
     outside = orthonormalise(outside - truth @ (truth.T @ outside))
     return np.sqrt(1 - sine**2) * truth + sine * outside
@@ -49,8 +45,7 @@ def dist_frobenius(basis: np.ndarray, other: np.ndarray) -> float:
 
 
 def average(candidates: np.ndarray) -> np.ndarray:
-    """Return the subspace closest to all candidates (c, d, k) in the mean of squared distF: the top k eigenvectors (d,
-    k) of their mean projector."""
+    """Return the subspace of least mean squared distF to candidates (c, d, k): their mean projector's top k."""
     count, dim, rank = candidates.shape
     stacked = candidates.transpose(1, 0, 2).reshape(dim, count * rank)
     return np.linalg.svd(stacked, full_matrices=False)[0][:, :rank]

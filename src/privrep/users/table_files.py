@@ -14,20 +14,16 @@ from pyarrow import csv, parquet, types
 
 from privrep.users.schema import Category, Flag, Schema
 
-ROWS = 2**16
-"""Rows that are read at once."""
-READ_AHEAD = 2**16
-"""Bytes of a column in Parquet. Without a limit, memory holds a whole row group of the file."""
-TRUE, FALSE = ["1", "1.0", "true", "True", "TRUE"], ["0", "0.0", "false", "False", "FALSE"]
-"""Spellings of a flag in CSV."""
+ROWS = 2**16  # rows that are read at once
+READ_AHEAD = 2**16  # bytes of a column in Parquet. Without a limit, memory holds a whole row group of the file.
+TRUE, FALSE = ["1", "1.0", "true", "True", "TRUE"], ["0", "0.0", "false", "False", "FALSE"]  # of a flag in CSV
 ID_TYPES = (types.is_integer, types.is_string, types.is_large_string)
 NUMBER_TYPES = (types.is_integer, types.is_floating, types.is_decimal, types.is_boolean, types.is_null)
 
 
 @dataclass(frozen=True)
 class TableFile:
-    """A table with one row a sample, in a file that ends in .parquet or .csv or a folder of Parquet files. ValueErrors
-    name the file: at once for a bad path or equal names, on reading for a missing column or a wrong type."""
+    """A table, a row a sample, in .parquet, .csv or a folder of Parquet files; ValueErrors name the file."""
 
     path: Path
     user: str
@@ -63,7 +59,6 @@ class TableFile:
         return pa.string() if first.suffix == ".csv" else _plain(parquet.read_schema(first), self.user)
 
     def batches(self) -> Iterator[pa.RecordBatch]:
-        """Yield all rows in batches."""
         for path in self.files:
             with naming(path):
                 for batch in self._read_csv(path) if path.suffix == ".csv" else self._read_parquet(path):

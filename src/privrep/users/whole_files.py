@@ -11,8 +11,7 @@ from pathlib import Path
 
 @contextmanager
 def in_one_move(path: Path, folder: bool = False) -> Iterator[Path]:
-    """Write to a file beside `path`, or fill a folder there, that takes its place at the end; nothing of it is left
-    where that fails. Folders above it are made. OSError is raised at once where no folder can be made."""
+    """Write to a file beside `path`, or fill a folder, that takes its place at the end; nothing is left on failure."""
     path = path.resolve() if folder else path
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.{os.getpid()}")

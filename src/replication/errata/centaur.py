@@ -22,18 +22,14 @@ from replication.errata.finding import Finding, decides, demonstrates, spell
 from replication.errata.tools import head_moments, sphere
 from replication.evidence.intervals import log_slope
 
-START = 0.2
-"""eps_0, the start that the theorem asks for."""
-WIDE = 1e6
-"""A clip that cuts no gradient."""
+START = 0.2  # eps_0, the start that the theorem asks for
+WIDE = 1e6  # a clip that cuts no gradient
 
 
 def distances(
     problem: Problem, rounds: int, *, sine: float = 0.1, noise: float = 0.0, batch: int = 12, direction: float = -1.0
 ) -> np.ndarray:
-    """Return dist2 after each round (rounds,) of CENTAUR from a planted start, nothing clipped. `noise` is g = eta_g
-    sigma_g zeta_g / n, the sd that a round adds to an entry of B; `direction` is the sign of the gradient in the
-    update."""
+    """Return dist2 after each unclipped round of CENTAUR from a planted start, with `noise` of this sd on B."""
     users = Users(problem)
     streams = {name: stream(0, "erratum", {"erratum": 0, "part": name}) for name in ("init", "noise", "samples")}
     draws = SampleDraws("reuse", problem.samples, streams["samples"])
@@ -130,8 +126,7 @@ def distance_at_the_printed_cap_grows_with_the_rank() -> Finding:
 
 
 def gradient_parts(problem: Problem, sine: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return the mean gradient G of one round without clip or noise, and its mean Q V over the second samples; (d, k)
-    each."""
+    """Return the mean gradient G of one round, without clip or noise, and its mean Q V over second samples, (d, k)."""
     users, half = Users(problem), problem.samples // 2
     truth = users.truth.basis
     basis = planted_subspace(truth, sine, stream(0, "erratum", {"erratum": 43}))
@@ -184,8 +179,7 @@ def printed_normal_matrix_shrinks_with_the_users() -> Finding:
 
 
 def least_batch(n: float, d: float, k: float, kappa: float) -> float:
-    """Return the smallest mbar with Remark C.1's inequality: max(delta_2 sqrt(k)/(1-delta_1), its square, delta_3 k)
-    <= (1-eps_0^2)/(36 kappa^2)."""
+    """Return the smallest mbar at which delta_1 to delta_3 satisfy Remark C.1's inequality."""
 
     def excess(log_batch: float) -> float:
         batch = math.exp(log_batch)

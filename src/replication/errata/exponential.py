@@ -24,10 +24,8 @@ from replication.errata.tools import sphere
 from replication.evidence.intervals import log_slope
 from replication.experiments.exponential_neighbours import delta_at, exact_law, neighbouring_scores
 
-ABSOLUTE, SMOOTH = Loss("absolute", 0.0), Loss("pseudo-huber", 1.0)
-"""Both are 1-Lipschitz: xi = 1."""
-PAIR = UserScore(ABSOLUTE, clip=1.0, bound=1.0, samples=slice(0, 1))
-"""The score for neighbours: L_f = C = 1, one sample."""
+ABSOLUTE, SMOOTH = Loss("absolute", 0.0), Loss("pseudo-huber", 1.0)  # both are 1-Lipschitz: xi = 1
+PAIR = UserScore(ABSOLUTE, clip=1.0, bound=1.0, samples=slice(0, 1))  # of neighbours, L_f = C = 1, one sample
 
 
 def proved_exponent(epsilon: float, users: int, width: float) -> float:
@@ -160,8 +158,7 @@ def complexity_grows_with_the_rank(rng: np.random.Generator) -> Finding:
 
 
 def expected_risk(users: Users, unit: float, clip: float, epsilon: float, net: Net) -> float:
-    """Return the mean excess loss of the best heads in the subspace that Algorithm 4 draws, for features from N(0,
-    unit^2 I) and no label noise."""
+    """Return the mean excess loss of Algorithm 4's draw with the best heads, for N(0, unit^2 I) and no label noise."""
 
     def in_units(block: Block) -> Block:
         return replace(block, features=np.float32(unit) * block.features, labels=np.float32(unit) * block.labels)

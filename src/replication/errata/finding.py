@@ -18,13 +18,11 @@ class Finding:
     confirmed: bool
 
 
-ENTERED: dict[str, Callable[[], Finding]] = {}
-"""Erratum -> its demonstration, for the modules imported so far; `replication.errata.demonstrations` has all."""
+ENTERED: dict[str, Callable[[], Finding]] = {}  # erratum -> its demonstration, for the modules imported so far
 
 
 def demonstrates(erratum: str, role: str = "erratum") -> Callable[[Callable[..., Finding]], Callable[[], Finding]]:
-    """Register a function as the demonstration of an erratum, by its id in errata.yaml; a function with a
-    parameter gets the generator of the stream of this role that the number of the erratum names."""
+    """Register the demonstration of an erratum by its id; one with a parameter gets the generator of this role."""
 
     def enter(show: Callable[..., Finding]) -> Callable[[], Finding]:
         if erratum in ENTERED:

@@ -51,8 +51,7 @@ def top_projectors(eigenvectors: np.ndarray, count: int) -> np.ndarray:
 
 
 def sine_theorem(g: np.ndarray, h: np.ndarray, i: int, j: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the left side of Lemma B.2 with eig^(j+1)(G), with eig^(j+1)(H), and its right side, for (..., p, p)
-    matrices."""
+    """Return both sides of Lemma B.2, the left with eig^(j+1)(G) and with eig^(j+1)(H), for (..., p, p) matrices."""
     (g_values, g_vectors), (h_values, h_vectors) = np.linalg.eigh(g), np.linalg.eigh(h)
     outside = np.eye(g.shape[-1]) - top_projectors(h_vectors, j)
     angle = np.linalg.norm(outside @ top_projectors(g_vectors, i), ord=2, axis=(-2, -1))

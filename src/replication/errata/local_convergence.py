@@ -46,19 +46,14 @@ def step_needs_more_users_than_assumed_as_the_rank_grows(rng: np.random.Generato
     )
 
 
-def rounds_needed(n: float, d: int, k: int, multiplier: float) -> float:
-    """Return the rounds that bring distF from 1/32 to the bound of Lemma 4.4 at a contraction of 1/4 each, sigma_F =
-    0, mu = kappa = 1."""
-    return math.log(n / (32 * multiplier * k**2 * d**1.5)) / math.log(4)
-
-
 @demonstrates("E24")
 def printed_rounds_are_negative_and_forget_the_users(rng: np.random.Generator) -> Finding:
     theorem = sequential_theorem(MOMENTS_COST)
     epsilons = [1, 3, 10]
     printed = [math.log(1 / theorem.noise_multiplier(epsilon, DELTA)) for epsilon in epsilons]
-    needed = [rounds_needed(n, 50, 2, theorem.noise_multiplier(1, DELTA)) for n in (1e6, 1e8, 1e10)]
-
+    # From distF 1/32 to the bound of Lemma 4.4 at a contraction of 1/4, sigma_F = 0, mu = kappa = 1.
+    multiplier, k, d = theorem.noise_multiplier(1, DELTA), 2, 50
+    needed = [math.log(n / (32 * multiplier * k**2 * d**1.5)) / math.log(4) for n in (1e6, 1e8, 1e10)]
     problem = sphere(users=16_000, samples=16, dim=10, rank=2)
     users, clip = Users(problem), thresholds(problem, 2.0)
 

@@ -101,8 +101,7 @@ def half_of_the_runs_do_not_decide(rng: np.random.Generator) -> Finding:
 
 
 def sixth_moment(d: int) -> tuple[float, float]:
-    """Return the entries (1, 1) and (2, 2) of E[y^4 ||x||^2 x x^T] for y = x_1, by Gauss-Hermite quadrature, exact
-    here."""
+    """Return entries (1, 1) and (2, 2) of E[y^4 ||x||^2 x x^T] for y = x_1, by Gauss-Hermite quadrature, exact here."""
     nodes, weights = roots_hermitenorm(10)
     weights = np.outer(weights, weights) / (2 * math.pi)
     first, second = np.meshgrid(nodes, nodes, indexing="ij")
@@ -139,8 +138,7 @@ def fresh_samples_need_rank_to_the_sixth() -> Finding:
 
 
 def mean_gain(users: Users, summed: int, divided_by: int) -> float:
-    """Return the mean over users of tr(U*^T M_i U*) / k, with so many samples summed, divided by a number, over 2
-    lam_k + tr."""
+    """Return the mean of tr(U*^T M_i U*) / k, `samples` summed and divided by a number, over 2 lam_k + tr."""
     truth, rank = users.truth.basis, users.problem.rank
 
     def gains(block: Block) -> tuple[np.ndarray]:

@@ -30,8 +30,7 @@ from replication.printed.renyi import Mixture, renyi_divergence
 
 
 def moved(users: np.ndarray, others: np.ndarray) -> float:
-    """Return how far the sum of clipped updates moves between two sets of users, each (B, d), in clipping
-    thresholds."""
+    """Return how far the sum of clipped updates moves between two sets of users, (B, d), in clipping thresholds."""
     return float(np.linalg.norm(Rows(users).clipped(1.0)[0] - Rows(others).clipped(1.0)[0]))
 
 
@@ -84,8 +83,7 @@ def printed_divergence_is_negative() -> Finding:
 
 
 def mean_of_present(others: int, rate: float, own_rate: float, update: float, sd: float) -> tuple[Mixture, float]:
-    """Return the output law of a round that divides by |C_t| for one user's update, the others' being 0, with noise of
-    sd / |C_t|, and the chance of |C_t| = 0; `own_rate` 0 leaves the user out."""
+    """Return the law of a mean over C_t, one user's update beside zeros, and the chance of |C_t| = 0."""
     present = binom.pmf(np.arange(others + 1), others, rate)
     parts = [((1 - own_rate) * weight, 0.0, sd / count) for count, weight in enumerate(present) if count]
     parts += [(own_rate * weight, update / (count + 1), sd / (count + 1)) for count, weight in enumerate(present)]
@@ -93,13 +91,10 @@ def mean_of_present(others: int, rate: float, own_rate: float, update: float, sd
 
 
 def mean_divergence(alpha: float, others: int, rate: float, sd: float, *, replaced: bool) -> float:
-    """Return the RDP of that round when a user with update 0 is removed, or one with update 1 replaced by one with -1;
-    an empty round is an outcome of its own."""
+    """Return that round's RDP where a user with 0 is removed or 1 replaced by -1; it may be empty."""
     own_rate, update = (rate, 1.0) if replaced else (0.0, 0.0)
-    (seen, empty), (other, other_empty) = (
-        mean_of_present(others, rate, own_rate, update, sd),
-        mean_of_present(others, rate, rate, -update, sd),
-    )
+    seen, empty = mean_of_present(others, rate, own_rate, update, sd)
+    other, other_empty = mean_of_present(others, rate, rate, -update, sd)
     total = math.exp((alpha - 1) * renyi_divergence(alpha, seen, other)) + empty**alpha * other_empty ** (1 - alpha)
     return math.log(total) / (alpha - 1)
 

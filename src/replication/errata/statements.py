@@ -22,8 +22,7 @@ from replication.evidence.intervals import log_slope
 
 
 def noisy_risk(users: Users, multiplier: float, draws: int, slack: float, rng: np.random.Generator) -> float:
-    """Return the mean risk over noise draws after one step of Algorithm 2 with the true heads: without label noise and
-    clipping, all of it is due to privacy."""
+    """Return the mean risk after one step of Algorithm 2 with the true heads, all of it due to privacy."""
     steps = noisy_steps(users, multiplier, draws, slack, rng)
     return float(np.mean([subspace_risk(users, basis) for _, basis in steps]))
 

@@ -15,8 +15,7 @@ from privrep.users.passes import total
 from privrep.users.problem import Problem, UserData, Users
 from privrep.users.subspace import orthonormalise
 
-sphere = partial(Problem, head_law="sphere")
-"""The problem of most demonstrations: heads of norm sqrt(k), uniform in direction."""
+sphere = partial(Problem, head_law="sphere")  # heads of norm sqrt(k), uniform in direction, in most demonstrations
 
 
 def head_moments(users: UserData) -> np.ndarray:
@@ -32,16 +31,14 @@ def subspace_risk(users: Users, basis: np.ndarray) -> float:
 
 
 def thresholds(problem: Problem, slack: float) -> SampleClip:
-    """Return the thresholds of Lemma 4.4 for heads of norm sqrt(k), lam = 1: eta^2 = slack d k, and zeta of six
-    standard deviations."""
+    """Return the thresholds of Lemma 4.4 for heads of norm sqrt(k): eta^2 = slack d k, and zeta of six deviations."""
     return SampleClip((slack * problem.dim * problem.rank) ** 0.5, 6 * problem.rank**0.5)
 
 
 def noisy_steps(
     users: Users, multiplier: float, draws: int, slack: float, rng: np.random.Generator
 ) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Return, for each draw of the noise, A as released, (dk, dk), and the subspace after one step of Algorithm 2 with
-    the true heads."""
+    """Return, for each draw of noise, A as released, (dk, dk), and the subspace after one step with the true heads."""
     problem, clip = users.problem, thresholds(users.problem, slack)
     contribution = UserMoments(true_heads, slice(0, problem.samples))
     release = Release.from_one(multiplier, rng, problem.users, Ledger())

@@ -1,2 +1,1 @@
-"""Experiments, which a study names like a method: lemmas of the proofs part by part, audits, and searches for a number
-of users. They know the truth, and say which sums are exact."""
+"""Experiments, which a study names like a method: lemmas part by part, audits and searches; they know the truth."""

@@ -46,26 +46,17 @@ from privrep.privacy.ledger import Ledger
 from privrep.privacy.mechanisms import Release
 from privrep.users.given_users import GivenUsers
 from privrep.users.problem import Problem
+from replication.experiments.auditing import replay
 from replication.experiments.auditing.canaries import Pair, before_others, larger, worst_pair
 from replication.experiments.auditing.distinguishing import PrivacyClaim, play
 from replication.experiments.auditing.mutants import MUTANTS, Mutant, clipped_by
 from replication.experiments.auditing.network_rounds import NetworkRounds
 from replication.experiments.auditing.noise_check import POWER, SURE, noise_alarm, noise_found
-from replication.experiments.auditing.replay import (
-    INSIDE,
-    OUTSIDE,
-    Transcript,
-    aligned,
-    attained_mu,
-    log_ratio,
-    loss,
-    noises,
-    recorded,
-    streams,
-)
+from replication.experiments.auditing.replay import INSIDE, OUTSIDE, Transcript, aligned, attained_mu, log_ratio, loss
 
 CLIPS = {"clip_feature": 1.0, "clip_label": 1.0, "clip_scale": "absolute"}
 START = {"init": "spectral", "split": "halves-then-all", "init_label_clip": 1.0}
+RUN = {"init_clip": 0.7, "starts": 1, "clip_scale": "absolute"}
 LOCAL = {"rounds": 3, "clip": 0.4, "batch_samples": 4, "local_steps": 2, "local_step": 0.1}
 AUDITED = {
     "altmin": altmin.AltminOptions(**START, **CLIPS),
@@ -75,10 +66,8 @@ AUDITED = {
     "gradient_descent": gradient_descent.GradientDescentOptions(
         init="random", split="text", clip_feature=0.5, step=1.0, epochs=2
     ),
-    "power_method": power_method.PowerMethodOptions(iterations=1, init_clip=0.7, starts=1, clip_scale="absolute"),
-    "power_method, iterated": power_method.PowerMethodOptions(
-        iterations=3, init_clip=0.7, starts=1, clip_scale="absolute"
-    ),
+    "power_method": power_method.PowerMethodOptions(iterations=1, **RUN),
+    "power_method, iterated": power_method.PowerMethodOptions(iterations=3, **RUN),
     "centaur": centaur.CentaurOptions(
         rounds=3, clip=0.4, batch_samples=2, clip_scale="absolute", init="random", sample_use="fresh"
     ),
@@ -96,23 +85,15 @@ AUDITED = {
     "exponential_staged": exponential_staged.ExponentialStagedOptions(around=20),
 }
 """Mechanism -> options, with thresholds at which the canaries are clipped."""
-OTHERS = tuple(name for name in method_files() if name not in AUDITED)
-"""Methods that are audited with the options of the example in their files."""
-NETWORKS = "rounds of networks"
-"""A further mechanism: `replication.experiments.auditing.network_rounds`."""
-NOT_BY_LIBRARY = (NETWORKS, "unit_steps", "full_prior", "exponential")
-"""Mechanisms with clips of their own, to which the mutants of the clip do not apply."""
-HISTORIES = 4
-"""Runs over whose noise the distance of a pair is averaged while the worst pair is sought."""
-ROUNDING = 1e-5
-"""Relative error of sums of float32 data."""
-GAME_ALARM = 0.9999
-"""Level of the lower limit at which the game alarms."""
-LARGER = (1.0, 10.0, 100.0)
-"""Factors on features and labels of the worst pair, of which the adversary takes the best where a clip is wrong."""
+OTHERS = tuple(name for name in method_files() if name not in AUDITED)  # audited with their file's example
+NETWORKS = "rounds of networks"  # a further mechanism: `replication.experiments.auditing.network_rounds`
+NOT_BY_LIBRARY = (NETWORKS, "unit_steps", "full_prior", "exponential")  # mutants of the clip do not apply
+HISTORIES = 4  # runs over whose noise the distance of a pair is averaged while the worst pair is sought
+ROUNDING = 1e-5  # relative error of sums of float32 data
+GAME_ALARM = 0.9999  # level of the lower limit at which the game alarms
+LARGER = (1.0, 10.0, 100.0)  # factors on the worst pair, the best of which is taken where a clip is wrong
 MUTANT_SHARE, FEWEST_RUNS = 10, 100
-"""A mutant is played this many times less often, and at least so often: its fault is gross, or seen without a game.
-Faults of participation are seen by the game alone, which then is played as often as for the sound mechanism."""
+"""A mutant is played so many times less, and at least so often, unless only the game sees its fault (participation)."""
 
 
 def mechanism(name: str, problem: Problem) -> Method:
@@ -152,10 +133,10 @@ class Stage:
         return cls(method, worlds, multiplier, seed, MUTANTS[mutant])
 
     def _recorded(self, world: int, run: int, own=None, replayed=None) -> tuple[Transcript, Ledger]:
-        drawn = streams(0 if self.mutant.one_seed else run, self.seed, own, self.mutant.everyone)
+        drawn = replay.streams(0 if self.mutant.one_seed else run, self.seed, own, self.mutant.everyone)
         fault = self.mutant.fault_at(self.multiplier)
         with clipped_by(self.mutant.clip):
-            return recorded(self.method, self.worlds[world], self.multiplier, drawn, replayed, fault)
+            return replay.recorded(self.method, self.worlds[world], self.multiplier, drawn, replayed, fault)
 
     def run(self, world: int, run: int) -> ReplayedRun:
         """Run the mechanism with the noise of this number in one world, and replay its answers in both."""
@@ -174,10 +155,7 @@ def attained(run: ReplayedRun) -> float:
 
 
 def largest_attained(run: ReplayedRun) -> float:
-    """Return the larger of `attained` of the whole run and of its worst release; above 1 is a fault.
-
-    Releases count where each has an entry of the ledger.
-    """
+    """Return the larger of `attained` of the whole run and of its worst release in the ledger; above 1 is a fault."""
     parts = []
     if len(run.ledger.entries) == len(run.transcript.records):
         pairs = zip(*([Transcript(records=[one]) for one in each.records] for each in run.both), strict=True)
@@ -190,10 +168,7 @@ def largest_attained(run: ReplayedRun) -> float:
 def worst(
     name: str, problem: Problem, multiplier: float, draws: int, changes: int, seed: int, mutant: str = "none"
 ) -> tuple[Pair, float]:
-    """Return the worst pair of users of a mechanism, and its mean distance over that of the ledger in `HISTORIES` runs.
-
-    The distance of a mutant is that of its worst release.
-    """
+    """Return a mechanism's worst pair of users, and its mean distance over the ledger's in `HISTORIES` runs."""
     method = mechanism(name, problem)
     reached = attained if mutant == "none" else largest_attained
 
@@ -207,10 +182,7 @@ def worst(
 def staged(
     name: str, mutant: str, problem: Problem, honest: float, draws: int, changes: int, seed: int
 ) -> Stage | None:
-    """Return a mutant of a mechanism on its worst pair of users, or None where the fault does not apply to it.
-
-    `honest` is the noise multiplier of the sound mechanism.
-    """
+    """Return a mutant, at the sound multiplier `honest`, on its worst pair of users; None where it does not apply."""
     method, wrong, search = mechanism(name, problem), MUTANTS[mutant], (draws, changes, seed)
     pair, _ = worst(name, problem, honest, *search)
     transcript = Stage.of_pair(method, problem, pair, honest, seed).run(0, 0).transcript
@@ -298,7 +270,7 @@ def audit(
 
     def score(first: bool, number: int) -> float:
         run = stage.run(0 if first else 1, 1 + HISTORIES + number)
-        kept.append(noises(run.transcript))
+        kept.append(replay.noises(run.transcript))
         distances.append(attained_mu(*run.both))
         reached.append((attained(run), largest_attained(run)))
         return log_ratio(*run.both, run.without)

@@ -1,7 +1,6 @@
 """False alarms of the game of the audits, on uninformative scores and on scores as informative as an epsilon allows.
 
-A limit of epsilon above 0 on blind scores is a false alarm, and so is one above the true epsilon on calibrated scores.
-There should be at most 5 % of each.
+A limit above 0 on blind scores is one, and one above the truth on calibrated scores; at most 5 % of each should be.
 """
 
 from __future__ import annotations
@@ -17,8 +16,7 @@ from privrep.privacy.mechanisms import GAUSSIAN_COST
 from replication.experiments.auditing.distinguishing import Game, PrivacyClaim
 
 SCORES = ("blind", "calibrated")
-NEAR = 0.85
-"""A limit of at least this share of epsilon counts as near it."""
+NEAR = 0.85  # a limit of at least this share of epsilon counts as near it
 
 
 def game(mu: float, runs: int, rng: np.random.Generator) -> Game:

@@ -39,8 +39,7 @@ from privrep.users.subspace import check_planted, orthonormalise, planted_subspa
 
 @dataclass(frozen=True)
 class Clients:
-    """Results of the users' computations in one round, in float64: G_i = left_i heads_i^T with `left` (n, d) and
-    `heads` (n, k), w_i* as `true` (n, k), and H_i and K_i as `grams` and `crosses` (n, k, k)."""
+    """One round's G_i = left_i heads_i^T, (n, d) and (n, k), w_i* (n, k), and H_i and K_i (n, k, k), in float64."""
 
     left: np.ndarray
     heads: np.ndarray
@@ -59,7 +58,6 @@ class Clients:
         return self.left.T @ self.heads / len(self.heads)
 
     def gradients(self, block: Block) -> Outer:
-        """Return the contributions G_i of the users of a block."""
         own = slice(block.start, block.start + block.users)
         return Outer(self.left[own], self.heads[own])
 
@@ -127,7 +125,7 @@ def client_lemmas(
     *,
     clip: float = option("clipping bound of a user's update (zeta_g), in units of clip_scale", check_bound),
     batch_samples: int = option("samples per user for each of head and gradient in a round", check_count),
-    clip_scale: str = option(CLIP_SCALE_COLUMN["clip_scale"], among(UPDATE_SCALES), "practical"),
+    clip_scale: str = option(CLIP_SCALE_COLUMN, among(UPDATE_SCALES), "practical"),
     step: float = option("step size, in units of 1 / s_1^2", check_bound, 0.25),
     start_sine: float = option("sine of every principal angle between a planted start and the truth", check_sine, 0.1),
 ) -> Outcome:

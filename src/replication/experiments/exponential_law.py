@@ -1,7 +1,6 @@
 """The law of the exponential mechanism, by several Markov chains, and over a net where one is small enough.
 
-What Algorithm 4 of jain2021 draws from, seen from outside: expectations under the law, with the truth in hand,
-and whether the chains of `privrep.methods.exponential_chain` have found it. Nothing here is released.
+Expectations under the law, with the truth in hand, and whether the chains have found it; nothing here is released.
 """
 
 from __future__ import annotations
@@ -22,15 +21,7 @@ from privrep.users.passes import total
 from privrep.users.problem import Problem
 from privrep.users.subspace import dist_frobenius
 
-KEPT = 4
-"""States of each chain in which the users' final models are scored."""
-
-
-def net_means(excess: np.ndarray, volumes: np.ndarray, scale: float) -> tuple[float, float]:
-    """Return the mean of score(U) - score(U*), given on c points of a net, over the draw from the net as printed, and
-    with its points weighted as the uniform law weights them (`Net.volumes`), for scale 1/beta."""
-    logs = -(excess - excess.min()) / scale
-    return tuple(float((weights * excess).sum() / weights.sum()) for weights in (np.exp(logs), volumes * np.exp(logs)))
+KEPT = 4  # states of each chain in which the users' final models are scored
 
 
 def mixing(path: Walk) -> dict[str, float]:
@@ -111,6 +102,8 @@ def exponential_law(
     }
     if radius:
         net = chart_net(known.dim, known.rank, radius)
-        printed, weighted = net_means(excess(net.bases), net.volumes, scale)
+        over = excess(net.bases)
+        law = np.exp(-(over - over.min()) / scale)
+        printed, weighted = (float((one * over).sum() / one.sum()) for one in (law, net.volumes * law))
         log |= {"net_excess": printed / n, "net_excess_uniform": weighted / n, "net_size": len(net.bases)}
     return Outcome(excess_risk=float(np.mean([excess_risk(users, model) for model in models])), log=log)

@@ -30,8 +30,7 @@ from privrep.users.problem import Block, Problem
 
 OTHERS = {"agreeing": (math.pi / 2, 1.0), "balanced": (math.pi / 2, 0.5), "divided": (1.2, 0.6)}
 """Name -> angle between the kinds, and share of the other users that is of the first kind."""
-STEP = 0.05
-"""Standard deviation of a proposal's angle."""
+STEP = 0.05  # standard deviation of a proposal's angle
 
 
 def kinds(score: UserScore, angle: float, dim: int) -> Block:
@@ -58,8 +57,7 @@ def exact_law(scores: np.ndarray, scale: float) -> np.ndarray:
 
 
 def chain_law(scores: np.ndarray, scale: float, bases: np.ndarray, steps: int) -> np.ndarray:
-    """Return ln p(U) after some steps of a Metropolis chain from a uniform start, k = 1, whose proposals fall off with
-    the angle as a Gaussian."""
+    """Return ln p(U), k = 1, after steps of a Metropolis chain with Gaussian angles from a uniform start."""
     cosines = np.abs(bases[:, :, 0] @ bases[:, :, 0].T)
     proposal = np.exp(-0.5 * (np.arccos(np.minimum(cosines, 1)) / STEP) ** 2)
     np.fill_diagonal(proposal, 0)

@@ -1,8 +1,4 @@
-"""Selection (shen2023, Algorithm 3, lines 6 to 9) among synthetic candidates:
-the premise of Lemma F.3 without the runs that should meet it.
-
-Looks at no data and releases nothing.
-"""
+"""Selection (shen2023, Algorithm 3, lines 6 to 9) among synthetic candidates: Lemma F.3's premise, without data."""
 
 from __future__ import annotations
 
@@ -16,8 +12,7 @@ from privrep.methods.steps.candidate_selection import select
 from privrep.options import among, check_count, check_share, option
 from privrep.users.subspace import check_planted, dist2, planted_subspace, random_subspace
 
-BAD = ("alike", "scattered")
-"""Bad candidates are all the same, or lie in directions of their own."""
+BAD = ("alike", "scattered")  # bad candidates are all the same, or lie in directions of their own
 
 
 def trials_needed(good_share: float, failure: float) -> int:

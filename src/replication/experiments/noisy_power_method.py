@@ -1,10 +1,8 @@
-"""Noisy power method (shen2023, Algorithm 6 `NPM`, after Hardt and Price 2014):
-the device of analysis behind Theorem G.1.
+"""Noisy power method (shen2023, Algorithm 6 `NPM`, after Hardt and Price 2014), the device behind Theorem G.1.
 
     for l = 1..L:   X <- QR(A X + G_l)          G_l: any perturbation
 
-Runs on a given matrix, not on users: it looks at no data and releases nothing. The cell has A = diag(1, .., 1, 1 - gap,
-..) with k ones, and the perturbation that the theorem permits, turned against the method.
+It looks at no data: A = diag(1, .., 1, 1 - gap, ..) with k ones, and the perturbation that the theorem permits.
 """
 
 from __future__ import annotations
@@ -24,8 +22,7 @@ from privrep.users.problem import Problem
 def noisy_iterates(
     matrix: np.ndarray, start: np.ndarray, iterations: int, perturbation: Callable[[np.ndarray], np.ndarray]
 ) -> np.ndarray:
-    """Return the iterates X_1, ..., X_L, (L, ..., d, k), for a symmetric matrix (d, d) and starts (..., d, k), whose
-    leading axes are independent runs; `perturbation` maps iterates to G_l, of their shape."""
+    """Return X_1, ..., X_L, (L, ..., d, k), of independent runs; `perturbation` maps iterates to G_l."""
     bases, iterates = start, []
     for _ in range(iterations):
         bases = np.linalg.qr(matrix @ bases + perturbation(bases))[0]
@@ -34,9 +31,7 @@ def noisy_iterates(
 
 
 def limit_noise(basis: np.ndarray, gap: float, tau: float, accuracy: float) -> np.ndarray:
-    """Return the perturbation that Theorem G.1 permits, used against it: ||G|| = eps gap / 5 in all, of which U^T G,
-    of norm gap / (5 tau sqrt(k d)), shrinks U^T X, and the rest pushes out of U, the first axes, in fixed directions;
-    (..., d, k)."""
+    """Return the perturbation that Theorem G.1 permits, used against it: U^T G inward, the rest out of U."""
     dim, rank = basis.shape[-2:]
     norm = accuracy * gap / 5
     inward = min(gap / (5 * tau * math.sqrt(rank * dim)), norm)
@@ -78,8 +73,7 @@ def noisy_power_method(
     starts: int = option("independent runs", check_count, 54),
     accuracy: float = option("distance at which a run has succeeded, eps", check_share, 0.1),
 ) -> dict[str, float]:
-    """Count the iterations that runs from random starts need until L = length ln(k d tau / eps) / gap, and the runs
-    that succeed."""
+    """Count the iterations that runs from random starts need until L, and the runs that succeed."""
     dim, rank = task.users.problem.dim, task.users.problem.rank
     iterations = int(length * math.log(rank * dim * tau / accuracy) / gap)
     matrix = np.diag(np.where(np.arange(dim) < rank, 1.0, 1 - gap))

@@ -28,8 +28,6 @@ from privrep.users.problem import Block, Problem
 from privrep.users.risk import personal_risk
 from privrep.users.subspace import orthonormalise
 
-KINDS = ("floor", "step")
-
 
 @dataclass(frozen=True, eq=False)
 class StepAtTruth:
@@ -61,8 +59,8 @@ def oracle_step(
     task: Task,
     release: Release | None,
     *,
-    kind: str = option("which reference model", among(KINDS), "step"),
-    final_heads: str = option(FINAL_HEADS_COLUMN["final_heads"], among(FINAL_HEADS), "least squares"),
+    kind: str = option("which reference model", among(("floor", "step")), "step"),
+    final_heads: str = option(FINAL_HEADS_COLUMN, among(FINAL_HEADS), "least squares"),
 ) -> Outcome:
     """A reference model, with heads on all samples, in the true subspace or after one release at the truth."""
     users, problem, basis = task.users, task.users.problem, task.users.truth.basis

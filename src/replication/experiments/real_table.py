@@ -1,7 +1,6 @@
 """One split of a real table: the mixed model under differential privacy, and baselines without it (`table_baselines`).
 
-Errors are mean squares on rows that no fit has seen, over the variance of their labels. Everything the private method
-releases is in the ledger; that its tables are shown here beside exact errors is not.
+Errors are mean squares on unseen rows over the variance of their labels; they are exact, and in no ledger.
 """
 
 from __future__ import annotations
@@ -28,18 +27,14 @@ if TYPE_CHECKING:  # a configuration is checked without pandas
 
 TABLES = ("bfi", "star", "lahman", "chem97", "insteval", "movielens", "flights", "verbagg")
 PRIVATE, OWN, SINGLE, MIXED = "prior", "own data", "single model", "mixed model"
-LABEL_SD = 0.55
-"""Public guess of the root mean square label, in units of half the label's range."""
-FEW = 4
-"""Rows of a newcomer."""
-BLOCK = 2048
-"""Users that a pass has in memory."""
+LABEL_SD = 0.55  # public guess of the root mean square label, in units of half the label's range
+FEW = 4  # rows of a newcomer
+BLOCK = 2048  # users that a pass has in memory
 
 
 @lru_cache(maxsize=4)
 def split(table: str, number: int, permuted: bool) -> Halves:
-    """Split a table. Labels that are `permuted` among rows with equal features leave users nothing of their own. Raise
-    NotRun where the package that has the table is not installed."""
+    """Split a table, with labels `permuted` among rows of equal features or not; raise NotRun without its package."""
     from privrep.users import real_tables
     from replication.experiments.table_baselines import halves
 
@@ -60,15 +55,9 @@ def split(table: str, number: int, permuted: bool) -> Halves:
 def of_users(data: Halves, who: np.ndarray) -> Halves:
     """Restrict a split to the users marked in `who` (n,)."""
     number, test = np.cumsum(who) - 1, who[data.test_user]
-    return replace(
-        data,
-        features=data.features[who],
-        labels=data.labels[who],
-        rows=data.rows[who],
-        test_features=data.test_features[test],
-        test_labels=data.test_labels[test],
-        test_user=number[data.test_user[test]],
-    )
+    kept = {name: getattr(data, name)[who] for name in ("features", "labels", "rows")}
+    tests = {name: getattr(data, name)[test] for name in ("test_features", "test_labels")}
+    return replace(data, **kept, **tests, test_user=number[data.test_user[test]])
 
 
 def private_errors(task: Task, table: str, newcomers: float, permuted: bool) -> dict[str, float]:

@@ -1,7 +1,4 @@
-"""Search for two users who move one release as far as its stated sensitivity, with few samples each.
-
-Each release is run as a whole mechanism of one release. A distance of more than 1 over what the ledger says is a fault.
-"""
+"""Search for two users who move one release, run as a mechanism, as far as is stated; above 1 is a fault."""
 
 from __future__ import annotations
 

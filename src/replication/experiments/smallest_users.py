@@ -2,8 +2,7 @@
 minimisation.
 
 Trials run on the first n users of one data set with the same noise numbers, so that the risk falls smoothly with n. No
-privacy statement covers the search: its ledger holds the releases of all trials, and its choice of n depends on the
-truth.
+privacy statement covers the search: its ledger holds all trials, and its choice of n depends on the truth.
 """
 
 from __future__ import annotations
@@ -24,10 +23,8 @@ from privrep.privacy.clipping import check_bound
 from privrep.privacy.ledger import Ledger
 from privrep.users.problem import Block, UserData, Users
 
-PRECISION = 1.03
-"""Ratio of the ends of the bracket at which the bisection stops."""
-FIRST_TRIAL = 64
-"""Ratio of the largest number of users to that at which the search starts; from there it doubles or halves."""
+PRECISION = 1.03  # ratio of the ends of the bracket at which the bisection stops
+FIRST_TRIAL = 64  # largest number of users over that of the start; from there it doubles or halves
 
 
 @dataclass
@@ -47,14 +44,12 @@ class FirstUsers(UserData):
         self.known, self.truth, self.block_size = self.problem.known, self.users.truth, self.users.block_size
 
     def read(self, first: int, last: int) -> Block:
-        """Cut these users out of a block of the larger set."""
         (block,) = self.users.blocks(first, last)
         return block
 
 
 def searching(kind: type[MethodOptions], fewest: Callable[[MethodOptions], int] = lambda options: 1) -> type[Declared]:
-    """Return the search for a method, given the least number of users that its options need: the options are those of
-    the method and a target. Each fit keeps to the cost of the method; all fits together spend more."""
+    """Return the search for a method; each fit keeps to the method's cost, all fits together spend more."""
     scores = {name: SCORE_COLUMNS[name] for name in kind.scores}
     numbers = {
         "smallest_users": "smallest number of users that reaches the target",
@@ -108,10 +103,7 @@ def searching(kind: type[MethodOptions], fewest: Callable[[MethodOptions], int] 
 
 
 def bracket(reached: Callable[[int], bool], fewest: int, most: int) -> tuple[int, int]:
-    """Return two numbers of users, at most a factor 2 apart, of which the second alone reaches the target.
-
-    The first is `fewest` - 1 if `fewest` users reach it. Raises ArithmeticError if `most` users do not.
-    """
+    """Return two numbers of users, at most a factor 2 apart, of which the second alone reaches the target."""
     users = max(fewest, most // FIRST_TRIAL)
     if reached(users):
         while users > fewest and reached(max(fewest, users // 2)):

@@ -32,8 +32,7 @@ from privrep.users.subspace import check_planted, orthonormalise, planted_subspa
 
 
 def head_errors(users: Users, rule: HeadRule, overlap: np.ndarray) -> tuple[np.ndarray, np.ndarray, dict[str, float]]:
-    """Return sums over users of the fitted heads' second moment, (k, k), and of its cross moment with their errors
-    Delta_j = v_j - Q^{-1} v_j*, (k, k), and lengths of both for a row (Lemma B.4)."""
+    """Return sums of v_j v_j^T and v_j Delta_j^T, Delta_j = v_j - Q^{-1} v_j*, and their lengths (Lemma B.4)."""
 
     def statistics(block: Block) -> tuple[np.ndarray, ...]:
         heads = rule(block)
@@ -90,7 +89,7 @@ def step_lemmas(
     split: str = option(SPLIT_COLUMN["split"]),
     clip_feature: float = option("clipping bound of the features (eta)", check_bound),
     clip_label: float = option("clipping bound of the labels (zeta)", check_bound),
-    clip_scale: str = option(CLIP_SCALE_COLUMN["clip_scale"], among(SCALES), "data"),
+    clip_scale: str = option(CLIP_SCALE_COLUMN, among(SCALES), "data"),
     start_sine: float = option("sine of every principal angle between a planted start and the truth", check_sine, 0.1),
 ) -> Outcome:
     """One step of Algorithm 1 from a planted start, with options as in `privrep.methods.altmin`."""

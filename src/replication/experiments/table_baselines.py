@@ -1,7 +1,4 @@
-"""Baselines on real tables without privacy: each user alone, one model for all, and a mixed model.
-
-Nothing here is private. The numbers are what private methods are compared with, never part of one.
-"""
+"""Baselines on real tables, none of them private: each user alone, one model for all, and a mixed model."""
 
 from __future__ import annotations
 
@@ -18,8 +15,7 @@ from privrep.users.rng import stream
 
 @dataclass(frozen=True, eq=False)
 class Halves:
-    """Rows of n users in two halves: for training, features (n, m, d) and labels (n, m), zero past a user's last of
-    `rows` (n,); for testing, features (N, d), labels (N,) and user numbers (N,)."""
+    """Training rows (n, m, d), zero past a user's `rows` (n,), and test rows (N, d), with labels and user numbers."""
 
     features: np.ndarray
     labels: np.ndarray
@@ -41,8 +37,7 @@ class Halves:
 
 
 def halves(table: RealTable, name: str, split: int) -> Halves:
-    """Draw, by the name of the table, a random half of each user's rows, rounded up and no more than `most_rows`, for
-    training; the rest for testing. Rows of the first half beyond `most_rows` serve neither."""
+    """Draw a random half of each user's rows, rounded up, for training, at most `most_rows`; the rest for testing."""
     user, names = pd.factorize(table.rows[table.user], sort=True)
     draw = stream(0, "table_halves", {"table": name, "split": split}).random(len(user))
     order = np.lexsort((draw, user))
@@ -54,25 +49,17 @@ def halves(table: RealTable, name: str, split: int) -> Halves:
     train, test = position < np.minimum(half, table.most_rows), position >= half
     own = np.bincount(user[train], minlength=len(names))
     by_row, by_label = laid_out(features[train], labels[train], own, own.max())
-    return Halves(
-        by_row.transpose(1, 0, 2).astype(np.float64),
-        by_label.T.astype(np.float64),
-        own,
-        features[test],
-        labels[test],
-        user[test],
-    )
+    tests = features[test], labels[test], user[test]
+    return Halves(by_row.transpose(1, 0, 2).astype(np.float64), by_label.T.astype(np.float64), own, *tests)
 
 
 PENALTIES = tuple(10.0 ** np.arange(-2, 6))
 INTERCEPTS = (0.0, 0.01, 0.1)
-"""Shares of the penalty that a user's intercept bears. With 0 it is free; with another the user's level is shrunk
-to the middle of the label's range, which needs nobody's rows and helps those with few."""
+"""Shares of the penalty that a user's intercept bears; above 0 its level is shrunk to the middle of the range."""
 
 
 def own_data(halves: Halves, penalty: float, intercept: float = 0.0) -> np.ndarray:
-    """Fit a ridge regression to each user alone, (n, d), with a penalty above 0, of which the intercept bears a
-    share."""
+    """Fit a ridge regression to each user alone, (n, d), with a penalty of which the intercept bears a share."""
     squares, products = halves.moments
     penalties = np.full(squares.shape[-1], penalty)
     penalties[0] *= intercept
@@ -97,9 +84,7 @@ def single_model(halves: Halves) -> np.ndarray:
 
 @dataclass(frozen=True, eq=False)
 class MixedModel:
-    """y = <x, mean + head_i> + noise with heads from N(0, covariance), by maximum likelihood: mean (d,), covariance
-    (d, d), noise variance, `models` (n, d), mean and head together, and `gains` of the mean log likelihood of a row by
-    step."""
+    """y = <x, mean + head_i> + noise, heads from N(0, covariance), by maximum likelihood; `models` (n, d) have both."""
 
     mean: np.ndarray
     covariance: np.ndarray
@@ -109,12 +94,7 @@ class MixedModel:
 
 
 def mixed_model(halves: Halves, least_gain: float = 1e-5, most_steps: int = 300) -> MixedModel:
-    """Fit a mixed model by expectation maximisation, from least squares and half of its error in each of heads and
-    noise.
-
-    It stops where a step adds less than `least_gain` to the mean log likelihood of a row, or after `most_steps`. The
-    mean is the best one at each step's covariance (generalised least squares).
-    """
+    """Fit a mixed model by expectation maximisation until a step adds too little, the mean by least squares."""
     squares, products = halves.moments
     users, dim = products.shape
     total, length = halves.rows.sum(), np.sum(halves.labels**2, axis=1)
@@ -134,15 +114,8 @@ def mixed_model(halves: Halves, least_gain: float = 1e-5, most_steps: int = 300)
         heads = (spread @ left[:, :, None])[:, :, 0] / noise
         residual = length - products @ mean - left @ mean
         explained = np.einsum("nd,nd->n", heads, left)
-        likelihoods.append(
-            -0.5
-            * (
-                total * np.log(2 * np.pi * noise)
-                + np.linalg.slogdet(inner)[1].sum()
-                + (residual - explained).sum() / noise
-            )
-            / total
-        )
+        volume = total * np.log(2 * np.pi * noise) + np.linalg.slogdet(inner)[1].sum()
+        likelihoods.append(-0.5 * (volume + (residual - explained).sum() / noise) / total)
         gains = np.diff(likelihoods)
         if len(gains) and (gains[-1] < least_gain or len(gains) >= most_steps):
             return MixedModel(mean, covariance, float(noise), mean + heads, gains)

@@ -104,5 +104,4 @@ class UnitStepsAblationsOptions(UnitStepsOptions):
     varies = "unit_steps"
 
     def build(self, known: Known) -> UnitSteps:
-        """Return the method without the part."""
         return ABLATIONS[self.without](**vars(super().build(known)))

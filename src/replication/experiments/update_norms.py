@@ -35,8 +35,7 @@ WHAT = {
     "shared": "a representation and a head are shared",
 }
 """What is shared with the server, by the name of its columns."""
-QUANTILES = {"median": 0.5, "q99": 0.99, "max": 1.0}
-"""Share of the users below each mark."""
+QUANTILES = {"median": 0.5, "q99": 0.99, "max": 1.0}  # share of the users below each mark
 MARKS = {
     "rms": "root mean square over users of the norm of an update where {}",
     "median": "median over users of the norm of an update where {}",

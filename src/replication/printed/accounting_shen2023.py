@@ -16,17 +16,10 @@ from scipy.optimize import brentq
 from privrep.privacy.accounting import gdp_epsilon, gdp_mu, zcdp_epsilon, zcdp_rho
 from replication.printed.renyi import Mixture, participation, renyi_divergence
 
-DELTA = 1e-5
-"""Of all experiments of the paper."""
-EPSILONS = (0.25, 0.5, 1.0, 2.0, 4.0)
-"""Of Figure 1."""
-
-
-REPLACED = 2.0
-"""Rényi cost of a round, in alpha / sigma^2, when a user is replaced (proof of Theorem 5.2)."""
-REMOVED = 0.5
-"""The same when a user is removed or added (Remark 4.1)."""
-
+DELTA = 1e-5  # of all experiments of the paper
+EPSILONS = (0.25, 0.5, 1.0, 2.0, 4.0)  # of Figure 1
+REPLACED = 2.0  # Rényi cost of a round, in alpha / sigma^2, when a user is replaced (proof of Theorem 5.2)
+REMOVED = 0.5  # the same when a user is removed or added (Remark 4.1)
 WHOLE = "start and rounds, replace a user"
 ROUNDS, ROUNDS_REMOVED = "rounds alone, replace a user", "rounds alone, remove a user"
 SCOPES = {WHOLE: 2 * REPLACED, ROUNDS: REPLACED, ROUNDS_REMOVED: REMOVED}
@@ -93,20 +86,14 @@ def replacement_divergence(alpha: float, rate: float, sd: float) -> float:
     return renyi_divergence(alpha, participation(rate, 1.0, sd), participation(rate, -1.0, sd))
 
 
-OPACUS_ORDERS = np.array([1 + tenth / 10 for tenth in range(1, 100)] + list(range(12, 64)))
-"""Rényi orders of Opacus."""
-
-
-def opacus_epsilon(mu: float, delta: float) -> float:
-    """Return the epsilon of Opacus' Rényi accountant for a total of mu (Balle et al. 2020, Theorem 21)."""
-    orders = OPACUS_ORDERS
-    converted = np.log((orders - 1) / orders) - (math.log(delta) + np.log(orders)) / (orders - 1)
-    return float((orders * mu**2 / 2 + converted).min())
+OPACUS_ORDERS = np.array([1 + tenth / 10 for tenth in range(1, 100)] + list(range(12, 64)))  # Rényi orders of Opacus
 
 
 def opacus_mu(epsilon: float, delta: float) -> float:
-    """Return the sqrt(T) / sigma_g that this accountant permits at epsilon when a user is added or removed."""
-    return float(brentq(lambda mu: opacus_epsilon(mu, delta) - epsilon, 1e-3, 50))
+    """Return the sqrt(T) / sigma_g that Opacus' Rényi accountant permits when a user is added or removed."""
+    orders = OPACUS_ORDERS  # Balle et al. 2020, Theorem 21
+    converted = np.log((orders - 1) / orders) - (math.log(delta) + np.log(orders)) / (orders - 1)
+    return float(brentq(lambda mu: float((orders * mu**2 / 2 + converted).min()) - epsilon, 1e-3, 50))
 
 
 def experiments_epsilon(epsilon: float, shift: float) -> float:

@@ -1,5 +1,4 @@
-"""The laws at the settings of each row of a results table: sizes of a step of alternating minimisation, noise of
-CENTAUR."""
+"""The laws at the settings of each row of a results table: sizes of a step of Algorithm 1, noise of CENTAUR."""
 
 from __future__ import annotations
 
@@ -17,9 +16,7 @@ class StepSizes:
     """Sizes of a step of alternating minimisation, one entry per row."""
 
     batch: np.ndarray  # users in a step, n / T
-    # Samples per user for the head step: infinite where heads are given and have no error; NaN where the fit has no
-    # variance.
-    heads: np.ndarray
+    heads: np.ndarray  # samples for the head step: infinite where heads are given, NaN where the fit has no variance
     used: np.ndarray  # samples per user for the subspace step
     final: np.ndarray  # samples per user for the final fit
     lams: list[np.ndarray]  # eigenvalues of E v v^T
@@ -45,8 +42,7 @@ def step_sizes(cells: pd.DataFrame) -> StepSizes:
 
 
 def privacy_distance(cells: pd.DataFrame, sizes: StepSizes, power: float = 2) -> np.ndarray:
-    """Return distF of the last step by privacy noise (F3); with power 1 in place of 2, the square weighted by lam_i, as
-    the risk weighs it."""
+    """Return distF of the last step by privacy noise (F3), or at power 1 its square as the risk weighs it."""
     return jain2021.step_privacy(
         sizes.batch,
         *(cells[name] for name in ("dim", "rank", "noise_multiplier", "eta", "zeta")),
@@ -55,11 +51,7 @@ def privacy_distance(cells: pd.DataFrame, sizes: StepSizes, power: float = 2) ->
 
 
 def step_log_factor(cells: pd.DataFrame) -> np.ndarray:
-    """Return how many times larger the logarithms of the proofs' thresholds make the privacy error of a step (F3), 1
-    for other thresholds.
-
-    A claimed O~ leaves them out: an error over this factor is the one that the same thresholds give without their
-    logarithms."""
+    """Return how much the logarithms of the proofs' thresholds, left out of an O~, raise a step's privacy error."""
     heads, rank = _head_unit(cells), cells["rank"]
     eta, zeta = cells["clip_feature"] * heads * np.sqrt(cells["dim"]), cells["clip_label"] * _label_unit(cells)
     with_logs = cells["eta"] * np.sqrt(rank * cells["eta"] ** 2 + cells["zeta"] ** 2)
@@ -85,26 +77,19 @@ def _where_printed(cells: pd.DataFrame, factor: pd.Series) -> np.ndarray:
 
 def floor_distance(cells: pd.DataFrame, sizes: StepSizes) -> np.ndarray:
     """Return distF that label noise leaves (F5)."""
-    return jain2021.step_floor(
-        sizes.batch * sizes.used, cells["dim"], cells["rank"], sizes.heads, cells["label_noise_sd"]
-    )
+    d, k, noise = (cells[name] for name in ("dim", "rank", "label_noise_sd"))
+    return jain2021.step_floor(sizes.batch * sizes.used, d, k, sizes.heads, noise)
 
 
 def centaur_floors(cells: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
-    """Return distF and dist2 of CENTAUR's steady state (F9), the latter for heads of condition number 1 alone (NaN
-    otherwise).
-
-    Both are NaN for rows of other algorithms, which have no `step`."""
+    """Return distF and dist2 of CENTAUR's steady state (F9), the latter at condition number 1, else NaN."""
     condition, d, k = (cells[name] for name in ("head_condition", "dim", "rank"))
     noise = shen2023.centaur_noise(
         cells["users"] * cells["participation"], cells["noise_multiplier"], cells["zeta"], cells["step"], condition**2
     )
     # Of all directions, the one with lam_i / lam_1 = ratio keeps its own gain.
     ratios = [np.geomspace(1, one**-2.0, rank) for one, rank in zip(condition, k, strict=True)]
-    steps = cells["step"].to_numpy()
-    frobenius = [
-        shen2023.centaur_frobenius(g, dim, ratio, step)
-        for g, dim, ratio, step in zip(noise, d, ratios, steps, strict=True)
-    ]
+    each = zip(noise, d, ratios, cells["step"].to_numpy(), strict=True)
+    frobenius = [shen2023.centaur_frobenius(g, dim, ratio, step) for g, dim, ratio, step in each]
     spectral = shen2023.centaur_spectral(noise, d, k, cells["step"])
     return np.array(frobenius), np.where(condition == 1, spectral, np.nan)

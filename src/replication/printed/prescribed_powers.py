@@ -1,7 +1,6 @@
 """What shen2023 prescribes for the linear case, as functions of the problem, to count powers with.
 
-All constants and logarithms are left out, as the paper's O~ does, and s_k = 1: s_i then means s_i / s_k.
-With that, every prescription is a power law far out in any one argument, and `power` reads off its exponent.
+Without constants, logarithms and at s_k = 1 every prescription is a power law far out, whose exponent `power` reads.
 """
 
 from __future__ import annotations
@@ -10,8 +9,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-FAR = 1e20
-"""Where exponents are read off: sums such as 1 + sqrt(k) are within 1e-10 of a power there."""
+FAR = 1e20  # where exponents are read off: sums such as 1 + sqrt(k) are within 1e-10 of a power there
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,7 @@
 """Rényi divergences between mixtures of Gaussians on the line, by quadrature.
 
-R_alpha(p || q) = ln( int p^alpha q^(1 - alpha) ) / (alpha - 1), as in shen2023 Definition 2.1. One round of the
-Gaussian mechanism with Poisson participation is a pair of such mixtures: along the change of one user, in units of the
-noise, all other directions are alike.
+R_alpha(p || q) = ln( int p^alpha q^(1 - alpha) ) / (alpha - 1), as in shen2023 Definition 2.1; a round with Poisson
+participation is a pair of such mixtures along the change of one user, in units of the noise.
 """
 
 from __future__ import annotations
@@ -14,8 +13,7 @@ import numpy as np
 from scipy.special import logsumexp
 
 POINTS = 8_001
-REACH = 14
-"""Standard deviations on either side; beyond lies less than 1e-40 of a Gaussian."""
+REACH = 14  # standard deviations on either side; beyond lies less than 1e-40 of a Gaussian
 
 
 @dataclass(frozen=True)
@@ -27,7 +25,6 @@ class Mixture:
     sds: tuple[float, ...]
 
     def log_density(self, x: np.ndarray) -> np.ndarray:
-        """Return ln of the density, (N,)."""
         means, sds = np.array(self.means)[:, None], np.array(self.sds)[:, None]
         logs = -0.5 * ((x - means) / sds) ** 2 - np.log(sds * math.sqrt(2 * math.pi))
         return logsumexp(logs, axis=0, b=np.array(self.weights)[:, None])

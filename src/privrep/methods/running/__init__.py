@@ -1,2 +1,1 @@
-"""The interface of methods and their options, and the runner that calibrates noise, checks the budget and
-scores a fit."""
+"""The interface of methods and options, and the runner that calibrates noise, checks the budget and scores a fit."""

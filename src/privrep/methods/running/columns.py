@@ -1,8 +1,4 @@
-"""The columns of the row of a fit and what they mean: those that every fit has, and those that a method brings.
-
-The `columns` of a method's options describe its options and the numbers that it writes beside them; `scores` names its
-distances to the truth.
-"""
+"""The columns of the row of a fit and what they mean: those that every fit has, and those that a method brings."""
 
 from __future__ import annotations
 
@@ -21,7 +17,6 @@ IDENTITY = {
     "redraw": "repetition of the noise on the same data",
 }
 """Columns that say which fit a row belongs to, but for the options of its algorithm."""
-
 RESULTS = {
     "status": "ok, failed, or not run",
     "reason": "why the cell failed or was not run",

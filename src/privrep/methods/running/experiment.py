@@ -21,16 +21,14 @@ from privrep.users.problem import Problem
 
 @dataclass(frozen=True)
 class Spending:
-    """What an experiment takes of a budget: the cost and the theorem by which noise is chosen, as a private method has
-    them, and what its ledger may hold where that is something else."""
+    """The cost and theorem by which an experiment's noise is chosen, and what its ledger may hold if something else."""
 
     cost: Cost
     theorem: Theorem | PureTheorem | None = None
     spends: Cost | None = None
 
 
-Prepare = Callable[[Declared, Problem], Spending | None]
-"""Options and a problem -> what is taken of a budget; ValueError where the problem cannot be had with the options."""
+Prepare = Callable[[Declared, Problem], Spending | None]  # what is taken of a budget, or ValueError
 
 
 def experiment(

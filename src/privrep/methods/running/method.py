@@ -1,8 +1,7 @@
 """The interface of methods, and the results that they and experiments yield.
 
-A method sees users, what is publicly known of them, and a release handle, never the truth. It yields an iterate for
-each subspace that it has released. Options, as a study's file has them, are made into a method for what is known;
-`privrep.methods.running.runner` has noise, privacy statement and scores.
+A method sees users, what is publicly known of them, and a release handle, never the truth; it yields an iterate for
+each subspace that it has released.
 """
 
 from __future__ import annotations
@@ -19,13 +18,11 @@ from privrep.privacy.mechanisms import Release
 from privrep.users.known import Known
 from privrep.users.problem import Block, UserData
 
-EXACT = "; exact, for analysis, not released"
-"""Of a column without noise that a real server could not have: it reads the users' data past the mechanisms."""
+EXACT = "; exact, for analysis, not released"  # of a column that no real server has: it reads users' data
 
 
 class NotRun(Exception):
-    """Files of data or a package that a cell needs are not on this machine; the message says what, and where it should
-    be."""
+    """Files of data or a package that a cell needs are not on this machine; the message says what, and where."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +33,6 @@ class LowRank:
     heads: Callable[[Block], np.ndarray]  # block -> (B, k')
 
     def models(self, block: Block) -> np.ndarray:
-        """Return theta_j of the users of a block, (B, d)."""
         return self.heads(block) @ self.basis.T
 
 
@@ -67,20 +63,14 @@ class Iterate:
 
 
 class Method(Protocol):
-    """A method as its paper prints it, with thresholds in absolute terms.
-
-    A private one has two properties more: `cost`, of one user at noise multiplier 1, which is all that its releases may
-    take, and `theorem`, the printed privacy statement, or None where it stands in no paper."""
+    """A method as printed; a private one also has `cost`, of a user at multiplier 1, and `theorem`, or None."""
 
     def fit(self, users: UserData, release: Release) -> Iterator[Iterate]:
         """Run the method."""
 
 
 class MethodOptions(Protocol):
-    """Options of a file in `privrep.methods`: what a study's file says, in units of the data.
-
-    `build` raises ValueError where users of these sizes cannot be had with them. `scores` names columns of
-    `privrep.methods.running.scoring`; `columns` has the meaning of each option and of the numbers beside them."""
+    """Options of a file in `privrep.methods`, in units of the data; `build` raises ValueError where users are unfit."""
 
     scores: tuple[str, ...]
     columns: Mapping[str, str]

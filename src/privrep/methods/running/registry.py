@@ -15,8 +15,7 @@ from pathlib import Path
 from privrep.methods.running.method import MethodOptions
 from privrep.options import build
 
-METHODS = ("privrep.methods",)
-"""Packages in which a method is sought by default; those who have experiments of their own add theirs."""
+METHODS = ("privrep.methods",)  # where a method is sought by default, before packages of experiments
 SOURCE = Path(__file__).parents[3]
 
 
@@ -30,14 +29,24 @@ def options_name(name: str) -> str:
 
 
 def load_options(name: str, options: dict, packages: Sequence[str] = METHODS) -> MethodOptions:
-    """Return the options of the file `name` with the given values; ValueError if there is no such file or option, or a
-    value is out of range."""
+    """Return the options of the file `name` with these values; ValueError if file, option or value does not exist."""
     return build(options_class(name, packages), options, name)
 
 
 def options_class(name: str, packages: Sequence[str] = METHODS) -> type[MethodOptions]:
     """Return the class of options of the file `name`; ValueError if the file does not exist or has none."""
-    module = _module(name, packages)
+    for package in packages:
+        path = f"{package}.{name}"
+        try:
+            module = importlib.import_module(path)
+            break
+        except ModuleNotFoundError as error:
+            if error.name != path:
+                raise
+    else:
+        near = difflib.get_close_matches(str(name), method_files(packages), n=1, cutoff=0)
+        place = f"src/privrep/methods/{name}.py"
+        raise ValueError(f"algorithm is {name!r}; there is no file {place}, the nearest is {near[0]}")
     found = getattr(module, options_name(name), None) or getattr(module, name, None)
     if found is None:
         raise ValueError(
@@ -48,10 +57,7 @@ def options_class(name: str, packages: Sequence[str] = METHODS) -> type[MethodOp
 
 
 def method_files(packages: Sequence[str] = METHODS) -> dict[str, Path]:
-    """Return name -> file, below `src`, of all methods and experiments of some packages.
-
-    Nothing is imported: what a file needs may not be installed.
-    """
+    """Return name -> file, below `src`, of all methods and experiments of some packages, without importing any."""
     folders = [Path(*package.split(".")) for package in packages]
     return {
         path.stem: Path("src", folder, path.name)
@@ -69,15 +75,3 @@ def example_options(name: str) -> dict:
     (fit,) = [call for call in calls if ast.unparse(call.func) == "fit"]
     given = {one.arg: ast.literal_eval(one.value) for one in fit.keywords}
     return {one.name: given[one.name] for one in fields(kind) if one.name in given}
-
-
-def _module(name: str, packages: Sequence[str]):
-    for package in packages:
-        path = f"{package}.{name}"
-        try:
-            return importlib.import_module(path)
-        except ModuleNotFoundError as error:
-            if error.name != path:
-                raise
-    near = difflib.get_close_matches(str(name), method_files(packages), n=1, cutoff=0)
-    raise ValueError(f"algorithm is {name!r}; there is no file src/privrep/methods/{name}.py, the nearest is {near[0]}")

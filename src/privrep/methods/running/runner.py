@@ -1,7 +1,4 @@
-"""One fit from outside: the noise is calibrated, the method run, its privacy stated and its model scored.
-
-A method is given users and a release handle; this module knows the truth, too.
-"""
+"""One fit from outside: the noise is calibrated, the method run, its privacy stated and its model scored."""
 
 from __future__ import annotations
 
@@ -27,8 +24,7 @@ def fit(options: MethodOptions | Declared, task: Task) -> Outcome:
 
 
 def prepared(options: MethodOptions | Declared, problem: Problem) -> Method | None:
-    """Build a method for what is publicly known of a problem; for an experiment, what it takes of a budget, which has
-    the `cost` and the `theorem` of a private method."""
+    """Build a method for what is publicly known of a problem; for an experiment, what it takes of a budget."""
     return options.experiment(problem) if hasattr(options, "experiment") else options.build(problem.known)
 
 
@@ -43,22 +39,19 @@ def is_private(method: Method) -> bool:
 
 
 def declared(method: Method) -> Cost:
-    """Return what the ledger of a method may cost at noise multiplier 1: the method's cost, unless it is an experiment
-    that `spends` something else, and no limit without a cost."""
+    """Return what a ledger may cost at noise multiplier 1, without a limit where there is no cost."""
     return getattr(method, "spends", None) or method.cost if is_private(method) else UNLIMITED
 
 
 def open_release(method: Method, task: Task) -> Release:
-    """Calibrate the noise to the budget, and return a release handle that refuses more than the method's
-    declared cost."""
+    """Calibrate the noise to the budget; the handle refuses more than the method's declared cost."""
     noise_multiplier, users = multiplier(method, task), range(task.users.known.users)
     allowed = declared(method).at(noise_multiplier)
     return Release(noise_multiplier, task.ledger, users, Streams(task.stream), allowed)
 
 
 def check_spent(method: Method, task: Task, outcome: Outcome) -> Outcome:
-    """Raise OverBudget where the ledger does not fit the declared cost, and log the unspent share of mu^2 where some is
-    left."""
+    """Raise OverBudget where the ledger does not fit the declared cost, and log the share of mu^2 that is unspent."""
     cost, ledger = declared(method), task.ledger
     if cost == UNLIMITED:
         return outcome
@@ -71,8 +64,7 @@ def check_spent(method: Method, task: Task, outcome: Outcome) -> Outcome:
 
 
 def scored(method: Method, names: tuple[str, ...], task: Task) -> Outcome:
-    """Run a method and score it: with the named scores where a truth is known, and with errors on held-out samples
-    where there are such."""
+    """Run a method and score it, by the named scores where a truth is known, and on held-out samples."""
     users, truth = task.users, task.users.truth
     watch = NormWatch() if WATCHED.intersection(names) else None
     release = replace(open_release(method, task), watch=watch)
@@ -97,8 +89,7 @@ def scored(method: Method, names: tuple[str, ...], task: Task) -> Outcome:
 
 
 def statement(method: Method, noise_multiplier: float, task: Task) -> dict:
-    """Return the id of the printed privacy statement and the epsilon that it promises: inf for releases without
-    privacy, None without a promise."""
+    """Return the id of the printed privacy statement and its epsilon: inf without privacy, None without a promise."""
     if is_private(method) and method.theorem:
         epsilon = method.theorem.epsilon(noise_multiplier, task.budget.delta)
         return {"theorem": method.theorem.id, "epsilon_paper": epsilon}

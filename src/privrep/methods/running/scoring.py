@@ -1,7 +1,4 @@
-"""Scores of a fit against the truth: distances of its iterates, and norms that were watched before a clip.
-
-Nothing here is released, and no method sees it.
-"""
+"""Scores of a fit against the truth, not released: distances of its iterates, and norms watched before a clip."""
 
 from __future__ import annotations
 
@@ -43,11 +40,9 @@ class Path:
 
     @property
     def candidates(self) -> Candidates | None:
-        """Candidates of the start, or of the whole fit."""
         return self.iterates[0].candidates
 
     def runs(self, distance: Callable[[np.ndarray, np.ndarray], float]) -> np.ndarray:
-        """Return the distance of each candidate from the truth, (c,)."""
         return np.array([distance(basis, self.truth) for basis in self.candidates.bases])
 
     def steady(self, distance: Callable[[np.ndarray, np.ndarray], float]) -> float:
@@ -78,10 +73,7 @@ SCORES: dict[str, Callable[[Path], float]] = {
     "excess_loss": lambda path: path.excess_loss(),
 }
 """Name of a column -> its value. An algorithm's options name those that its rows have."""
-
-WATCHED = {"product_norm_max", "clipped_share"}
-"""Scores that look at norms before a clip."""
-
+WATCHED = {"product_norm_max", "clipped_share"}  # scores that look at norms before a clip
 SCORE_COLUMNS = {
     "steady_dist2": "root mean square of dist2 over the second half of the rounds",
     "steady_distF": "root mean square of distF over the second half of the rounds",
@@ -100,7 +92,6 @@ SCORE_COLUMNS = {
     "clipped_share": "share of the updates, Y_i or G_i, that the clip shortens" + EXACT,
 }
 """Name of a column -> its meaning."""
-
 OF_CANDIDATES = tuple(name for name in SCORES if name.startswith(("start_", "runs_", "average_")))
 """Scores that need candidates; a start that was not chosen among several has none."""
 

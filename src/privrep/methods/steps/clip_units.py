@@ -14,12 +14,8 @@ from collections.abc import Callable
 from privrep.privacy.regression_moments import SampleClip
 from privrep.users.known import Known
 
-CLIP_SCALE_COLUMN = {
-    "clip_scale": "unit of the clipping bounds, see SCALES and UPDATE_SCALES in privrep.methods.steps.clip_units"
-}
-
-FAILURE_POWER = 10
-"""The papers' statements fail with probability n^-10."""
+CLIP_SCALE_COLUMN = "unit of the clipping bounds, see SCALES and UPDATE_SCALES in privrep.methods.steps.clip_units"
+FAILURE_POWER = 10  # the papers' statements fail with probability n^-10
 
 
 def _data(known: Known) -> tuple[float, float]:
@@ -45,8 +41,7 @@ thresholds, with zeta = (mu sqrt(k lam_k) + sigma_F) sqrt(2 ln(4 n m / beta)) (L
 
 
 def sample_clip(scale: str, feature: float, label: float, known: Known) -> SampleClip:
-    """Return eta and zeta: `feature` and `label` in units of the scale (jain2021, Lemma 4.4, and Lemma B.1 for
-    `printed`)."""
+    """Return eta and zeta, `feature` and `label` in units of the scale (jain2021, Lemma 4.4; B.1 if `printed`)."""
     eta, zeta = SCALES[scale](known)
     return SampleClip(feature * eta, label * zeta)
 
@@ -107,8 +102,7 @@ def gradient_threshold(scale: str, factor: float, known: Known) -> float:
 
 
 def moment_threshold(scale: str, factor: float, known: Known) -> float:
-    """Return zeta_0, the bound on a user's Y_i in the power method: `factor` in units of the scale (shen2023, Lemma
-    F.1)."""
+    """Return zeta_0, the bound on a user's Y_i: `factor` in units of the scale (shen2023, Lemma F.1)."""
     return factor * UPDATE_SCALES[scale][1](known)
 
 

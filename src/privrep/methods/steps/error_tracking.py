@@ -1,6 +1,5 @@
-"""An extended Kalman filter for the error of the subspace and the label noise, from released numbers alone.
+"""An extended Kalman filter for (log e^2, log s^2), see `privrep.methods.steps.unit_schedule`, from released numbers.
 
-The state is (log e^2, log s^2), see `privrep.methods.steps.unit_schedule`.
 What is measured is the logarithm of the residual (d - k) k e^2 + s^2.
 """
 
@@ -13,18 +12,13 @@ import numpy as np
 
 from privrep.methods.steps.unit_schedule import CONTRACTION, SMALLEST, Sizes
 
-MODEL_SD = 0.1
-"""Standard deviation of what the model of the residual leaves out."""
+MODEL_SD = 0.1  # standard deviation of what the model of the residual leaves out
 STEP_SD, DRIFT_SD = 0.3, 0.5
-"""Standard deviations of what the model of a round's contraction leaves out, in log e^2: of any round,
-and of a contraction by e. A step may fall short of the model, and what is measured must then be believed."""
+"""Standard deviations of what the model leaves out in log e^2: of any round, and of a contraction by e."""
 GUESS_SD, FAILED_SD = (1.0, 2.0), (3.0, 2.0)
-"""Standard deviations of the first guesses of log e^2 and log s^2: after a start that went as expected, and after one
-that failed, which may be no better than a subspace at random and moves the first by up to 8. A noise level that is off
-by 3 moves the second by 2.2."""
-SURPRISE = 3.0
-"""A start has failed if the first residual is off by more than so many standard deviations of what the first guesses
-explain."""
+"""Standard deviations of the first guesses of log e^2 and log s^2, after a start as expected, and after a failed one,
+which moves the first by up to 8; a noise level that is off by 3 moves the second by 2.2."""
+SURPRISE = 3.0  # a start has failed if the first residual is off by more than so many deviations
 
 
 @dataclass(frozen=True)
@@ -41,12 +35,10 @@ class FilterState:
 
     @property
     def error2(self) -> float:
-        """Estimate of e^2."""
         return max(math.exp(self.mean[0]), SMALLEST)
 
     @property
     def noise2(self) -> float:
-        """Estimate of s^2."""
         return math.exp(self.mean[1])
 
     def measured(self, sizes: Sizes, log_ratio: float, sd: float) -> FilterState:
@@ -56,14 +48,12 @@ class FilterState:
         return replace(self, mean=self.mean + weight * log_ratio, covariance=self.covariance - np.outer(weight, across))
 
     def checked(self, sizes: Sizes, log_ratio: float, sd: float) -> FilterState:
-        """Return the first guesses, made less sure where they do not explain the first measurement: the start has
-        failed."""
+        """Return the first guesses, less sure where they do not explain the first measurement: the start failed."""
         failed = log_ratio**2 > SURPRISE**2 * self._expected(sizes, sd)[1]
         return replace(self, covariance=np.diag(np.square(FAILED_SD))) if failed else self
 
     def _expected(self, sizes: Sizes, sd: float) -> tuple[np.ndarray, float]:
-        """Return the covariance of (log e^2, log s^2) with a measurement of the log residual, and the
-        variance of that."""
+        """Return the covariance of (log e^2, log s^2) with a measured log residual, and that one's variance."""
         part = sizes.dist2(self.error2) / sizes.residual(self.error2, self.noise2)
         slope = np.array([part, 1 - part])
         across = self.covariance @ slope

@@ -1,8 +1,6 @@
 """Rounds, local gradient steps, clipping of whole updates and cost of the federated methods of shen2023 Section 6.
 
-In their linear analogues the loss of a user on a mini-batch is half the mean squared residual. The server's step eta_g
-is 1, as in the paper's experiments: a user sends how far its copy of the shared model has moved, and the server adds
-the noisy mean.
+The loss of a user on a mini-batch is half the mean squared residual; the server's step eta_g is 1.
 """
 
 from __future__ import annotations
@@ -30,18 +28,16 @@ class Federated(Declared):
 
     rounds: int = option(SERVER_COLUMNS["rounds"], check_count)
     clip: float = option(SERVER_COLUMNS["clip"], check_bound)
-    clip_scale: str = option(CLIP_SCALE_COLUMN["clip_scale"], among(UPDATE_SCALES), "absolute")
+    clip_scale: str = option(CLIP_SCALE_COLUMN, among(UPDATE_SCALES), "absolute")
     participation: float = option(SERVER_COLUMNS["participation"], check_rate, 1.0)
     divide_by: str = option(SERVER_COLUMNS["divide_by"], among(DIVISORS), "expected")
     numbers: ClassVar = {"zeta": SERVER_COLUMNS["zeta"]}
 
     def build(self, known: Known) -> Self:
-        """Return the method with its clip in absolute terms."""
         return replace(self, clip_scale="absolute", clip=gradient_threshold(self.clip_scale, self.clip, known))
 
     @property
     def server(self) -> Server:
-        """The rounds."""
         return Server(self.rounds, self.clip, self.participation, self.divide_by)
 
     @property
@@ -58,7 +54,6 @@ class Federated(Declared):
 
     @property
     def log(self) -> dict[str, float]:
-        """Clipping bound that a row records."""
         return {"zeta": self.clip}
 
     def moved(self, users: UserData, contribution: Callable, release: Release) -> np.ndarray:
@@ -82,8 +77,7 @@ class LocalGradients(Federated):
         return super().build(known)
 
     def batches(self, users: UserData, release: Release) -> Callable[[], list[np.ndarray]]:
-        """Return a function that draws the mini-batches of one round: positions without replacement in a local step,
-        anew from all samples in each."""
+        """Return a function that draws one round's mini-batches, in each local step anew from all samples."""
         draws = SampleDraws("reuse", users.known.samples, release.streams["samples"])
         return lambda: [draws.take(self.batch_samples)[0] for _ in range(self.local_steps)]
 

@@ -20,15 +20,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-WANTED = 0.3
-"""Share of proposals that is accepted, between the best one for a line and for many dimensions (Gelman, Roberts and
-Gilks 1996)."""
-HOTTEST, LOOKED_AT = 0.3, 8
-"""The scale at the start is the first times the range of the scores of so many uniform subspaces, if that is above its
-final value."""
-GAIN = 0.6
-"""How fast a chain's step follows its acceptance: its logarithm moves by this over the square root of the step's
-number."""
+WANTED = 0.3  # share of proposals accepted, between the best for one and for many dimensions (Gelman et al. 1996)
+HOTTEST, LOOKED_AT = 0.3, 8  # first scale over the range of the scores of so many uniform subspaces
+GAIN = 0.6  # a chain's log step follows its acceptance by this over the square root of the step's number
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,4 @@
-"""Public constants of the released mixed model (`privrep.methods.mixed_model`): shares of the budget, clips,
-strengths, and how the eigenvalues of a prior follow from those of a release."""
+"""Public constants of the released mixed model: shares, clips, strengths, and a prior's eigenvalues."""
 
 from __future__ import annotations
 
@@ -7,22 +6,14 @@ import numpy as np
 
 STEPS = 3
 LENGTH, FEATURES, CONSTANT, STEP, CHOICE, ANSWER = 0.005, 0.06, 0.01, 0.04, 0.14, 0.08
-"""Shares of mu^2: of a typical length, of the second moments, of the mean label, of a step of the mean, of the gains of
-all priors, and of those that the answer is drawn from. The shape has the rest."""
-STEP_CLIPS, STEP_NOISE = (1.0, 4.0), 0.1
-"""Least and largest clip of a gradient over its typical length; between them noise has this norm over that length."""
-RAISED, LEAST_SHAPE = 0.25, 1e-3
-"""Eigenvalues of S are raised to this part of the norm of its noise, and to this of the largest."""
-EVEN = 0.1
-"""Least part of the trace that is spread evenly where eigenvalues are shrunk."""
-STRENGTHS, ALONE_STRENGTHS = (0.25, 1.0, 4.0), (0.3, 3.0)
-"""Variance that a prior gives a label over that of its noise: of shapes, and of users alone."""
-GAIN_WIDTH = 0.5
-"""Clip of a gain, the log of the ratio of two mean squares of left-out samples; of a vector of gains, in norm."""
-GAIN_FLOOR = 0.1
-"""Part of the released residual variance that is added to a mean square before its log is taken."""
-SURE = 2.0
-"""A gain is sure beyond this many standard deviations of its noise."""
+"""Shares of mu^2: a length, the moments, the mean label, a step, all gains, the answer's; the rest is the shape's."""
+STEP_CLIPS, STEP_NOISE = (1.0, 4.0), 0.1  # ends of a clip over the typical length, and noise between them
+RAISED, LEAST_SHAPE = 0.25, 1e-3  # least eigenvalues of S over its noise's norm, and over the largest
+EVEN = 0.1  # least part of the trace that is spread evenly where eigenvalues are shrunk
+STRENGTHS, ALONE_STRENGTHS = (0.25, 1.0, 4.0), (0.3, 3.0)  # variance that a prior gives a label over its noise
+GAIN_WIDTH = 0.5  # clip of a gain, the log of the ratio of two mean squares of left-out samples
+GAIN_FLOOR = 0.1  # part of the released residual variance that is added to a mean square before its log is taken
+SURE = 2.0  # a gain is sure beyond this many standard deviations of its noise
 
 
 def shares(constant: bool) -> list[float]:

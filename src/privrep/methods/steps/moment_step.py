@@ -62,11 +62,8 @@ FALLBACKS = {
 sA sqrt(dk), of averaged noise less by sqrt(2). `solve`: themselves, whatever their sign. `ridge`: all of them raised by
 the norm. `eigclip`: the small ones raised to it. The paper has no rule (E21); all three only process what was
 released."""
-
-
 SYMMETRIES = ("copied", "averaged")
-"""How the noise of A is made symmetric: the upper triangle copied below, as printed; or averaged with its transpose,
-less by sqrt(2) beside the diagonal at the same cost (`privrep.privacy.regression_moments.Moments`)."""
+"""How the noise of A is made symmetric: its upper triangle copied below, as printed; or averaged with its transpose."""
 
 
 @dataclass(frozen=True)
@@ -74,9 +71,7 @@ class Step:
     """Minimiser of one private step, and how far its system was from singular."""
 
     minimiser: np.ndarray  # (d, k), not orthonormalised
-    # Smallest eigenvalue of the noisy A over the mean magnitude of all: where it is negative the printed argmin does
-    # not exist.
-    min_eigenvalue: float
+    min_eigenvalue: float  # of the noisy A over the mean magnitude of all; below 0 the printed argmin does not exist
 
 
 @dataclass(frozen=True)

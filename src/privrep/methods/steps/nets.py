@@ -16,8 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-LARGEST = 200_000
-"""Most subspaces of a net."""
+LARGEST = 200_000  # most subspaces of a net
 
 
 def cells_per_entry(dim: int, rank: int, radius: float) -> int:
@@ -32,16 +31,14 @@ def net_size(dim: int, rank: int, radius: float) -> int:
 
 @dataclass(frozen=True)
 class Net:
-    """Bases (c, d, k) of some subspaces, and volumes (c,), the density of the uniform law over that of a uniform
-    choice in the net, up to a factor; exact where the cubes do not overlap, for k = 1 and k = d - 1."""
+    """Bases (c, d, k), and volumes (c,), the uniform law's density over that of a choice in the net, up to a factor."""
 
     bases: np.ndarray
     volumes: np.ndarray
 
 
 def chart_net(dim: int, rank: int, radius: float) -> Net:
-    """Return a net of the k-dimensional subspaces of R^d: for each U there are a net point N and a rotation R with ||U
-    - N R||_F <= radius."""
+    """Return a net of subspaces with, for each U, a point N and a rotation R with ||U - N R||_F <= radius."""
     check_net(dim, rank, radius)
     free, p = dim - rank, cells_per_entry(dim, rank, radius)
     middles = (2 * np.arange(p) + 1) / p - 1

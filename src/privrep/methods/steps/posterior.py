@@ -16,8 +16,7 @@ from scipy.special import softmax
 
 from privrep.users.problem import Block
 
-LEAST_LEFT = 1e-6
-"""A leverage is taken to leave at least this of a sample."""
+LEAST_LEFT = 1e-6  # a leverage is taken to leave at least this of a sample
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,8 +46,7 @@ class Mixture:
 
 
 def eigh_of_each(grams: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return eigenvalues (B, p) and vectors (B, p, p) of each user's matrix; zeros where they are not found: one user's
-    matrix would stop them all."""
+    """Return eigenvalues and vectors of each user's matrix, zeros where not found: one would stop them all."""
     try:
         return np.linalg.eigh(grams)
     except np.linalg.LinAlgError:
@@ -81,21 +79,18 @@ class Spectra:
         self.projected = np.einsum("bmp,bm->bp", self.left, self.residuals)
 
     def heads(self, strength: float) -> np.ndarray:
-        """Return posterior means of the heads, (B, d)."""
         shrunk = strength * np.sqrt(self.squares) / (1 + strength * self.squares) * self.projected
         return self.mean + np.einsum("bqp,bp->bq", self.right, shrunk) @ self.root.T
 
     def log_evidence(self, strength: float, variance: float, counts: np.ndarray) -> np.ndarray:
-        """Return the log density of the labels with sigma^2 integrated out, (B,), up to a term that all
-        priors share."""
+        """Return the log density of the labels, sigma^2 integrated out, (B,), up to a term that priors share."""
         kept = strength * self.squares / (1 + strength * self.squares)
         left = np.einsum("bm,bm->b", self.residuals, self.residuals) - np.einsum("bp,bp->b", kept, self.projected**2)
         volume = np.log1p(strength * self.squares).sum(axis=1)
         return -volume / 2 - (1 + counts / 2) * np.log(variance + np.maximum(left, 0.0) / 2)
 
     def left_out(self, strength: float) -> np.ndarray:
-        """Return the error of the head of all other samples on each sample, (B, m): the residual over one less the
-        leverage."""
+        """Return the error of the head of all other samples on each, (B, m): residual / (1 - leverage)."""
         kept = strength * self.squares / (1 + strength * self.squares)
         fits = np.einsum("bmp,bp->bm", self.left, kept * self.projected)
         leverages = np.einsum("bmp,bp->bm", self.left**2, kept)

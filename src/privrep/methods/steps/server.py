@@ -30,7 +30,6 @@ SERVER_COLUMNS = {
     "divide_by": "what the noisy sum is divided by: expected or realised number of participants",
     "zeta": "clipping bound of a user's update in absolute terms",
 }
-
 DIVISORS = ("expected", "realised")
 check_rate = requires(lambda value: 0 < value <= 1, "be greater than 0 and at most 1")
 

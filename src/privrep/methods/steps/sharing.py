@@ -19,12 +19,9 @@ from privrep.privacy.mechanisms import Release
 from privrep.users.problem import Block, UserData
 
 HEADS, MEAN, OWN = "heads", "mean", "own data"
-ANSWERS = (HEADS, MEAN, OWN)
-"""Heads about the shared mean help; the shared mean is enough; do not share: each user's own data serve as well."""
-CONSTANT_STRENGTHS, OWN_STRENGTHS = (0.25, 1.0), (ALONE_STRENGTHS, (3.0, 30.0))
-"""Variance that a prior gives a label over that of its noise: of the constant alone, and of users alone."""
-ISOTROPIC_CONSTANT, OWN_CONSTANTS = 0.5, (0.9, 0.4)
-"""Part of that variance which a constant has in an isotropic prior about the mean, and where users are alone."""
+ANSWERS = (HEADS, MEAN, OWN)  # heads help; the shared mean is enough; each user's own data serve as well
+CONSTANT_STRENGTHS, OWN_STRENGTHS = (0.25, 1.0), (ALONE_STRENGTHS, (3.0, 30.0))  # a label's variance over its noise
+ISOTROPIC_CONSTANT, OWN_CONSTANTS = 0.5, (0.9, 0.4)  # part of it that a constant has, shared and alone
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,12 +109,7 @@ class Comparison:
 def released_answer(
     users: UserData, found: Sequence[Candidate], level: float, of_choice: Release, of_answer: Release
 ) -> tuple[Mixture, dict[str, float]]:
-    """Release whether sharing helps, from two releases; return the heads that the answer stands for, and numbers of a
-    row: the answer, and gains of the best heads over the best without the server and over the shared mean.
-
-    Users are alone unless another prior is significantly better in the first one, and in the second one, too. They then
-    weigh their own prior against the shared mean and the weakest prior about it: who has few samples is not worse off
-    than the mean."""
+    """Release whether sharing helps, from two releases; return the heads of the answer, and numbers of a row."""
     n, floor = users.known.users, GAIN_FLOOR * level**2
     gains = of_choice.sum("mixed_choice", users, Gains(LogErrors([one.prior for one in found], floor)), clip=GAIN_WIDTH)
     gains, noise_sd = gains / n, 2 * GAIN_WIDTH * of_choice.noise_multiplier / n
@@ -137,7 +129,7 @@ def released_answer(
         answer, priors = HEADS, [heads]
     elif worth and over_own - over_mean > SURE * math.sqrt(2) * noise_sd:
         answer, priors = MEAN, [mean]
-    else:
+    else:  # weighed against the mean and the weakest prior: who has few samples is not worse off than the mean
         answer, priors = OWN, [own, mean, next(index for index, one in enumerate(found) if one.weakest)]
     gains = {"gain_over_own": float(over_own), "gain_over_mean": float(over_mean), "gain_sd": noise_sd}
     mixture = Mixture(tuple(found[index].prior for index in priors), level**2)

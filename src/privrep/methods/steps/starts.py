@@ -1,8 +1,4 @@
-"""Starts of methods: a random subspace, one released by an initialisation, or one planted near the truth.
-
-A start yields the first iterate. Its releases share the budget with the steps that follow, of which it is given the
-cost.
-"""
+"""Starts of methods: a random subspace, one released by an initialisation, or one planted near the truth."""
 
 from __future__ import annotations
 

@@ -15,34 +15,23 @@ from functools import lru_cache
 
 import numpy as np
 
-SCALE = 0.005
-"""Share of the whole mu^2 for the scale of the heads."""
-LEVEL = 0.0025
-"""Share of the whole mu^2 for the size of the features."""
-COORDINATES = 0.01
-"""Share of the whole mu^2 for the scales of the features' coordinates."""
-COVARIANCE, WHITENINGS = 0.05, 3
-"""Share of the whole mu^2 for a release of the features' covariance, and how many there are at most."""
-START_SIGNAL, START_SHARES = 1.75, (0.1, 0.4)
-"""Signal over noise of the start that is aimed at, and the least and largest share of mu^2 for it."""
-START_NOISE, START_ERROR = 1.3, 0.95
-"""Of the error of the start: of what noise adds, and of the whole, over the leading order; measured."""
-STEPS, SCALARS, METRICS = 0.96, 0.02, 0.02
-"""Shares of a round's mu^2: for the step, for the residual, for the second moments of the heads."""
+SCALE = 0.005  # share of the whole mu^2 for the scale of the heads
+LEVEL = 0.0025  # share of the whole mu^2 for the size of the features
+COORDINATES = 0.01  # share of the whole mu^2 for the scales of the features' coordinates
+COVARIANCE, WHITENINGS = 0.05, 3  # share of mu^2 for a release of the covariance, and most of them
+START_SIGNAL, START_SHARES = 1.75, (0.1, 0.4)  # signal over noise of the start, and ends of its share of mu^2
+START_NOISE, START_ERROR = 1.3, 0.95  # noise and whole error of the start over the leading order; measured
+STEPS, SCALARS, METRICS = 0.96, 0.02, 0.02  # shares of a round's mu^2: step, residual, moments of the heads
 ROUNDS = (20, 40, 60)
 GROWTHS = (1.0, 1.05, 1.1, 1.25, 1.4)
 """Numbers of rounds, and ratios of successive rounds' mu^2, among which the schedule is chosen."""
-WORTH = 0.99
-"""More rounds are taken where the expected risk falls below this share of that of fewer."""
-CONTRACTION = 0.9
-"""A round of gain eta leaves 1 - 0.9 eta of the error: a margin for what the gain leaves out."""
-SMALLEST = 1e-30
-"""Errors are not followed below this."""
+WORTH = 0.99  # more rounds are taken where the expected risk falls below this share of that of fewer
+CONTRACTION = 0.9  # a round of gain eta leaves 1 - 0.9 eta of the error: a margin for what the gain leaves out
+SMALLEST = 1e-30  # errors are not followed below this
 
 
 def descent_share(whitenings: int) -> float:
-    """Return the share of the whole mu^2 that is left for the start and the rounds after so many releases of the
-    covariance."""
+    """Return the share of mu^2 left for start and rounds after so many releases of the covariance."""
     return 1 - LEVEL - COORDINATES - SCALE - COVARIANCE * whitenings
 
 
@@ -85,12 +74,10 @@ class Sizes:
         return gradient2 * self.rank * (1 + strayed)
 
     def length(self, error2: float, noise2: float) -> float:
-        """Return the root mean square of |g| |w|."""
         return math.sqrt(self.length2(error2, noise2))
 
     def gain(self, error2: float, noise2: float) -> float:
-        """Return kappa: the mean over users of (g/|g|)(w/|w|)^T is kappa times the error (I - P) U*, since g holds (m -
-        k) times the error at v."""
+        """Return kappa: the mean over users of (g/|g|)(w/|w|)^T is kappa times the error (I - P) U*."""
         return self.freedom / self.length(error2, noise2)
 
     def step_noise2(self, mu: float, error2: float, noise2: float) -> float:
@@ -98,13 +85,11 @@ class Sizes:
         return (2 / (self.users * mu * self.gain(error2, noise2))) ** 2
 
     def covariance_noise(self, mu: float) -> float:
-        """Return the norm of the noise in the released covariance, whose eigenvalues are about 1, with its share of
-        mu^2: 2 d^1.5 / (n mu sqrt(share))."""
+        """Return the norm of the noise in the released covariance with its share of mu^2."""
         return 2 * self.dim**1.5 / (self.users * mu * math.sqrt(COVARIANCE))
 
     def isotropic_share(self, mu: float) -> float:
-        """Return `descent_share` where features are isotropic: one release of their covariance finds that, if its noise
-        would not hide another."""
+        """Return `descent_share` after one release of a covariance that its noise would not hide."""
         return descent_share(self.covariance_noise(mu) <= 1)
 
     def kept(self, noise2: float) -> float:
@@ -116,13 +101,11 @@ class Sizes:
         return self.users * self.kept(noise2) * mu / (self.rank * math.sqrt(self.dim))
 
     def start_share(self, mu: float | np.ndarray, noise2: float) -> float | np.ndarray:
-        """Return the share of mu^2 that brings the start's signal to START_SIGNAL times the noise, within
-        START_SHARES."""
+        """Return the share of mu^2 that brings the start's signal to START_SIGNAL, within START_SHARES."""
         return np.clip((START_SIGNAL / self.start_signal(mu, noise2)) ** 2, *START_SHARES)
 
     def start_error2(self, mu: float | np.ndarray, noise2: float) -> float | np.ndarray:
-        """Return e^2 after a start with this mu: that of the noise, and k/(q d n) of the users being few; at most that
-        of a random subspace."""
+        """Return e^2 after a start with this mu, by noise and by users being few, at most a random subspace's."""
         private = START_NOISE / self.start_signal(mu, noise2) ** 2
         return np.minimum(1.0, private + self.rank / (self.kept(noise2) * self.users)) * START_ERROR / self.dim
 
@@ -135,8 +118,7 @@ class Sizes:
         return path
 
     def risk(self, error2: float, noise2: float) -> float:
-        """Return the mean excess risk with heads by least squares on all samples: (distF^2 (m - 1) + k s^2) / (m - k -
-        1)."""
+        """Return the mean excess risk with heads by least squares: (distF^2 (m - 1) + k s^2) / (m - k - 1)."""
         return (self.dist2(error2) * (self.samples - 1) + self.rank * noise2) / max(self.freedom - 1, 1)
 
 
@@ -151,8 +133,7 @@ class Schedule:
 
 @lru_cache
 def schedule(sizes: Sizes, mu: float, noise2: float) -> Schedule:
-    """Return the division of mu^2 that is expected to leave the least error; the fewest rounds that come near it
-    (`WORTH`)."""
+    """Return the division of mu^2 of least expected error, with the fewest rounds that come near it (`WORTH`)."""
     start = float(sizes.start_share(mu, noise2))
     error2 = float(sizes.start_error2(math.sqrt(start) * mu, noise2))
 

@@ -22,11 +22,8 @@ from privrep.users.losses import Loss
 from privrep.users.passes import parts
 from privrep.users.problem import Block, UserData
 
-CHUNK = 2**16
-"""Projected samples that are fitted at once; arrays of this length stay in the second-level cache."""
-
-FINAL_TOLERANCE = 1e-9
-"""Certified distance from the minimum of the heads that users keep, in double precision."""
+CHUNK = 2**16  # projected samples that are fitted at once; arrays of this length stay in the second-level cache
+FINAL_TOLERANCE = 1e-9  # certified distance from the minimum of the heads that users keep, in double precision
 
 
 @dataclass(frozen=True)
@@ -48,8 +45,7 @@ class UserScore:
         return self.loss.value(block.labels[self.samples]).mean(axis=0, dtype=float)
 
     def fits(self, block: Block, bases: np.ndarray) -> list[BoundedFit]:
-        """Fit the heads of the users of a block in each subspace, a few subspaces at a time: fits for c' B
-        users each."""
+        """Fit the heads of the users of a block, c' subspaces at a time: fits for c' B users each."""
         features, labels = block.features[self.samples], block.labels[self.samples]
         size = max(1, CHUNK // labels.size)
         return [self._fit(features, labels, bases[i : i + size]) for i in range(0, len(bases), size)]
@@ -88,8 +84,7 @@ class Shares:
 
     @property
     def key(self) -> Hashable:
-        """All that the sums depend on besides the data; None unless they are kept for the next fit on the
-        same users."""
+        """All that the sums depend on besides the data; None unless they are kept for the next fit."""
         return (str(self.score), self.bases.tobytes()) if self.kept else None
 
     def __call__(self, block: Block) -> Scores:
@@ -98,8 +93,7 @@ class Shares:
 
 @dataclass(frozen=True)
 class BoundedHeads:
-    """The last line of Algorithm 4: each user's head of length at most C with the least loss on its samples, without a
-    clip of features."""
+    """The last line of Algorithm 4: each user's best head of length at most C, without a clip of features."""
 
     basis: np.ndarray
     loss: Loss
@@ -107,7 +101,6 @@ class BoundedHeads:
     samples: slice
 
     def __call__(self, block: Block) -> np.ndarray:
-        """Return heads of the users of a block, (B, k)."""
         features = block.features[self.samples].transpose(0, 2, 1)
         projected = (self.basis.T[:, None, None].astype(np.float32) @ features)[:, :, 0].astype(float)
         labels = block.labels[self.samples].astype(float)

@@ -28,19 +28,14 @@ from privrep.privacy.contributions import Rows, Scalars, Semidefinite
 from privrep.privacy.mechanisms import Release
 from privrep.users.problem import Block, UserData
 
-LEVEL_WIDTH = 4.6
-"""Clip of a user's log size about the public guess: a factor of 10 in length."""
-SURE = 3.0
-"""A size is taken for another than the guess beyond so many standard deviations of its noise."""
-LOG_LENGTH = 2.0
-"""Clip of a user's log scales, over sqrt(d): about that of normal features whose scales differ by 30."""
-LEAST_SQUARE = 1e-6
-"""A coordinate's mean square is taken to be at least this share of their mean."""
+LEVEL_WIDTH = 4.6  # clip of a user's log size about the public guess: a factor of 10 in length
+SURE = 3.0  # a size is taken for another than the guess beyond so many standard deviations of its noise
+LOG_LENGTH = 2.0  # clip of a user's log scales, over sqrt(d): about that of normal features whose scales differ by 30
+LEAST_SQUARE = 1e-6  # a coordinate's mean square is taken to be at least this share of their mean
 
 
 def learned_level(users: UserData, release: Release) -> float:
-    """Release f, the size of a coordinate over the public guess 1: to a power of two, since the order of magnitude is
-    enough; 1 where noise could have made it."""
+    """Release f, a coordinate's size over the public guess 1, as a power of two; 1 where noise could have made it."""
     n = users.known.users
     logs = release.sum("unit_level", users, log_levels, clip=LEVEL_WIDTH) / n
     noise_sd = 2 * LEVEL_WIDTH * release.noise_multiplier / n
@@ -64,8 +59,7 @@ log_levels.key = "log levels"
 
 
 def learned_scales(users: UserData, release: Release) -> np.ndarray:
-    """Release scales of the coordinates, (d,), with mean square 1; all are 1 unless most of the difference is
-    no noise."""
+    """Release scales of the coordinates, (d,), of mean square 1; all 1 unless most of the difference is no noise."""
     n, d = users.known.users, users.known.dim
     bound = LOG_LENGTH * math.sqrt(d)
     logs = release.sum("unit_coordinates", users, log_coordinates, clip=bound) / n
@@ -103,7 +97,6 @@ class Whitening:
         return self.matrix.T @ columns if self.matrix.ndim == 2 else self.matrix[:, None] * columns
 
     def then(self, matrix: np.ndarray) -> Whitening:
-        """Return this map followed by a further matrix."""
         return Whitening(matrix @ self.matrix if self.matrix.ndim == 2 else matrix * self.matrix)
 
 
@@ -128,14 +121,9 @@ class WhitenedSamples:
 
 
 def shrunk(found: np.ndarray, noise_sd: float) -> tuple[np.ndarray, np.ndarray, bool]:
-    """Divide a noisy matrix by its mean eigenvalue and shrink it towards I; return eigenvalues, vectors, and whether
-    most of the difference from I is kept.
-
-    The mean eigenvalue is below 1 where users lack samples; below a tenth of it all is taken for noise. The difference
-    from I is multiplied by the part of its square that symmetric noise of this sd is not expected to have, so that
-    nothing is left where noise explains it."""
+    """Shrink a matrix over its mean eigenvalue towards I; return eigenvalues, vectors, and whether most is kept."""
     size = len(found)
-    level = max(np.trace(found) / size, 0.1)
+    level = max(np.trace(found) / size, 0.1)  # below 1 where users lack samples; less is taken for noise
     differs = (found - np.trace(found) / size * np.eye(size)) / level
     energy, noise = (differs**2).sum(), (noise_sd / level) ** 2 * size * (size + 1) / 2
     kept = 1 - noise / energy if energy > noise else 0.0

@@ -1,7 +1,6 @@
 """Search for the pair of users that a mechanism or a statistic distinguishes best.
 
-Users are drawn with structure (few directions, lengths and labels, groups of equal samples); then the best pair is
-changed one sample at a time, or all its features are turned.
+Users are drawn with structure; then one sample of the best pair is changed at a time, or all its features are turned.
 """
 
 from __future__ import annotations
@@ -30,8 +29,7 @@ Pair = tuple[Canary, Canary]
 
 
 def before_others(pair: Pair, problem: Problem, rng: np.random.Generator) -> tuple[GivenUsers, GivenUsers]:
-    """Put each of a pair first before the same users, whom the adversary knows, with standard normal features and
-    labels."""
+    """Put each of a pair first before the same users, whom the adversary knows, with standard normal samples."""
     shape = problem.samples, problem.users
     features, labels, worlds = rng.standard_normal((*shape, problem.dim)), rng.standard_normal(shape), []
     for canary in pair:
@@ -62,10 +60,8 @@ def structured(problem: Problem, rng: np.random.Generator) -> Canary:
     known = directions(problem.dim) if rng.random() < 0.5 else unit_vectors(5, problem.dim, rng)
     chosen = known[rng.integers(5, size=problem.samples)]
     even = rng.random() < 0.5
-    lengths, labels = (
-        np.full(problem.samples, rng.choice(values)) if even else rng.choice(values, problem.samples)
-        for values in (LENGTHS, LABELS)
-    )
+    lengths = np.full(problem.samples, rng.choice(LENGTHS)) if even else rng.choice(LENGTHS, problem.samples)
+    labels = np.full(problem.samples, rng.choice(LABELS)) if even else rng.choice(LABELS, problem.samples)
     lengths = lengths * rng.choice([-1, 1], problem.samples)
     return Canary((chosen * lengths[:, None])[member], labels[member])
 

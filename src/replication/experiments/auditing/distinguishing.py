@@ -1,12 +1,9 @@
 """A game that bounds privacy from below: an adversary guesses which of two users took part.
 
-A coin picks the user; the adversary sees the run and guesses by the likelihood ratio, whose threshold of 0 is fixed
-beforehand. The accuracy of the best attack is (1 + delta(0)) / 2, which is Phi(mu/2) for mu-GDP and
-1 / (1 + e^-epsilon) for one epsilon-DP release. The number of right guesses is binomial. From its exact lower limit
-follows one for epsilon: that of the same releases with so much more noise that the best attack has this accuracy.
-
-The same runs give three further limits that are weaker or assume more: from a z-test, from the AUC of the scores, and
-from TPR and FPR.
+A coin picks the user; the adversary guesses by the likelihood ratio, against a threshold of 0. The accuracy of the best
+attack is (1 + delta(0)) / 2: Phi(mu/2) for mu-GDP, 1 / (1 + e^-epsilon) for one epsilon-DP release. From the exact
+lower limit of its binomial number of hits follows epsilon: that of the same releases with as much more noise as makes
+this accuracy the best. Three further limits are weaker or assume more: a z-test, the AUC, and TPR and FPR.
 """
 
 from __future__ import annotations
@@ -42,7 +39,6 @@ class Game:
 
     @property
     def share(self) -> float:
-        """The attack accuracy."""
         return float(self.right.mean())
 
     def low(self, level: float = LEVEL) -> float:
@@ -50,10 +46,7 @@ class Game:
         return lower(int(self.right.sum()), len(self.right), level)
 
     def by_score(self, distances: np.ndarray) -> float:
-        """Return the lower limit of mu by a z-test, given the distance d of the worlds in each run, (r,).
-
-        Log-likelihood ratios of Gaussian releases over d have mean +-d/2 and sd 1, if the noise is as claimed.
-        """
+        """Return a z-test's lower limit of mu, given distances d, (r,): log ratios over d have mean +-d/2, sd 1."""
         signed = np.where(self.first, 1, -1) * np.divide(
             self.scores, distances, out=np.zeros(len(distances)), where=distances > 0
         )
@@ -67,10 +60,7 @@ class Game:
         return max(0.0, float(math.sqrt(2) * ndtri(lower(hits, pairs)))) if pairs else 0.0
 
     def by_rates(self, threshold: float, delta: float) -> float:
-        """Return the lower limit of epsilon from exact limits of both error rates, at a threshold fixed beforehand.
-
-        TPR is at most e^epsilon FPR + delta.
-        """
+        """Return the lower limit of epsilon from exact limits of TPR <= e^epsilon FPR + delta at one threshold."""
         ones, others = self.scores[self.first] > threshold, self.scores[~self.first] > threshold
         if not len(ones) or not len(others):
             return 0.0
@@ -118,11 +108,9 @@ class PrivacyClaim:
         gaussian, pure = self._parts
         return not pure and all(rate == 1 for _, rate in gaussian)
 
-    def _scaled(self, noise_reduction: float) -> tuple[tuple[tuple[float, float], ...], tuple[float, ...]]:
+    def _scaled(self, factor: float) -> tuple[tuple[tuple[float, float], ...], tuple[float, ...]]:
         gaussian, pure = self._parts
-        return tuple((noise_reduction * mu, rate) for mu, rate in gaussian), tuple(
-            noise_reduction * one for one in pure
-        )
+        return tuple((factor * mu, rate) for mu, rate in gaussian), tuple(factor * one for one in pure)
 
     def right(self, noise_reduction: float = 1.0) -> float:
         """Return the accuracy of the best attack, in [1/2, 1], at so many times less noise."""
@@ -155,5 +143,4 @@ class PrivacyClaim:
         return self.epsilon(delta, factor)
 
 
-NOISE_REDUCTIONS = (0.05, 3.0)
-"""Range of factors by which noise is reduced."""
+NOISE_REDUCTIONS = (0.05, 3.0)  # range of factors by which noise is reduced

@@ -52,10 +52,7 @@ NO_CLIP = WrongClip(lambda norm, bound: np.ones_like(norm), lambda value, bound:
 
 @cache
 def _clips(modules: int) -> list[tuple[ModuleType, str, Callable]]:
-    """Return module, name and function of each clip in the code of algorithms and contributions.
-
-    The number of loaded modules is the key of the cache.
-    """
+    """Return module, name and function of each clip in the code, cached by the number of loaded modules."""
     return [
         (module, key, value)
         for name, module in list(sys.modules.items())
@@ -84,38 +81,21 @@ Needs = Literal["", "several", "one stream", "not 1", "composed", "start", "mome
 
 @dataclass(frozen=True)
 class Mutant:
-    """An injected fault.
+    """An injected fault."""
 
-    Attributes
-    ----------
-    fault : of the release handle.
-    clip : of the algorithm.
-    unaccounted : the release that the ledger lacks.
-    one_seed : whether all runs have the same noise.
-    too_few : number of releases by which the noise is calibrated too low.
-    everyone : whether all users take part although random participation is charged.
-    variance : whether the noise multiplier is taken for a variance.
-    unbounded : whether the privacy loss has no limit.
-    searched : whether the worst pair of users is sought anew.
-    needs : what a mechanism must have for the fault to be applicable.
-    """
-
-    fault: Fault = SOUND
-    clip: WrongClip | None = None
-    unaccounted: Literal["", "first", "last"] = ""
-    one_seed: bool = False
-    too_few: int = 0
-    everyone: bool = False
-    variance: bool = False
-    unbounded: bool = False
-    searched: bool = False
-    needs: Needs = ""
+    fault: Fault = SOUND  # of the release handle
+    clip: WrongClip | None = None  # of the algorithm
+    unaccounted: Literal["", "first", "last"] = ""  # the release that the ledger lacks
+    one_seed: bool = False  # whether all runs have the same noise
+    too_few: int = 0  # number of releases by which the noise is calibrated too low
+    everyone: bool = False  # whether all users take part although random participation is charged
+    variance: bool = False  # whether the noise multiplier is taken for a variance
+    unbounded: bool = False  # whether the privacy loss has no limit
+    searched: bool = False  # whether the worst pair of users is sought anew
+    needs: Needs = ""  # what a mechanism must have for the fault to be applicable
 
     def applicable(self, transcript: Transcript, multiplier: float, clips: bool) -> bool:
-        """Return whether the fault applies to a mechanism with this sound transcript and noise multiplier.
-
-        `clips` says whether it clips by the functions of the library.
-        """
+        """Return whether the fault applies to a mechanism with this transcript, which `clips` by the library or not."""
         releases = transcript.records
         streams = Counter(one.role for one in releases for _ in range(one.parts))
         sampled = any(one.rate < 1 for one in releases)
@@ -137,7 +117,6 @@ class Mutant:
         return honest * math.sqrt(1 - self.too_few / releases)
 
     def fault_at(self, multiplier: float) -> Fault:
-        """Return the fault of the release handle at a noise multiplier."""
         return replace(self.fault, noise_scale=multiplier**-0.5) if self.variance else self.fault
 
     def noise_reduction(self, multiplier: float, users: int) -> float:

@@ -1,7 +1,6 @@
 """The rounds of the image experiments (`images.rounds`) as an audited mechanism, on tiny images.
 
-Pixels are the features of the users, rounded and cut to 0 to 255; two classes are the signs of their labels. The audit
-covers the clip of whole displacements, their sum, the noise and the ledger.
+Pixels are the users' features, rounded and cut to 0 to 255; two classes are the signs of their labels.
 """
 
 from __future__ import annotations

@@ -5,10 +5,8 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import chdtr, gammaincinv, ndtr, stdtr
 
-SURE = 1e-6
-"""The p-value below which a fault of the noise is reported."""
-POWER = 0.95
-"""Probability with which `noise_found` is found."""
+SURE = 1e-6  # the p-value below which a fault of the noise is reported
+POWER = 0.95  # probability with which `noise_found` is found
 
 
 def two_sided(tail: float) -> float:
@@ -27,16 +25,10 @@ def correlation_p(scores: np.ndarray, runs: int) -> np.ndarray:
 
 
 def noise_alarm(table: np.ndarray) -> float:
-    """Return the smallest p-value times the number of tests, for a table (runs, numbers) in units of the claimed noise.
-
-    Tested are the mean and the variance of all, the variance of each number, the correlation of each two numbers of a
-    run, and the correlation of successive runs.
-    """
+    """Return the smallest p-value of all looks times their number, for a table (runs, numbers) in units of noise."""
     count, size = table.shape
-    looks = [
-        two_sided(float(ndtr(table.sum() / np.sqrt(table.size)))),
-        two_sided(float(chdtr(table.size, (table**2).sum()))),
-    ]
+    looks = [two_sided(float(ndtr(table.sum() / np.sqrt(table.size))))]
+    looks.append(two_sided(float(chdtr(table.size, (table**2).sum()))))
     tails = chdtr(count, (table**2).sum(axis=0))
     looks.append(smallest(2 * np.minimum(tails, 1 - tails)))
     scaled = table / np.maximum(np.linalg.norm(table, axis=0), 1e-300)
@@ -49,9 +41,6 @@ def noise_alarm(table: np.ndarray) -> float:
 
 
 def noise_found(table: np.ndarray) -> float:
-    """Return the largest ratio of actual to claimed noise, below 1, that `noise_alarm` finds with probability `POWER`.
-
-    It is computed for the shape of the table and the test of the variance of all.
-    """
+    """Return the largest ratio of actual to claimed noise, below 1, whose variance is found with chance `POWER`."""
     looks, half = 5 if table.shape[1] > 1 else 4, table.size / 2
     return float(np.sqrt(gammaincinv(half, SURE / looks / 2) / gammaincinv(half, POWER)))

@@ -1,17 +1,12 @@
 """The transcript of a fit's releases, and the same fit on other users with the same answers.
 
-An adversary who knows all data but which of two users took part sees the answers of one run. Given the same answers,
-the method computes on the other data what it would have computed then: the exact statistics of both worlds under one
-history. From them follow how well each release distinguishes the users, in units of its noise, and the likelihood ratio
-of the whole run:
+Given the answers of one run, the method computes on the data of both worlds what it would have computed then: exact
+statistics s, s' under one history, with answers o, each in units of the claimed noise, from which follow
 
     mu^2 = sum_t ||s_t - s'_t||^2,    log p / p' = sum_t <s_t - s'_t, o_t - (s_t + s'_t) / 2>
 
-with s, s' the statistics and o the answers, each in units of the claimed noise. A choice by the exponential mechanism
-adds the difference of its log-probabilities. Where users take part at random, everybody's coins are public but the
-canary's, whose release has the mixture
-
-    (1 - p) N(s without it, 1) + p N(s with it, 1).
+and the difference of log-probabilities of a choice. Where users take part at random, all coins are public but the
+canary's, whose release has the mixture (1 - p) N(s without it, 1) + p N(s with it, 1).
 """
 
 from __future__ import annotations
@@ -59,24 +54,15 @@ def clipped_as_a_whole(total: np.ndarray, bound: float, users: int) -> np.ndarra
 
 @dataclass(frozen=True)
 class GaussianRecord:
-    """A Gaussian release.
-
-    Attributes
-    ----------
-    role : stream of the noise.
-    exact, noisy : (c,), in units of the claimed noise.
-    answer : as the method received it.
-    rate : of participation.
-    parts : number of statistics in the release.
-    """
+    """A Gaussian release."""
 
     name: str
-    role: str
-    exact: np.ndarray
-    noisy: np.ndarray
-    answer: object
-    rate: float = 1.0
-    parts: int = 1
+    role: str  # stream of the noise
+    exact: np.ndarray  # (c,), in units of the claimed noise
+    noisy: np.ndarray  # (c,), in units of the claimed noise
+    answer: object  # as the method received it
+    rate: float = 1.0  # of participation
+    parts: int = 1  # number of statistics in the release
 
     @property
     def noise(self) -> np.ndarray:
@@ -126,28 +112,18 @@ class Transcript:
 
     @property
     def given(self) -> GaussianRecord | ChoiceRecord | None:
-        """The next release of the replayed transcript."""
         return self.replayed.records[len(self.records)] if self.replayed else None
 
 
 @dataclass(frozen=True)
 class Fault:
-    """An injected fault of a release handle.
+    """An injected fault of a release handle."""
 
-    Attributes
-    ----------
-    noise_scale : actual noise over what is charged.
-    charged : sensitivity that is charged, and that noise is drawn for, over the true one.
-    joint : squared sensitivity that is charged for two statistics together, in place of the true one.
-    repeats : every release has the noise of the first.
-    mean_clip : sums are clipped as a whole, to what all users together may add.
-    """
-
-    noise_scale: float = 1.0
-    charged: float = 1.0
-    joint: float | None = None
-    repeats: bool = False
-    mean_clip: bool = False
+    noise_scale: float = 1.0  # actual noise over what is charged
+    charged: float = 1.0  # sensitivity that is charged and that noise is drawn for, over the true one
+    joint: float | None = None  # squared sensitivity charged for two statistics together in place of the true one
+    repeats: bool = False  # every release has the noise of the first
+    mean_clip: bool = False  # sums are clipped as a whole, to what all users together may add
 
     def noise_spec(self, spec: NoiseSpec) -> NoiseSpec:
         """Return the specification by which a sum is released in place of its own."""
@@ -218,8 +194,7 @@ class RecordingRelease(Release):
         return answer[0]
 
 
-SECRET = ("noise", "init_noise", "position")
-"""Streams that are secret; all others are public."""
+SECRET = ("noise", "init_noise", "position")  # streams that are secret; all others are public
 
 
 @dataclass(frozen=True)
@@ -237,15 +212,11 @@ class Attendance:
         return coins
 
 
-INSIDE, OUTSIDE = (lambda: 0.0), (lambda: 1.0)
-"""Coins of a user who always takes part, and of one who never does."""
+INSIDE, OUTSIDE = (lambda: 0.0), (lambda: 1.0)  # coins of a user who always takes part, and of one who never does
 
 
 def streams(run: int, seed: int, own: Callable[[], float] | None = None, everyone: bool = False) -> Streams:
-    """Return named streams: secret ones by the number of the run, public ones by the seed alone.
-
-    `own` draws the coins of the first user; by default they are secret.
-    """
+    """Return named streams, public ones by the seed alone; `own` draws the coins of the first user."""
 
     def start(role: str):
         # A list of numbers takes its generator longer.

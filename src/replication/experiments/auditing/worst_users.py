@@ -17,10 +17,8 @@ from privrep.users.known import Known
 from privrep.users.problem import Problem
 from replication.experiments.auditing.canaries import Canary, worst_pair
 
-DRAWS, CHANGES = 300, 5000
-"""Pairs of users that are drawn, and changes of the best that are tried."""
-ONES = SampleClip(1.0, 1.0)
-"""Both thresholds 1."""
+DRAWS, CHANGES = 300, 5000  # pairs of users that are drawn, and changes of the best that are tried
+ONES = SampleClip(1.0, 1.0)  # both thresholds 1
 
 
 def single_user(user: Canary) -> GivenUsers:
@@ -38,9 +36,7 @@ def largest_change(
 
 
 def moved(statistic: str, samples: int, rng: np.random.Generator, clip: SampleClip = ONES, dim: int = 2) -> float:
-    """Return how far replacing a user moves A, its upper triangle ("second"), or b ("first") of Algorithm 2 at most, in
-    units of the bounds on ||A_j|| and ||b_j||, or ||dA||^2 + ||db||^2 in these units ("joint"), for which the triangle
-    inequality gives 8; k = 1."""
+    """Return how far replacing a user moves A ("second"), b ("first") or both squared ("joint", at most 8), k = 1."""
     contribution = UserMoments(true_heads, slice(0, samples))
 
     def change(*pair: GivenUsers) -> float:
@@ -55,8 +51,7 @@ def moved(statistic: str, samples: int, rng: np.random.Generator, clip: SampleCl
 
 
 def matrix_moved(samples: int, rng: np.random.Generator) -> float:
-    """Return how far replacing a user moves the matrix of Algorithm 3, its upper triangle, at most, in zeta^2 per pair;
-    d = 2."""
+    """Return how far replacing a user moves Algorithm 3's upper triangle at most, in zeta^2 per pair; d = 2."""
     pairs_of = SamplePairs(slice(0, samples), DisjointPairs)
 
     def change(*pair: GivenUsers) -> float:

@@ -1,8 +1,7 @@
 """The privacy statements of both papers, checked by arithmetic and by adversarial search.
 
 Each of jain2021 turns a noise multiplier Delta = sqrt(c L) / eps into (eps, delta)-DP by way of rho / Delta^2-zCDP and
-eps' = rho + 2 sqrt(rho L). With c and rho printed, eps' / eps depends on eps / L alone. The arithmetic of shen2023 is
-`replication.printed.accounting_shen2023`.
+eps' = rho + 2 sqrt(rho L). With c and rho printed, eps' / eps depends on eps / L alone.
 """
 
 from __future__ import annotations
@@ -21,35 +20,9 @@ from replication.evidence.facts import Quantities
 from replication.evidence.findings import Findings
 from replication.evidence.measured import Measured, exact
 from replication.experiments.auditing.worst_users import matrix_moved, moved
-from replication.printed.accounting_shen2023 import (
-    DELTA,
-    EPSILONS,
-    REMOVED,
-    SCOPES,
-    WHOLE,
-    achieved,
-    exact_mu,
-    experiments_epsilon,
-    largest,
-    missing_noise,
-    missing_noise_exactly,
-    printed_divergence,
-    printed_mixture,
-    printed_order,
-    removal_divergence,
-    replacement_divergence,
-)
-from replication.printed.prescribed_powers import (
-    Size,
-    least_epsilon,
-    power,
-    privacy_cap,
-    run_cost,
-    start_cost,
-    trade_off,
-    utility,
-    utility_cap,
-)
+from replication.printed import accounting_shen2023 as stated
+from replication.printed import prescribed_powers as prescribed
+from replication.printed.accounting_shen2023 import DELTA, EPSILONS, REMOVED, SCOPES, WHOLE, achieved, exact_mu, largest
 from replication.run.settings import AnalysisSettings
 
 STATEMENTS = {
@@ -58,25 +31,16 @@ STATEMENTS = {
     "A-T4.2(i)": (16, GAUSSIAN_COST + MOMENTS_COST),
 }
 """Claim id -> (c in Delta = sqrt(c L) / eps, cost of the releases at Delta = 1)."""
-
-NAMES = {"A-L4.3": "Lemma 4.3", "A-L4.5": "Lemma 4.5", "A-T4.2(i)": "Theorem 4.2 (i)"}
-"""Claim -> place of a statement of which the chapter speaks."""
-UNIT = 1
-"""A claimed epsilon."""
+NAMES = {"A-L4.3": "Lemma 4.3", "A-L4.5": "Lemma 4.5", "A-T4.2(i)": "Theorem 4.2 (i)"}  # claim -> place
+UNIT = 1  # a claimed epsilon
 ALLOWED = 2**2 + 2**2
 DELTAS = tuple(10.0**-power for power in range(4, 10))
 SECTION6_DELTA = 1e-6
-SECTION6_PRINTED = {1: "0.009", 2: "0.04", 5: "0.23", 10: "0.90"}
-"""Epsilon -> zCDP as Section 6 prints it."""
-
-ALPHAS, RATES, SDS = (2, 4, 8, 16), (0.01, 0.1, 0.5), (1.0, 2.0, 4.0)
-"""Where the divergences of Remark 4.1 are compared."""
-MILD = ((2, 0.1, 1.0), (8, 0.1, 5.0))
-"""alpha, p and sigma at which less is lost, shown beside the extreme."""
+SECTION6_PRINTED = {1: "0.009", 2: "0.04", 5: "0.23", 10: "0.90"}  # epsilon -> zCDP as Section 6 prints it
+ALPHAS, RATES, SDS = (2, 4, 8, 16), (0.01, 0.1, 0.5), (1.0, 2.0, 4.0)  # of Remark 4.1's divergences
+MILD = ((2, 0.1, 1.0), (8, 0.1, 5.0))  # alpha, p and sigma at which less is lost, shown beside the extreme
 ORDER_AT = "printed order over RDP at alpha = {:g}, p = {:g}, sigma = {:g}"
-
-ALPHA, SD = 8, 2.0
-"""Rényi order and sigma of the figure of one round."""
+ALPHA, SD = 8, 2.0  # Rényi order and sigma of the figure of one round
 
 
 def proved(claim: str, epsilon: float, delta: float) -> float:
@@ -162,10 +126,10 @@ def conversion_curves() -> pd.DataFrame:
 def round_curves() -> pd.DataFrame:
     """Tabulate each divergence of a round over that of full participation against the probability p."""
     divergences = {
-        "replace a user": replacement_divergence,
-        "remove a user": removal_divergence,
-        "right mixture, printed order": printed_order,
-        "as printed": printed_divergence,
+        "replace a user": stated.replacement_divergence,
+        "remove a user": stated.removal_divergence,
+        "right mixture, printed order": stated.printed_order,
+        "as printed": stated.printed_divergence,
     }
     full = REMOVED * ALPHA / SD**2
     rows = [
@@ -194,8 +158,8 @@ def conversion() -> list[Measured]:
         ]
         found += [
             exact(f"{scope}: largest ratio", largest(lambda *args: achieved(*args) / args[1], scope)),
-            exact(f"{scope}: missing noise", largest(missing_noise, scope)),
-            exact(f"{scope}: missing noise, exact", largest(missing_noise_exactly, scope)),
+            exact(f"{scope}: missing noise", largest(stated.missing_noise, scope)),
+            exact(f"{scope}: missing noise, exact", largest(stated.missing_noise_exactly, scope)),
         ]
         for epsilon, delta in deltas.items():
             spent = gdp_epsilon(exact_mu(scope, epsilon, DELTA), DELTA)
@@ -210,12 +174,12 @@ def sampled_round() -> list[Measured]:
     """Measure Remark 4.1 and the cost of a round and of a power iteration under both neighbour relations."""
     alpha, sd = 8, 4.0
     full = alpha / (2 * sd**2)
-    removed, replaced = removal_divergence(alpha, 1.0, sd), replacement_divergence(alpha, 1.0, sd)
+    removed, replaced = stated.removal_divergence(alpha, 1.0, sd), stated.replacement_divergence(alpha, 1.0, sd)
     grid = [(alpha, rate, sd) for alpha in ALPHAS for rate in RATES for sd in SDS]
-    short = {point: printed_order(*point) / removal_divergence(*point) for point in grid}
+    short = {point: stated.printed_order(*point) / stated.removal_divergence(*point) for point in grid}
     worst = min(short, key=short.get)
     where = "alpha = {:g}, p = {:g}, sigma = {:g}".format(*worst)
-    mild = {point: printed_order(*point) / removal_divergence(*point) for point in MILD}
+    mild = {point: stated.printed_order(*point) / stated.removal_divergence(*point) for point in MILD}
     beside = "; ".join("{:.2g} at {:g}, {:g}, {:g}".format(ratio, *point) for point, ratio in mild.items())
     return [
         exact("full participation, remove a user", round(removed / full, 9)),
@@ -224,12 +188,15 @@ def sampled_round() -> list[Measured]:
         exact("round over the proof's", round(replaced / (4 * full), 9)),
         exact("run over (67), remove a user", round(removed / (2 * full), 9)),
         exact("run over (67), replace a user", round(replaced / (2 * full), 9)),
-        exact("printed mass at p = 0.5", sum(printed_mixture(0.5, sd).weights)),
-        exact("printed S at p = 1", printed_divergence(alpha, 1.0, sd) / full),
-        exact("largest printed S", max(printed_divergence(*point) for point in grid)),
+        exact("printed mass at p = 0.5", sum(stated.printed_mixture(0.5, sd).weights)),
+        exact("printed S at p = 1", stated.printed_divergence(alpha, 1.0, sd) / full),
+        exact("largest printed S", max(stated.printed_divergence(*point) for point in grid)),
         exact("printed order over RDP", short[worst], f"{where}; {beside}"),
         *(exact(ORDER_AT.format(*point), ratio) for point, ratio in mild.items()),
-        exact("replacing over removing", max(replacement_divergence(*p) / removal_divergence(*p) for p in grid)),
+        exact(
+            "replacing over removing",
+            max(stated.replacement_divergence(*p) / stated.removal_divergence(*p) for p in grid),
+        ),
     ]
 
 
@@ -244,31 +211,28 @@ LENGTH = "kappa^2 comes from L <= 1 + k kappa^2; with L = O(k), as the paper tre
 """How the powers of kappa depend on L, which the cost of a start has once."""
 
 
-def idle_condition(size: Size) -> float:
-    """Return the printed least epsilon of Corollary 5.1 over what its trade-off asks for at eps_a = 1.
-
-    The printed one is that of Theorem 5.1's cap on sigma_g; up to constants it binds only where the ratio exceeds 1.
-    """
-    return least_epsilon(utility_cap)(size) / trade_off(size)
+def idle_condition(size: prescribed.Size) -> float:
+    """Return Corollary 5.1's printed least epsilon over its trade-off's at eps_a = 1, idle up to 1."""
+    return prescribed.least_epsilon(prescribed.utility_cap)(size) / prescribed.trade_off(size)
 
 
 def powers() -> list[Measured]:
     """Measure the exponents of Lemma F.2, Corollary F.1, Theorem 5.2's condition and Corollary 5.1."""
     laws = {
-        "eps'_init": run_cost,
-        "eps_init": start_cost,
-        "cap": privacy_cap,
-        "least eps": least_epsilon(privacy_cap),
-        "trade-off": trade_off,
-        "least eps of the trade-off at eps_a = 1": trade_off,
+        "eps'_init": prescribed.run_cost,
+        "eps_init": prescribed.start_cost,
+        "cap": prescribed.privacy_cap,
+        "least eps": prescribed.least_epsilon(prescribed.privacy_cap),
+        "trade-off": prescribed.trade_off,
+        "least eps of the trade-off at eps_a = 1": prescribed.trade_off,
         "printed least eps over that of the trade-off at eps_a = 1": idle_condition,
-        "eps_a at the least eps": utility(privacy_cap),
+        "eps_a at the least eps": prescribed.utility(prescribed.privacy_cap),
     }
     shorter = {"eps'_init": -2, "eps_init": -2, "cap": 1, "least eps": -1, "eps_a at the least eps": 1}
     found = []
     for name, law in laws.items():
         for symbol in ("n", "d", "k", "mu", "kappa"):
-            value = round(power(law, symbol), 6) + 0.0
+            value = round(prescribed.power(law, symbol), 6) + 0.0
             note = LENGTH.format(value + shorter[name]) if symbol == "kappa" and name in shorter else ""
             found.append(exact(f"{name}: exponent of {symbol}", value, note))
     by_name = {one.quantity: one for one in found}
@@ -281,7 +245,9 @@ def powers() -> list[Measured]:
 
 def experiments() -> list[Measured]:
     """Measure the epsilons of Section 6 under both neighbour relations if its noise is that of Opacus' accountant."""
-    removed, replaced = ({epsilon: experiments_epsilon(epsilon, shift) for epsilon in EPSILONS} for shift in (1.0, 2.0))
+    removed, replaced = (
+        {epsilon: stated.experiments_epsilon(epsilon, shift) for epsilon in EPSILONS} for shift in (1.0, 2.0)
+    )
     note = f"exact epsilons where these are stated: removed {listed(removed)}; replaced {listed(replaced)}"
     found = []
     for relation, values in (("remove", removed), ("replace", replaced)):

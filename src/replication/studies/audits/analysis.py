@@ -18,8 +18,7 @@ CHECKS = ("replay", "ledger", "budget", "noise", "game")
 AUDITS = ("moments", "rounds", "choices", "others")
 SEARCHES = ("quarters", "pairs", "samples")
 ALARMS = 0.05
-EPSILONS = (0.1, 0.25, 0.5, 1.0, 2.0, 5.0, 8.0, 10.0)
-"""Epsilons whose meaning to an adversary the chapter shows."""
+EPSILONS = (0.1, 0.25, 0.5, 1.0, 2.0, 5.0, 8.0, 10.0)  # epsilons whose meaning to an adversary the chapter shows
 PRINTED = {
     "jain2021, Figure 2": (1e-6, (1.0, 2.0, 5.0, 10.0)),
     "shen2023, Figure 1 and Tables": (1e-5, (0.25, 0.5, 1.0, 2.0, 4.0)),

@@ -20,18 +20,12 @@ from replication.printed.of_cells import centaur_floors
 from replication.run.settings import MeasureSettings
 from replication.studies.measures import mean_over
 
-BALL = 0.2
-"""eps_0 of shen2023: the proof needs every iterate within this distance."""
-EARLY, LATE = 5, 20
-"""Rounds between which the contraction is measured: past the first transient, above the rounding of float32."""
+BALL = 0.2  # eps_0 of shen2023: the proof needs every iterate within this distance
+EARLY, LATE = 5, 20  # rounds between which the contraction is measured, above the rounding of float32
 
 
 def with_predictions(cells: pd.DataFrame) -> pd.DataFrame:
-    """Return the results table with mu, floor_F and floor_2 (law F9), and with combined columns.
-
-    sine, floor_sine : distF and its law over sqrt(k), for exponents of k, since dist2 has an edge that grows with k.
-    over_log, floor_over_log : dist2 and its law over sqrt(ln n), for exponents of n under the printed clip.
-    """
+    """Return the table with mu, law F9, and over sqrt(k) (sine) and sqrt(ln n) (over_log), for exponents."""
     long, root, log = cells["head_factor"], np.sqrt(cells["rank"]), np.sqrt(np.log(cells["users"]))
     frobenius, spectral = centaur_floors(cells)
     return cells.assign(
@@ -56,12 +50,6 @@ def rate_points(cells: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def rate_curves(points: pd.DataFrame) -> pd.DataFrame:
-    """Return the mean, lowest and highest of `rate_points` over repetitions, by kappa and rounds."""
-    found = points.groupby(["kappa", "rounds", "law", "bound"])["ratio"].agg(ratio="mean", lowest="min", highest="max")
-    return found.reset_index()[["kappa", "rounds", "ratio", "lowest", "highest", "law", "bound"]]
-
-
 def contractions(points: pd.DataFrame) -> pd.DataFrame:
     """Return the factor per round between `EARLY` and `LATE`, by kappa (rows) and repetition (columns)."""
     table = points.pivot_table(index=["kappa", "seed"], columns="rounds", values="ratio")
@@ -83,13 +71,6 @@ def start_points(cells: pd.DataFrame) -> pd.DataFrame:
         steady=rows["steady_dist2"] / rows["start_sine"],
         largest=rows["largest_dist2"] / rows["start_sine"],
         law=rows["floor_2"] / rows["start_sine"],
-    )
-
-
-def start_ranges(points: pd.DataFrame) -> pd.DataFrame:
-    """Return the mean steady distance of `start_points` and the range of the largest, by form and rank."""
-    return points.groupby(["form", "rank"], as_index=False).agg(
-        steady=("steady", "mean"), lowest=("largest", "min"), highest=("largest", "max"), law=("law", "first")
     )
 
 
@@ -137,9 +118,14 @@ def analyse(cells: pd.DataFrame, study: MeasureSettings) -> Findings:
         note = f"kappa = {worst['kappa']:g}, k = {worst['rank']:g}; the largest mean over settings"
         runs = int((cells["series"] == f"cap-{form}").sum())
         found.append(bare(f"largest steady dist2, {form} cap", worst["dist2"], runs, note))
+    curves = rates.groupby(["kappa", "rounds", "law", "bound"])["ratio"].agg(ratio="mean", lowest="min", highest="max")
+    ranges = starts.groupby(["form", "rank"], as_index=False).agg(
+        steady=("steady", "mean"), lowest=("largest", "min"), highest=("largest", "max"), law=("law", "first")
+    )
+    shown = ["kappa", "rounds", "ratio", "lowest", "highest", "law", "bound"]
     tables = {
-        "shen2023/centaur_rate": rate_curves(rates),
-        "shen2023/noise_cap": pd.concat([caps, start_ranges(starts)], ignore_index=True),
+        "shen2023/centaur_rate": curves.reset_index()[shown],
+        "shen2023/noise_cap": pd.concat([caps, ranges], ignore_index=True),
         "shen2023/participation": share_points(cells),
     }
     return Findings(found + defined(study, cells), tables, fit_all(study, cells))

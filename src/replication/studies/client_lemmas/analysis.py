@@ -1,10 +1,8 @@
-"""shen2023, Lemmas C.1 to C.5 and D.1 to D.7: one round of CENTAUR taken apart (claims B-A5.1, B-LC.1 to B-LC.5, B-LD.1
-to B-LD.7).
+"""shen2023, Lemmas C.1 to C.5 and D.1 to D.7, one round of CENTAUR (claims B-A5.1, B-LC.1 to B-LC.5, B-LD.1 to B-LD.7).
 
 Every inequality becomes the ratio of its left to its right side in each run. The lemmas of Appendix C hold but for a
-small probability, so that what is judged is the share of runs beyond 1, not the largest ratio. The lemmas of Appendix D
-take delta_1 and delta_2 as given: they are measured in the same run, and runs with delta_1 >= 1 are left out, since the
-right sides divide by 1 - delta_1.
+small probability, so that the share of runs beyond 1 is judged. Those of Appendix D take delta_1 and delta_2 as given:
+they are measured in the same run, and runs with delta_1 >= 1 are left out, since right sides divide by 1 - delta_1.
 """
 
 from __future__ import annotations
@@ -29,23 +27,17 @@ from replication.studies.centaur_rates.analysis import progress
 from replication.studies.measures import mean_over
 
 STUDY = "client_lemmas"
-BALL = 0.2
-"""eps_0 of shen2023: the largest distance of a start. E0 = 1 - eps_0^2, as in Lemma D.7 (E12)."""
-CHANCE_USERS, CHANCE_SAMPLES = (300, 1000, 4000, 16_000, 64_000), (64, 400)
-"""n and mbar at which the law of Lemmas C.2 and C.3 is computed for k = 1."""
-NORMAL_NORM2 = 8 / 3
-"""Squared subgaussian norm of a standard normal variable."""
+BALL = 0.2  # eps_0 of shen2023: the largest distance of a start. E0 = 1 - eps_0^2, as in Lemma D.7 (E12).
+CHANCE_USERS, CHANCE_SAMPLES = (300, 1000, 4000, 16_000, 64_000), (64, 400)  # of the law of C.2 and C.3, k = 1
+NORMAL_NORM2 = 8 / 3  # squared subgaussian norm of a standard normal variable
 
 
 def with_predictions(cells: pd.DataFrame) -> pd.DataFrame:
-    """Return the results table with incoherence (mu), and gradient, deviation, noise and steady as expected.
-
-    Long heads raise the deviation by sqrt(E ||v||^4) / E ||v||^2. deviation_per_edge, per_edge : deviation and its law
-    over sqrt(d) + sqrt(k ln n), the sum in delta_3, which leaves the factor k of Lemma C.4.
-    """
+    """Return the results table with incoherence (mu), and gradient, deviation, noise and steady as expected."""
     n, d, k, q, sine = (cells[name] for name in ("users", "dim", "rank", "batch_samples", "start_sine"))
     factor, share = cells["head_factor"], 1 / HEAVY_EVERY
     square = 1 + share * (factor**2 - 1)
+    # Long heads raise the deviation; over the edge, the sum in delta_3, the factor k of Lemma C.4 is left.
     spread = np.sqrt(1 + share * (factor**4 - 1)) / square
     noise = shen2023.centaur_noise(
         n, cells["noise_multiplier"], cells["zeta"], cells["step"], cells["head_condition"] ** 2
@@ -126,10 +118,7 @@ def step_points(cells: pd.DataFrame) -> pd.DataFrame:
 
 
 def path_points(cells: pd.DataFrame) -> pd.DataFrame:
-    """Return, per run, the largest dist2 over 30 rounds and the steady state of law F9, both over the start.
-
-    `law` is the largest root mean square over the rounds: that of the first round, or the steady state if larger.
-    """
+    """Return, per run, the largest dist2 over 30 rounds and its law F9, the first round's or the steady state's."""
     runs = cells[cells["series"] == "path"]
     start = runs["start_sine"]
     steady, kept = runs["steady"] / start, shen2023.centaur_contraction(1, runs["step"]) ** 2
@@ -148,10 +137,7 @@ def step_ranges(points: pd.DataFrame) -> pd.DataFrame:
 
 
 def kronecker(n: int = 6, q: int = 4, d: int = 5, k: int = 2) -> dict[str, float]:
-    """Return the gaps in Lemmas D.1 to D.3, whose n k x n k matrices (34) and (35) are written out in float64.
-
-    I_n stands in place of the printed I_d, without which (32) and (33) do not multiply (E45).
-    """
+    """Return the gaps in Lemmas D.1 to D.3, n k x n k matrices in float64, with I_n for the printed I_d (E45)."""
     rng = stream(0, STUDY, {"users": n, "samples": q, "dim": d, "rank": k})
     truth = random_subspace(d, k, rng)
     basis = planted_subspace(truth, BALL, rng) @ random_subspace(k, k, rng)  # turned, so that B^T B* is not symmetric
@@ -186,15 +172,12 @@ def subgaussian_norms() -> list[Measured]:
 
 
 def chance_inside(lemma: str, users: int, samples: int, factor: float, draws: int = 2000) -> float:
-    """Return the chance that no user's deviation exceeds `factor` sqrt(ln n / mbar), normal samples, k = 1.
-
-    Lemma C.2 has chi^2_mbar / mbar - 1; Lemma C.3 a mean product of two normals, normal given the squares of one.
-    """
+    """Return the chance that no user's deviation exceeds `factor` sqrt(ln n / mbar), normal samples, k = 1."""
     limit = factor * math.sqrt(math.log(users) / samples)
-    if lemma == "C.2":
+    if lemma == "C.2":  # chi^2_mbar / mbar - 1
         below = gammainc(samples / 2, samples / 2 * (1 - limit)) if limit < 1 else 0.0
         out = gammaincc(samples / 2, samples / 2 * (1 + limit)) + below
-    else:
+    else:  # a mean product of two normals, normal given the squares of one
         squares = 2 * gammaincinv(samples / 2, (np.arange(draws) + 0.5) / draws)
         out = erfc(limit * samples / np.sqrt(2 * squares)).mean()
     return math.exp(users * math.log1p(-out))
@@ -233,11 +216,7 @@ def analyse(cells: pd.DataFrame, study: MeasureSettings) -> Findings:
         mean = mean_over(f"C.5 factor at kappa = {kappa:g}", factors, name=f"step {kappa}")
         law = shen2023.centaur_contraction(kappa)
         found += [mean, progress(f"C.5 progress over law at kappa = {kappa:g}", mean, law)]
-    found += [
-        *(exact(name, value) for name, value in kronecker().items()),
-        *subgaussian_norms(),
-        *chances(),
-    ]
+    found += [*(exact(name, value) for name, value in kronecker().items()), *subgaussian_norms(), *chances()]
     norms = runs[["series", "head_law", "seed", "gradient_max", "gradient_median"]]
     tables = {
         "shen2023/gradient_norms": norms.assign(printed=printed_clip(runs), law=runs["gradient"]),

@@ -1,8 +1,6 @@
-"""snedeker2025, private FedRep (claims C-RATE, C-FACTOR, C-OWN and C-CODE): risks beside those of other methods on the
-problem of its public code, how they grow near the truth, and what that code's noise spends.
+"""snedeker2025, private FedRep (claims C-RATE, C-FACTOR, C-OWN and C-CODE): risks on the problem of its public code.
 
-A method's risk at one epsilon is a median over repetitions, since a run that finds nothing would decide a mean;
-means stand beside it.
+A risk at one epsilon is a median, since a run that finds nothing would decide a mean; means stand beside it.
 """
 
 from __future__ import annotations
@@ -25,22 +23,17 @@ from replication.studies.measures import ratio_exponent
 
 METHODS = ("fedrep-code", "fedrep", "fedrep-wide", "altmin", "altmin-user", "centaur", "unit-steps")
 """Series of the comparison at the same exact budgets."""
-NOTHING = 0.1
-"""A run has found nothing where its risk is beyond this share of that of predicting zero."""
-FACTORS = {"d": ("altmin d", "fedrep d"), "k": ("altmin k", "fedrep k")}
-"""Parameter -> the fits whose risks are divided."""
-CODE_ROUNDS, CODE_SAMPLES, CODE_DELTA = 5, 5, 1e-6
-"""T, m and delta of the public code."""
+NOTHING = 0.1  # a run has found nothing where its risk is beyond this share of that of predicting zero
+FACTORS = {"d": ("altmin d", "fedrep d"), "k": ("altmin k", "fedrep k")}  # parameter -> the fits that are divided
+CODE_ROUNDS, CODE_SAMPLES, CODE_DELTA = 5, 5, 1e-6  # T, m and delta of the public code
 CODE_EPSILONS = (1.0, 4.0, 8.0)
 
 
 def fedrep_law(cells: pd.DataFrame) -> pd.Series:
-    """Return the risk of private FedRep's steady state by privacy noise, F9 and F6.
-
-    Heads and gradients share k of m degrees of freedom: a mean gradient is (m - k) / m of that on samples of its own.
-    """
+    """Return the risk of private FedRep's steady state by privacy noise, F9 and F6."""
     n, m, d, k = (cells[name] for name in ("users", "samples", "dim", "rank"))
     noise = shen2023.centaur_noise(n, cells["noise_multiplier"], cells["zeta"], cells["step"])
+    # Heads and gradients share k of m degrees of freedom: a mean gradient is (m - k) / m of that on its own samples.
     sine = noise * shen2023.centaur_gain(1.0, cells["step"] * (m - k) / m)
     return jain2021.personal_risk(sine**2 * (d - k) * k, k, m, 0)
 

@@ -1,18 +1,11 @@
 """jain2021, Section 6, Figure 2: population MSE against epsilon (claim A-F2).
 
 The paper leaves the initialisation, the use of the samples, the meaning of "clipping norm 1e-4" and the accounting
-open, so every reading runs side by side. The verdict rests on one of them, `DECIDING` (random start, samples halved,
-both thresholds 1e-4). It was chosen after a pilot had shown which readings give the published shape, so that A-F2 says
-that a plausible reading reproduces the figure, not that the first guess did. Its number of epochs is the one with the
-least mean MSE at each epsilon. That number is selected on the score, as the paper's appears to be; the bootstrap
-selects anew in every resample.
-
-Where the noisy matrix of Algorithm 2 has no minimum the paper has no rule. All readings solve the linear system in any
-case; the series with another rule (`fallback`) are ours: they show what a free repair gains and are no readings of the
-paper.
-
-The single model's error is not judged. Heads have mean zero, so any model that all users share has at least the MSE of
-predicting zero, whatever epsilon is: the sentence that it remains high cannot fail here.
+open, so every reading runs side by side. The verdict rests on `DECIDING`, chosen after a pilot had shown which readings
+give the published shape: A-F2 says that a plausible reading reproduces the figure, not that the first guess did. Its
+number of epochs is the one with the least mean MSE at each epsilon, selected on the score, anew in every resample.
+Where the noisy matrix of Algorithm 2 has no minimum, all readings solve the linear system; the series with another rule
+(`fallback`) are ours. The single model's error is not judged: with heads of mean zero it cannot be below that of zero.
 """
 
 from __future__ import annotations
@@ -33,19 +26,12 @@ from replication.run.settings import MeasureSettings
 
 DECIDING = "random-s2-a"
 OUR_ALGORITHMS = ("altmin", "gradient_descent")
-SELECTED = ["epochs", "step", "penalty"]
-"""Columns over which a method takes its best value."""
-
-COMPARABLE_EPSILON = 5
-"""Where the paper calls its method comparable to the non-private baseline."""
-FROM_EPSILON = 2
-"""From here on the paper's method is to beat both baselines."""
-LIMITS = {"i": 0.1, "ii": 1.0, "iii": 1.0}
-"""Pass marks of the criteria, all upper bounds."""
-PRINTED_RULE = "solve"
-"""The fallback of all readings of the paper; see `privrep.methods.steps.moment_step.FALLBACKS`."""
-SMALLEST_EPSILON = 1
-"""Where the noise is largest, and the number of epochs matters most."""
+SELECTED = ["epochs", "step", "penalty"]  # columns over which a method takes its best value
+COMPARABLE_EPSILON = 5  # where the paper calls its method comparable to the non-private baseline
+FROM_EPSILON = 2  # from here on the paper's method is to beat both baselines
+LIMITS = {"i": 0.1, "ii": 1.0, "iii": 1.0}  # pass marks of the criteria, all upper bounds
+PRINTED_RULE = "solve"  # the fallback of all readings of the paper; see `privrep.methods.steps.moment_step.FALLBACKS`
+SMALLEST_EPSILON = 1  # where the noise is largest, and the number of epochs matters most
 CHOSEN = "best number of epochs"
 EXACT = f"{DECIDING}-exact"
 GRADIENT, PER_USER = "random-s2-gradient", "random-s2-user"
@@ -57,8 +43,7 @@ BASELINES = {
     "nonprivate": ("nonprivate",),
     "zero": ("zero-model",),
 }
-"""The methods that the paper compares with -> series among which each takes its best, which is hardest for the paper's
-claims."""
+"""Methods that the paper compares with -> series of which each takes its best, which is hardest for the claims."""
 CURVES = {
     "Algorithm 1, random start": ("deciding reading", (DECIDING,)),
     "Algorithm 1, start by Algorithm 3": ("", ("spectral-s2-a",)),
@@ -74,11 +59,7 @@ CURVES = {
 
 @dataclass(frozen=True)
 class MethodScores:
-    """Scores of one method.
-
-    epsilons : (e,), one NaN for a method without a budget. choices : labels of the configurations to choose from.
-    mse : (choices, e, seeds), infinite where a fit failed.
-    """
+    """Scores of one method by epsilon, NaN without a budget: mse (choices, e, seeds), infinite where a fit failed."""
 
     epsilons: np.ndarray
     choices: list[str]
@@ -167,10 +148,7 @@ def passes(criterion: str, value: float) -> bool:
 
 
 def runs_of_the_method(cells: pd.DataFrame) -> pd.DataFrame:
-    """Return a row for each series of the paper's method, with its rule where no minimum exists.
-
-    `ours` marks what the paper does not have: another such rule, and sums of a user clipped as a whole.
-    """
+    """Return each series of the paper's method with its rule where no minimum exists, marked where it is `ours`."""
     rows = cells[cells["algorithm"].isin(OUR_ALGORITHMS)].drop_duplicates("series").fillna({"fallback": PRINTED_RULE})
     ours = (rows["fallback"] != PRINTED_RULE) | (rows["clip_unit"] == "user")
     return rows.assign(ours=ours)[["series", "fallback", "ours"]]
@@ -234,10 +212,7 @@ def curve_table(cells: pd.DataFrame) -> pd.DataFrame:
 
 
 def fallback_table(cells: pd.DataFrame) -> pd.DataFrame:
-    """Return the MSE of each rule against epsilon at its best epochs, and against epochs at the smallest epsilon.
-
-    `lost` is the share of runs in which the noisy matrix of some step was not positive definite.
-    """
+    """Return the MSE of each rule by epsilon at its best epochs, and by epochs at the smallest epsilon."""
     rows = []
     for rule, series in fallback_series(cells).items():
         name = "deciding reading" if rule == PRINTED_RULE else rule
@@ -301,10 +276,7 @@ def epochs_of(choice: str) -> int:
 
 
 def all_readings(cells: pd.DataFrame, quantities: Quantities) -> dict[str, object]:
-    """Return all readings, ours last, with settings, scores at common epsilons and criteria.
-
-    Beside them stand how many readings of the paper there are and pass, which fail, and how many miss each criterion.
-    """
+    """Return all readings, ours last, with scores at common epsilons, and counts of those that miss a criterion."""
     if not cells["mse"].notna().any():
         raise NotMeasured("mse")
     found = judge_readings(cells).sort_values("ours", kind="stable")
@@ -358,10 +330,7 @@ def mse_by_epochs(cells: pd.DataFrame, quantities: Quantities) -> dict[str, obje
 
 
 def best_epochs(cells: pd.DataFrame, quantities: Quantities) -> dict[str, object]:
-    """Return epsilons, each with the number of epochs of the least mean MSE of the deciding reading.
-
-    Beside them stands the number that is best for all epsilons, with the largest factor in MSE that it costs.
-    """
+    """Return the epochs of least mean MSE at each epsilon, the number best for all, and its largest cost."""
     method = method_of(cells, DECIDING)
     means = method.means(np.arange(method.seeds))
     cost = (means / means.min(axis=0)).max(axis=1)
@@ -377,10 +346,7 @@ def worst_epochs(cells: pd.DataFrame, quantities: Quantities) -> dict[str, float
 
 
 def exact_accounting(cells: pd.DataFrame, quantities: Quantities) -> dict[str, object]:
-    """Return the exact epsilons of the printed noise at the smallest and the largest epsilon.
-
-    Beside them stand the range of the factor of noise that exact accounting saves, and of MSE that it gains.
-    """
+    """Return exact epsilons of the printed noise at both ends, and what exact accounting gains in noise and MSE."""
     curves = curves_of(cells, DECIDING, EXACT)
     both = cells[cells["series"].isin((DECIDING, EXACT))]
     noise = both.groupby(["epsilon", "series"])["noise_multiplier"].min().unstack()

@@ -1,8 +1,7 @@
 """shen2023, Remark 3.1 and the methods of Section 6 in the linear model (claims B-R3.1 and B-S6).
 
-First the norms of the users' updates, at the optimum and around it, when the representation alone is shared and when a
-model is. Then the methods at the same exact privacy. Clipping bounds follow one rule that looks at no score,
-which tests/replication/studies/test_heterogeneity.py restates.
+Norms of the users' updates, then the methods at the same exact privacy, with clipping bounds that look at no score
+(tests/replication/studies/test_heterogeneity.py).
 """
 
 from __future__ import annotations
@@ -23,21 +22,15 @@ from replication.run.settings import MeasureSettings
 from replication.studies.measures import extreme_ratio
 
 CENTAUR = "general_centaur"
-BASELINES = ("dp_fedavg", "ppsgd", "pmtl")
-"""The methods with which the paper compares it, but for own data."""
-METHODS = (CENTAUR, "centaur", *BASELINES, "altmin", "altmin-eigclip")
-"""Series that ran at all epsilons, at the bounds of the rule."""
-TUNED = (CENTAUR, "centaur", "dp_fedavg", "ppsgd")
-"""Methods that ran at other clipping bounds, too."""
-NEAR = 0.2
-"""Distance from the optimum at which updates are compared: that of the start which Theorem 5.1 asks for."""
-DRAWS = 500
-"""Bootstrap draws."""
+BASELINES = ("dp_fedavg", "ppsgd", "pmtl")  # the methods with which the paper compares it, but for own data
+METHODS = (CENTAUR, "centaur", *BASELINES, "altmin", "altmin-eigclip")  # series at all epsilons
+TUNED = (CENTAUR, "centaur", "dp_fedavg", "ppsgd")  # methods that ran at other clipping bounds, too
+NEAR = 0.2  # distance from the optimum at which updates are compared: that of the start which Theorem 5.1 asks for
+DRAWS = 500  # bootstrap draws
 
 
 def with_predictions(cells: pd.DataFrame) -> pd.DataFrame:
-    """Return the results table with the root mean square norms that the laws expect, the risk, infinite where a fit
-    failed, and the mean risk of users alone."""
+    """Return the table with the norms and risks that the laws expect, infinite where a fit failed."""
     d, k, sine, q, sigma = (cells[name] for name in ("dim", "rank", "start_sine", "batch_samples", "label_noise_sd"))
     return cells.assign(
         representation=shen2023.representation_update(sine, d, k, q, sigma),
@@ -48,17 +41,13 @@ def with_predictions(cells: pd.DataFrame) -> pd.DataFrame:
 
 
 def two_models_drift(bias, dim, samples):
-    """Return the drift of a full model at its optimum, rank 1, when every update is clipped.
-
-    Heads are 1 with probability (1 + b) / 2 and -1 otherwise. All users count alike, which leaves b, shortened by the
-    cosine between a gradient on q samples and its mean, about (1 + (d + 1) / q)^-0.5.
-    """
+    """Return the drift of a clipped full model at its optimum, rank 1."""
+    # Heads are -1 or 1 of mean b; all count alike, shortened by the cosine between a gradient and its mean.
     return bias / np.sqrt(1 + (dim + 1) / samples)
 
 
 def reader(cells: pd.DataFrame) -> Callable[..., np.ndarray]:
-    """Return a cached reader for the bootstrap: (series, column, name=value, ...) -> that column of the rows with these
-    values, by repetition, in which the risk of a failed fit is infinite."""
+    """Return a cached reader: (series, column, name=value, ...) -> that column of these rows by repetition."""
 
     @cache
     def read(series: str, column: str, **where: float) -> np.ndarray:
@@ -78,11 +67,7 @@ def bounds_tried(cells: pd.DataFrame, method: str) -> list[tuple[str, float]]:
 
 
 def method_statistics(cells: pd.DataFrame) -> Callable[[np.ndarray], dict[str, float]]:
-    """Return a function of resampled repetitions to ratios of mean risks at the best bounds, and to what DP-FedAvg
-    loses where users have nothing in common.
-
-    A best bound is chosen on the score, for all methods alike; the ratio is that at the epsilon where it is largest.
-    """
+    """Return a function of resampled repetitions to ratios of mean risks at the bounds of best score."""
     read = reader(cells)
     tried = cells.loc[cells["series"] == f"{CENTAUR}-clips", "epsilon"].unique()
     bounds = {method: bounds_tried(cells, method) for method in TUNED}

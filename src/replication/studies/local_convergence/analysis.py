@@ -21,19 +21,13 @@ from replication.evidence.scaling import fit_all
 from replication.printed.of_cells import floor_distance, privacy_distance, step_log_factor, step_sizes
 from replication.run.settings import MeasureSettings
 
-ASKED = 1 / 32
-"""Distance of the start that Lemma 4.4 asks for, with heads of condition number 1."""
-CLOSED_FORM_BELOW, LOST_ABOVE = 0.9, 1.15
-"""Range of x in which the closed form is compared, and x from which A_priv should not be positive definite."""
-ROUND_DRAWS = 400
-"""Bootstrap draws for the rounds and the closed form."""
+ASKED = 1 / 32  # distance of the start that Lemma 4.4 asks for, with heads of condition number 1
+CLOSED_FORM_BELOW, LOST_ABOVE = 0.9, 1.15  # most x of the closed form, and x from which A_priv is lost
+ROUND_DRAWS = 400  # bootstrap draws for the rounds and the closed form
 
 
 def with_predictions(cells: pd.DataFrame) -> pd.DataFrame:
-    """Return the results table with noise_ratio (x) and what F3 to F5 and the lemmas' leading orders expect.
-
-    distF_over_log is distF without the logarithms of the proofs' thresholds, see `step_log_factor`.
-    """
+    """Return the table with noise_ratio (x) and what F3 to F5 and the lemmas' leading orders expect."""
     sizes, logs = step_sizes(cells), step_log_factor(cells)
     d, k, sine = cells["dim"], cells["rank"], cells["start_sine"].fillna(0)
     samples = sizes.batch * sizes.used
@@ -80,11 +74,7 @@ def near_starts(cells: pd.DataFrame, noise: bool, near_error: float) -> Measured
 
 
 def basin(points: pd.DataFrame, noise: bool, near_error: float) -> float:
-    """Return the largest start sine up to which one round makes every start of the grid good.
-
-    It at least halves the distance, or leaves at most `near_error` times what the nearest start of the grid leaves,
-    where the noise decides.
-    """
+    """Return the largest start sine up to which one round halves every distance, or nearly does the best."""
     rows = points[(points["noise_multiplier"] > 0) == noise].sort_values("start_sine")
     sines, left = rows["start_sine"].to_numpy(), (rows["ratio"] * rows["start_sine"]).to_numpy()
     good = left <= np.maximum(near_error * left[0], sines / 2)

@@ -1,5 +1,4 @@
-"""shen2023, Algorithm 5, the private power method: its error by noise and by sampling, the clip, random starts,
-and how the noise of a run of fixed accuracy grows (claims B-LF.1 and B-LG.1).
+"""shen2023, Algorithm 5, the private power method (B-LF.1 and B-LG.1): errors, clip, random starts, noise of a run.
 
 The runs of a cell share the data and have noise of their own; repetitions are data draws.
 """
@@ -23,15 +22,7 @@ from replication.run.settings import MeasureSettings
 
 
 def with_predictions(cells: pd.DataFrame) -> pd.DataFrame:
-    """Return the results table with what the law F11 under the clip expects, and with combined columns.
-
-    privacy_2, privacy_F : dist2 and distF by noise. sampling_2 : dist2 by fresh samples.
-    times_rank, privacy_times_rank : distF / sqrt(k), the root mean square sine, and its law, times k.
-    over_logs, privacy_over_logs : dist2 and its law over ln n (sqrt(ln n) + sqrt(k)), the logarithms of the clip.
-    run_mu, run_mu_law : sqrt(L k / (k + 1)) k distF / sqrt(k), in proportion to the mu of a run of fixed accuracy where
-    the noise goes as 1/k; the lemma's L is of order k + 1, which O~ takes for k.
-    norm_ratio : largest ||Y_i|| over the bound of Lemma G.1 without its k^1.5.
-    """
+    """Return the results table with what the law F11 under the clip expects, and with combined columns."""
     n, d, k, zeta = (cells[name].to_numpy() for name in ("users", "dim", "rank", "zeta"))
     sizes = cells[["dim", "rank", "init_samples", "zeta"]].to_numpy()
     products = [shen2023.clipped_product(int(d), int(k), int(q), zeta) for d, k, q, zeta in sizes]
@@ -40,18 +31,20 @@ def with_predictions(cells: pd.DataFrame) -> pd.DataFrame:
     sampled = shen2023.power_sampling_noise(n, along, across, spread, fresh=True)
     privacy, frobenius = shen2023.power_spectral(private, d, k), shen2023.power_frobenius(private, d, k)
     log = np.log(n)
+    # The logarithms of the clip, and what mu is in proportion to where the noise goes as 1/k, L being of order k + 1.
     logs = log * (np.sqrt(log) + np.sqrt(k))
     length = np.sqrt(cells["iterations"] / (k + 1)) * k
     laws = {
         "privacy_2": privacy,
         "privacy_F": frobenius,
         "sampling_2": shen2023.power_spectral(sampled, d, k),
-        "times_rank": cells["runs_distF"] * np.sqrt(k),
+        "times_rank": cells["runs_distF"] * np.sqrt(k),  # the root mean square sine, distF / sqrt(k), times k
         "privacy_times_rank": frobenius * np.sqrt(k),
         "over_logs": cells["runs_dist2"] / logs,
         "privacy_over_logs": privacy / logs,
         "run_mu": length * cells["runs_distF"],
         "run_mu_law": length * frobenius,
+        # The largest ||Y_i|| over the bound of Lemma G.1 without its k^1.5.
         "norm_ratio": cells["product_norm_max"] / (log * (np.sqrt(log) + np.sqrt(d)) * (np.sqrt(log) + np.sqrt(k))),
     }
     return pd.concat([cells, pd.DataFrame(laws, index=cells.index)], axis=1).copy()
@@ -111,10 +104,7 @@ def noise_of_half(cells: pd.DataFrame, indices: np.ndarray) -> dict[str, float]:
 
 
 def bound_measures(cells: pd.DataFrame) -> list[Measured]:
-    """Measure the prescribed clip, and the users that the printed accuracy takes.
-
-    These leave half of that accuracy to sampling, with all samples in each iteration, no clip and no noise.
-    """
+    """Measure the prescribed clip, and the users that the printed accuracy takes if half of it is sampling."""
     dim, rank, samples = 20, 2, 32
     product = shen2023.clipped_product(dim, rank, samples, np.inf)
     at_one = shen2023.power_sampling_noise(1, product.along, product.across, product.spread, fresh=False)

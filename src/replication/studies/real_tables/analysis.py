@@ -1,7 +1,4 @@
-"""The mixed model on tables of people's rows (claim O-TABLES).
-
-A table whose package is not installed is not run, and says which one it is.
-"""
+"""The mixed model on tables of people's rows (claim O-TABLES), but for those whose package is not installed."""
 
 from __future__ import annotations
 
@@ -28,8 +25,7 @@ def missing(cells: pd.DataFrame, table: str) -> str:
 
 
 def with_predictions(cells: pd.DataFrame) -> pd.DataFrame:
-    """Return the results table with the errors of own data and of the single model on the same split, and answers as
-    words."""
+    """Return the table with own data's and the single model's errors on the same split, and answers as words."""
     alone = cells[cells["series"].isin([f"{table}-alone" for table in TABLES])]
     alone = alone.pivot(index=["table", "seed"], columns="method", values="error")
     cells = cells.join(alone[[OWN, SINGLE]].set_axis(["own", "single"], axis=1), on=["table", "seed"])
