@@ -21,15 +21,15 @@ from replication.evidence.cells import resampled
 from replication.evidence.findings import Findings
 from replication.evidence.intervals import OUTSIDE, log_slope, series_measures
 from replication.evidence.measured import Measured, bare, exact, share
+from replication.evidence.numbers import defined
 from replication.evidence.scaling import fit_all
-from replication.run.settings import AnalysisSettings
+from replication.run.settings import MeasureSettings
 
 NETS = ("line", "plane", "dual")
 """Lines in the plane, lines in space, planes in space."""
 LINE = ("mechanism", "centaur", "altmin", "random-start", "staged-A", "staged-B")
 FEW = ("smooth", "proved", "random", "as-printed")
-PLANE = ("plane-chain", "plane-staged", "plane-altmin", "plane-centaur")
-"""Series of the comparison: for k = 1, for k = 1 up to fewer users, and for k = 2."""
+"""Series of the comparison for k = 1, and up to fewer users."""
 SETTING = ["series", "users", "samples", "dim", "rank", "noise_multiplier"]
 """What tells cells of the law apart, but for repetitions."""
 WORKS = 0.05
@@ -134,40 +134,10 @@ def method_risks(cells: pd.DataFrame) -> pd.DataFrame:
     panels = {
         "methods": ("mechanism", "staged-B", "altmin", "centaur", "random-start"),
         "ways to run the mechanism": ("mechanism", "smooth", "staged-A", "random", "proved", "as-printed"),
-        "methods, larger k": PLANE,
+        "methods, larger k": ("plane-chain", "plane-staged", "plane-altmin", "plane-centaur"),
     }
     tables = {title: risks(cells, series).stack().rename("risk").reset_index() for title, series in panels.items()}
     return pd.concat([table.assign(panel=title) for title, table in tables.items()])
-
-
-def by_users(words: str, table: pd.DataFrame) -> dict[str, float]:
-    """Return the numbers of a table by series, whose name the words take in, and users."""
-    return {
-        f"{words.format(name)} at n = {users}": float(table.loc[users, name]) for name in table for users in table.index
-    }
-
-
-def ratios(table: pd.DataFrame, others: tuple[str, ...], base: str) -> dict[str, float]:
-    """Return the risk of each series over that of the base, by users."""
-    return by_users(f"{{}} over {base}", table[list(others)].div(table[base], axis=0))
-
-
-def line_ratios(cells: pd.DataFrame, indices: np.ndarray) -> dict[str, float]:
-    """Return risks at k = 1 and their ratios to that of the mechanism."""
-    table = risks(cells, LINE, indices)
-    return by_users("risk of {}", table.drop(columns="staged-A")) | ratios(table, LINE[1:], "mechanism")
-
-
-def few_ratios(cells: pd.DataFrame, indices: np.ndarray) -> dict[str, float]:
-    """Return risks at k = 1 and their ratios for the series that ran at fewer sizes."""
-    table = risks(cells, (*FEW, "mechanism", "altmin"), indices).dropna()
-    named = by_users("risk of {}", table[["random", "as-printed"]])
-    return named | ratios(table, FEW, "mechanism") | ratios(table, ("altmin",), "as-printed")
-
-
-def plane_ratios(cells: pd.DataFrame, indices: np.ndarray) -> dict[str, float]:
-    """Return ratios of risks to that of the mechanism at k = 2."""
-    return ratios(risks(cells, PLANE, indices), PLANE[1:], "plane-chain")
 
 
 def users_needed(cells: pd.DataFrame, indices: np.ndarray) -> dict[str, float]:
@@ -256,7 +226,7 @@ def tables(cells: pd.DataFrame) -> dict[str, pd.DataFrame]:
     }
 
 
-def analyse(cells: pd.DataFrame, study: AnalysisSettings) -> Findings:
+def analyse(cells: pd.DataFrame, study: MeasureSettings) -> Findings:
     """Measure losses on neighbours, chains against nets, exponents, risks beside those of other methods, and what the
     clip costs."""
     with_nets = cells["series"].str.startswith("net-")
@@ -266,9 +236,7 @@ def analyse(cells: pd.DataFrame, study: AnalysisSettings) -> Findings:
         *loss_measures(cells),
         *net_measures(nets),
         *mixing_measures(nets, ", nets"),
-        *series_measures(rest, "mechanism", line_ratios),
-        *series_measures(rest, "mechanism", few_ratios),
-        *series_measures(rest, "plane-chain", plane_ratios),
+        *defined(study, cells),
         *series_measures(rest, "mechanism", users_needed, OUTSIDE),
         *score_measures(rest, len(chains)),
         *clip_measures(rest),
