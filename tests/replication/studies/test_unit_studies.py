@@ -13,6 +13,7 @@ from privrep.simulate import Cell, run_cell
 from privrep.users.problem import Problem, Users
 from replication.evidence.intervals import BOOTSTRAP, bootstrap_measures
 from replication.evidence.measured import Measured
+from replication.evidence.numbers import measure
 from replication.evidence.quantities import numbers
 from replication.run.config import ROOT, read_config, read_study, read_yaml
 from replication.run.registry import load_options
@@ -387,8 +388,8 @@ def test_the_constant_of_the_start():
         ]
     )
     name = "users over k d^1.5 / (eps m), most dimensions"
-    assert rates.start_constant(cells, np.arange(2)) == pytest.approx({name: 80.0})
-    assert rates.start_constant(cells, np.array([0, 0])) == pytest.approx({name: 60.0})
+    number = numbers(read_study(read_config(), "unit_rates"))[name]
+    assert measure(name, number, cells.assign(status="ok")).measured == pytest.approx(80.0)
 
 
 # Numbers typed in the settings
