@@ -21,13 +21,14 @@ from replication.run.settings import MeasureSettings
 from replication.studies.measures import extreme_ratio
 from replication.studies.unit_map.figure2 import EPSILONS as EPSILONS  # named in the chapter
 from replication.studies.unit_map.figure2 import LADDER_EPSILON as LADDER_EPSILON  # named in a caption
-from replication.studies.unit_map.figure2 import NOTHING as NOTHING  # named in the chapter
 from replication.studies.unit_map.figure2 import STREAMS, on_figure2, parts
 
 METHODS = {"unit": "unit steps", "centaur": "CENTAUR", "fedrep": "private FedRep", "altmin": "alternating minimisation"}
 WORKS = 0.02
 """A method works where its median risk is at most this share of that of predicting zero."""
 
+NOTHING = 0.1
+"""A run has found nothing where its risk is beyond this share of that of predicting zero."""
 NEAR = 1.5
 """A risk at most so many times the floor is near it."""
 DIM = 100
@@ -74,7 +75,8 @@ def ratios(cells: pd.DataFrame, sweep: str, indices: np.ndarray) -> dict[str, fl
 
 def by_kind(cells: pd.DataFrame, study: MeasureSettings) -> list[Measured]:
     """Measure what the study's file defines; a run that broke down has the largest risk of all."""
-    found = defined(study, cells.assign(risk=cells["excess_risk"].fillna(np.inf)))
+    risk = cells["excess_risk"].fillna(np.inf)
+    found = defined(study, cells.assign(risk=risk, nothing=risk > NOTHING * cells["rank"]))
     broke = {"measured": np.nan, "note": "half of the runs broke down"}
     return [replace(one, **broke) if np.isinf(one.measured) else one for one in found]
 

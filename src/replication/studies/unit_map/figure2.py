@@ -19,14 +19,12 @@ from privrep.methods.steps import error_tracking, whitening
 from privrep.methods.steps import unit_schedule as law
 from replication.evidence.facts import Quantities
 from replication.evidence.intervals import BOOTSTRAP, bootstrap_measures, with_interval
-from replication.evidence.measured import Measured, share
+from replication.evidence.measured import Measured
 
 UNIT = ("unit", "unit-more")
 ORACLE = ("oracle", "oracle-more")
 PUBLISHED = ("altmin", "centaur", "fedrep")
 """Published methods, tuned on public simulations."""
-NOTHING = 0.1
-"""A run has found nothing where its risk is beyond this share of that of predicting zero."""
 PROBLEMS = ("second", "third", "fourth")
 WITHOUT = {f"without-{part}": part for part in ("start", "tracking", "gain", "moments")} | {"without-unit": "norm one"}
 DATA = ("tail", "correlated", "unequal", "hostile", "heads-3", "heads-5")
@@ -165,16 +163,6 @@ def published(risks: Risks, indices: np.ndarray) -> dict[str, float]:
     return found
 
 
-def nothing_found(cells: pd.DataFrame) -> list[Measured]:
-    """Measure the share of the runs of each method, tuned on public simulations, that found nothing."""
-    rows = cells[cells["series"].isin(PUBLISHED)]
-    nothing = ~(rows["excess_risk"] <= NOTHING * rows["rank"])
-    return [
-        share(f"runs of {name} that found nothing at {epsilon:g}", int(runs.sum()), len(runs))
-        for (name, epsilon), runs in nothing.groupby([rows["series"], rows["epsilon"]])
-    ]
-
-
 def ladder(risks: Risks, indices: np.ndarray) -> dict[str, float]:
     """Return the risks of the steps from the published methods that are no series of another comparison."""
     at, floor = {"deciding": LADDER_EPSILON}, risks.median(indices, "floor")
@@ -289,4 +277,4 @@ def on_figure2(cells: pd.DataFrame) -> tuple[list[Measured], dict[str, pd.DataFr
         ),
         "beyond/full_prior": prior_points(risks),
     }
-    return found + nothing_found(cells), tables
+    return found, tables
