@@ -20,7 +20,7 @@ from privrep.users.problem import Problem
 from replication.evidence.cells import resampled
 from replication.evidence.findings import Findings
 from replication.evidence.intervals import OUTSIDE, log_slope, series_measures
-from replication.evidence.measured import Measured, bare, exact, share
+from replication.evidence.measured import Measured, bare, exact
 from replication.evidence.numbers import defined
 from replication.evidence.scaling import fit_all
 from replication.run.settings import MeasureSettings
@@ -35,8 +35,7 @@ SETTING = ["series", "users", "samples", "dim", "rank", "noise_multiplier"]
 WORKS = 0.05
 """A method works where its risk is at most this share of that of predicting zero."""
 TENTH = 0.1
-"""Share of the loss of predicting zero for which users are counted by the law, and of the excess that a clip may
-cost."""
+"""Share of the loss of predicting zero for which users are counted by the law."""
 FEWER, COMPARED_AT = 300, 3000
 """Users at which clips, and ways to choose candidates, are compared."""
 SCALES = {"printed clip": "prescribed", "short clip": "projected"}
@@ -102,14 +101,6 @@ def net_measures(cells: pd.DataFrame) -> list[Measured]:
     return found
 
 
-def mixing_measures(cells: pd.DataFrame, where: str = "") -> list[Measured]:
-    """Measure how well chains mix."""
-    return [
-        bare(f"largest R-hat{where}", cells["r_hat"].max(), len(cells)),
-        bare(f"fewest independent draws{where}", cells["ess"].min(), len(cells)),
-    ]
-
-
 def with_predictions(cells: pd.DataFrame) -> pd.DataFrame:
     """Return the results table with law F7 for score excess and loss, and distF of the law where there is one."""
     d, k, half = cells["dim"], cells["rank"], cells["samples"] / 2
@@ -157,17 +148,14 @@ def users_needed(cells: pd.DataFrame, indices: np.ndarray) -> dict[str, float]:
     return found
 
 
-def score_measures(cells: pd.DataFrame, chains: int) -> list[Measured]:
-    """Measure mean score excess over F7, and what the short clip adds to the score of the truth over what privacy adds,
-    without label noise."""
+def score_measures(cells: pd.DataFrame) -> list[Measured]:
+    """Measure mean score excess over F7, without label noise."""
     rows = cells[cells["score_excess"].notna() & (cells["label_noise_sd"] == 0)]
-    means, short = rows.groupby(SETTING)[["score_excess", "score_law"]].mean(), rows[rows["clip_scale"] == "projected"]
-    over, cost = means["score_excess"] / means["score_law"], short["score_truth"] / short["score_excess"]
+    means = rows.groupby(SETTING)[["score_excess", "score_law"]].mean()
+    over, chains = means["score_excess"] / means["score_law"], int((cells["algorithm"] == "exponential_law").sum())
     return [
         bare("least score excess over F7", over.min(), chains),
         bare("largest score excess over F7", over.max(), chains),
-        bare("cost of the short clip over the excess", cost.max(), len(short)),
-        share("cells where the short clip costs more than a tenth", int((cost > TENTH).sum()), len(short)),
     ]
 
 
@@ -231,17 +219,13 @@ def analyse(cells: pd.DataFrame, study: MeasureSettings) -> Findings:
     clip costs."""
     with_nets = cells["series"].str.startswith("net-")
     nets, rest = cells[with_nets], with_predictions(cells[~with_nets])
-    chains = rest[rest["algorithm"] == "exponential_law"]
     found = [
         *loss_measures(cells),
         *net_measures(nets),
-        *mixing_measures(nets, ", nets"),
-        *defined(study, cells),
+        *defined(study, cells.assign(net=with_nets)),
         *series_measures(rest, "mechanism", users_needed, OUTSIDE),
-        *score_measures(rest, len(chains)),
+        *score_measures(rest),
         *clip_measures(rest),
         exact("printed bounds cross over k^3.5 d^1.5 / eps", crossing(K, D) / (K**3.5 * D**1.5)),
-        bare("largest gap of a head", chains["largest_gap"].max(), len(chains)),
-        *mixing_measures(chains),
     ]
     return Findings(found, tables(cells), fit_all(study, rest))
