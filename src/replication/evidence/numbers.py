@@ -39,7 +39,7 @@ def measure(name: str, number: Number, cells: pd.DataFrame) -> Measured | None:
         return share(name, int((values > number.beyond).sum()), runs, note)
     if number.kind in ("largest", "least"):
         value = values.max() if number.kind == "largest" else values.min()
-        return bare(name, value, runs, note or f"{number.kind} of {runs} runs")
+        return bare(name, value, runs, note if "note" in number.model_fields_set else f"{number.kind} of {runs} runs")
     return exact(name, values.iloc[0], note)
 
 

@@ -185,7 +185,8 @@ class Number(Model):
 
     mean, rms, median : average over repetitions, with an interval. share : of the runs in which it exceeds `beyond`.
     largest, least : of all runs. value : the one value, without error.
-    series, where : which runs, the latter a condition in columns. note : `[runs]` stands for their number.
+    series, where : which runs, the latter a condition in columns. note : `[runs]` stands for their number, which
+    an extreme has for its note where the file gives none.
     over : what stands below the bar of a ratio of averages, where it differs. per : constant that divides an average.
     largest_at : axis at whose values a ratio is taken, of which the largest counts, without an interval.
     stream, draws : of the bootstrap; the stream is by default the name, and no draws give no interval.

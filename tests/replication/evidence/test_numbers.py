@@ -89,8 +89,10 @@ def test_a_share_counts_the_runs_that_have_a_value():
 
 @pytest.mark.parametrize(("kind", "value"), [("largest", 2.5), ("least", 0.1)])
 def test_an_extreme_of_runs_has_no_interval(kind, value):
-    found = measure("x", Number(**{kind: "x"}), table("a", x=[0.5, 1.5, math.nan, 1.0, 2.5, 0.1]))
+    cells = table("a", x=[0.5, 1.5, math.nan, 1.0, 2.5, 0.1])
+    found = measure("x", Number(**{kind: "x"}), cells)
     assert (found.measured, found.seeds, found.note) == (value, 5, f"{kind} of 5 runs") and math.isnan(found.ci_low)
+    assert measure("x", Number(**{kind: "x"}, note=""), cells).note == ""
 
 
 def test_a_value_is_exact():

@@ -8,16 +8,15 @@ import pandas as pd
 import pytest
 
 from privrep.theory import jain2021
+from replication.evidence.numbers import measure
+from replication.evidence.quantities import numbers
+from replication.run.config import read_config, read_study
 from replication.studies.exponential import analysis
 from replication.studies.exponential.analysis import (
     FEW,
     LINE,
-    PLANE,
-    few_ratios,
-    line_ratios,
     loss_measures,
     net_ratios,
-    plane_ratios,
     risks,
     users_by_law,
     users_needed,
@@ -123,16 +122,19 @@ def test_median_risks_and_ratios():
         return (1e3 if seed == 3 else 1.0) * {"centaur": 0.5}.get(name, 2.0 if name != "mechanism" else 1.0) / n
 
     cells = pd.concat([table(risk, LINE, (100, 1000)), table(risk, FEW, (100,))])
-    everyone = np.arange(5)
     assert risks(cells, ("centaur",)).loc[1000, "centaur"] == 0.5 / 1000
-    line, few = line_ratios(cells, everyone), few_ratios(cells, everyone)
-    assert line["centaur over mechanism at n = 1000"] == 0.5
-    assert line["risk of altmin at n = 100"] == 0.02
-    assert few["random over mechanism at n = 100"] == 2.0
-    assert few["altmin over as-printed at n = 100"] == 1.0
-    assert "random over mechanism at n = 1000" not in few
-    plane = plane_ratios(table(lambda name, n, seed: 1.0 if name == "plane-chain" else 3.0, PLANE, (300,), 2), everyone)
-    assert plane["plane-altmin over plane-chain at n = 300"] == 3.0
+    planes = [f"plane-{name}" for name in ("chain", "staged", "altmin", "centaur")]
+    cells = pd.concat([cells, table(lambda name, n, seed: 1.0 if name == "plane-chain" else 3.0, planes, (300,), 2)])
+    defined, cells = numbers(read_study(read_config(), "exponential")), cells.assign(status="ok")
+    for name, value in {
+        "centaur over mechanism at n = 1000": 0.5,
+        "risk of altmin at n = 100": 0.02,
+        "random over mechanism at n = 100": 2.0,
+        "altmin over as-printed at n = 100": 1.0,
+        "plane-altmin over plane-chain at n = 300": 3.0,
+    }.items():
+        assert measure(name, defined[name], cells).measured == value
+    assert measure("x", defined["random over mechanism at n = 1000"], cells) is None
 
 
 def test_users_needed_are_found_between_sizes():

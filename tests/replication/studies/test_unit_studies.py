@@ -12,9 +12,12 @@ from privrep.privacy.accounting import gdp_mu
 from privrep.simulate import Cell, run_cell
 from privrep.users.problem import Problem, Users
 from replication.evidence.intervals import BOOTSTRAP, bootstrap_measures
-from replication.run.config import ROOT, read_yaml
+from replication.evidence.measured import Measured
+from replication.evidence.numbers import measure
+from replication.evidence.quantities import numbers
+from replication.run.config import ROOT, read_config, read_study, read_yaml
 from replication.run.registry import load_options
-from replication.run.settings import settings_of
+from replication.run.settings import MeasureSettings, settings_of
 from replication.studies.unit_map import analysis as unit_map
 from replication.studies.unit_map import figure2
 from replication.studies.unit_rates import analysis as rates
@@ -33,6 +36,19 @@ def rows(series: str, risks, epsilon: float = math.nan, **columns) -> pd.DataFra
 
 def table(*parts: pd.DataFrame) -> pd.DataFrame:
     return pd.concat(parts, ignore_index=True)
+
+
+def by_kind(cells: pd.DataFrame) -> list[Measured]:
+    """What the file of unit_map defines."""
+    wanted = numbers(read_study(read_config(), "unit_map"))
+    study = MeasureSettings(study="unit_map", figures=("a",), quantities=("x",), complete=False, numbers=wanted)
+    columns = cells.columns.union(["dim", "rank", "samples", "label_noise_sd", "smallest_users"])
+    return unit_map.by_kind(cells.reindex(columns=columns).assign(status="ok"), study)
+
+
+def measured(cells: pd.DataFrame) -> dict[str, float]:
+    """The same by name."""
+    return {one.quantity: one.measured for one in by_kind(cells)}
 
 
 # Risks
@@ -59,8 +75,8 @@ def test_the_risk_is_the_median_of_the_best_number_of_epochs():
     assert risks.repetitions("deciding", "own") == 3
 
 
-def test_few_and_more_are_of_the_repetitions_that_are_picked():
-    """As often as they are picked; `more` is over the repetitions that all have."""
+def test_few_and_more_are_over_the_floor():
+    """Of the same repetitions, those that all have for `more`."""
     cells = table(
         rows("unit", [2, 4, 8, 9], 0.05),
         rows("oracle", [1, 2, 3, 4], 0.05),
@@ -71,10 +87,10 @@ def test_few_and_more_are_of_the_repetitions_that_are_picked():
         rows("deciding", [90, 90, 90, 90], 1.0, epochs=2),
         rows("deciding", [1, 1, 1, 1], 5.0, epochs=1),
     )
-    assert figure2.few(read(cells), np.array([0, 1, 1, 1])) == pytest.approx(
-        {"unit steps over floor at 0.05": 4 / 2, "one step at the truth over floor at 0.05": 2 / 2}
-    )
-    assert figure2.few(read(cells), FOUR)["unit steps over floor at 0.05"] == pytest.approx(6 / 1.5)
+    found = measured(cells)
+    assert found["unit steps over floor at 0.05"] == pytest.approx(6 / 1.5)
+    assert found["one step at the truth over floor at 0.05"] == pytest.approx(2.5 / 1.5)
+    assert figure2.more(read(cells), np.array([0, 1, 1]))["one step at the truth over floor at 1"] == 1
     assert figure2.more(read(cells), np.arange(3)) == pytest.approx(
         {
             "unit steps over floor at 1": 3 / 2,
@@ -107,16 +123,17 @@ def test_the_best_published_method_has_the_least_median():
         assert found[f"best published over unit steps at {epsilon:g}"] == pytest.approx(risk / unit[epsilon])
         name = f"best published over unit steps, risk above the floor, at {epsilon:g}"
         assert found[name] == pytest.approx((risk - 2) / above[epsilon])
-    assert found["altmin over floor at 1"] == pytest.approx(15)
-    assert found["fedrep over floor at 0.25"] == pytest.approx(35)
-    assert len(found) == 2 * (3 + 3)
+    assert len(found) == 2 * 3
+    each = measured(published_cells())
+    assert each["altmin over floor at 1"] == pytest.approx(15)
+    assert each["fedrep over floor at 0.25"] == pytest.approx(35)
 
 
 def test_a_run_that_failed_or_ends_near_zero_has_found_nothing():
     """By method and epsilon, out of all of its runs; no other series counts."""
-    cells = table(rows("fedrep", [0.19, 0.21, math.nan, 0.1], 0.25), rows("unit", [5, 5], 0.25)).assign(rank=2)
-    (found,) = figure2.nothing_found(cells)
-    assert (found.quantity, found.measured) == ("runs of fedrep that found nothing at 0.25", 0.5)
+    cells = table(rows("fedrep", [0.19, 0.21, math.nan, 0.1], 0.25), rows("unit", [5, 5], 0.25), rows("floor", [1, 1]))
+    found = {name: value for name, value in measured(cells.assign(rank=2)).items() if "nothing" in name}
+    assert found == {"runs of fedrep that found nothing at 0.25": 0.5}
 
 
 def test_the_best_is_chosen_anew_in_each_draw():
@@ -142,7 +159,7 @@ def test_departures_of_the_data_have_floors_of_their_own():
         parts.append(rows(name, [1.0, 7.0 * number, 1000.0], 0.25))
         expected[f"{name} over floor"] = 7.0 * number / 3
     cells = table(*parts, rows("floor", [0.1, 3.0, 1000.0, 0.1]))  # a repetition that the others lack
-    assert figure2.departures(read(cells), np.arange(3)) == pytest.approx(expected)
+    assert measured(cells) == pytest.approx(expected)
 
 
 def test_departures_are_drawn_with_the_intervals_that_were_measured():
@@ -163,17 +180,23 @@ def test_formulas_stand_for_the_floor_of_other_problems():
     sizes = {"label_noise_sd": 0.1, "rank": 2, "samples": 8}
     cells = table(rows("second", [0.004, 0.008, 0.1], 0.1, **sizes), rows("third", [1.0, 1.0, 1.0], 0.1, **sizes))
     assert read(cells).formula("second") == pytest.approx(0.004)
-    found = figure2.problem("second")(read(cells), np.arange(3))
-    assert found == pytest.approx({"unit steps over floor, second problem": 2.0})
-    assert figure2.problem("second").__name__ == "other_problem"
     parts = [
         rows(name, [0.0, 0.004 * number, 9.0], 0.1, **sizes) for number, name in enumerate(figure2.WITHOUT, start=1)
     ]
-    found = figure2.ingredients(read(table(*parts)), np.arange(3))
+    found = measured(table(cells, *parts))
     names = ("start", "tracking", "gain", "moments", "norm one")
-    assert found == pytest.approx(
-        {f"fourth problem without {name}, over floor": i for i, name in enumerate(names, start=1)}
-    )
+    expected = {f"fourth problem without {name}, over floor": i for i, name in enumerate(names, start=1)}
+    expected |= {"unit steps over floor, second problem": 2.0, "unit steps over floor, third problem": 250.0}
+    assert found == pytest.approx(expected)
+
+
+def test_numbers_of_the_file_have_the_streams_that_are_drawn():
+    """A series is drawn with the interval of its number."""
+    defined = numbers(read_study(read_config(), "unit_map")).values()
+    for one in defined:
+        if one.stream in figure2.DEFINED:
+            assert figure2.STREAMS[one.series] == one.stream and one.draws == BOOTSTRAP
+    assert {one.stream for one in defined} >= set(figure2.DEFINED)
 
 
 def test_the_ladder_is_over_the_floor():
@@ -365,8 +388,8 @@ def test_the_constant_of_the_start():
         ]
     )
     name = "users over k d^1.5 / (eps m), most dimensions"
-    assert rates.start_constant(cells, np.arange(2)) == pytest.approx({name: 80.0})
-    assert rates.start_constant(cells, np.array([0, 0])) == pytest.approx({name: 60.0})
+    number = numbers(read_study(read_config(), "unit_rates"))[name]
+    assert measure(name, number, cells.assign(status="ok")).measured == pytest.approx(80.0)
 
 
 # Numbers typed in the settings
@@ -418,7 +441,7 @@ def test_targets_are_twice_the_floor():
 
 
 def test_methods_are_over_the_floor_of_their_departure():
-    """Medians over the floor of the same picked repetitions; a run that broke down counts as infinite,
+    """Medians over the floor; a run that broke down counts as infinite,
     half of them as no number."""
     cells = table(
         rows("rare-floor", [1.0, 2.0, 4.0]),
@@ -427,18 +450,17 @@ def test_methods_are_over_the_floor_of_their_departure():
         rows("rare-fedrep", [9.0, math.nan, 6.0], 2.0),
         rows("rare-altmin", [9.0, math.nan, math.nan], 2.0),
         rows("mixed-floor", [10.0, 10.0, 10.0]),
-        rows("mixed-centaur", [30.0, 10.0, 40.0], 2.0),
+        rows("mixed-centaur", [30.0, 10.0, 40.0], 1.0),
     )
-    risks = unit_map.departure_risks(cells)
-    found = unit_map.over_floors(risks, np.arange(3))
-    assert found == {
+    found = by_kind(cells)
+    assert {one.quantity: one.measured for one in found} == {
         "unit over floor, rare, at 2": 1.5,
         "unit over floor, rare, at 50": 1.0,
         "fedrep over floor, rare, at 2": 4.5,
         "altmin over floor, rare, at 2": pytest.approx(math.nan, nan_ok=True),
-        "centaur over floor, mixed, at 2": 3.0,
+        "centaur over floor, mixed, at 1": 3.0,
     }
-    assert unit_map.over_floors(risks, np.array([2, 2, 0]))["unit over floor, rare, at 2"] == 2.0
+    assert [one.quantity for one in found if one.note.startswith("half")] == ["altmin over floor, rare, at 2"]
 
 
 def test_every_departure_has_its_series():

@@ -20,23 +20,22 @@ from privrep.users.problem import Problem
 from replication.evidence.cells import resampled
 from replication.evidence.findings import Findings
 from replication.evidence.intervals import OUTSIDE, log_slope, series_measures
-from replication.evidence.measured import Measured, bare, exact, share
+from replication.evidence.measured import Measured, bare, exact
+from replication.evidence.numbers import defined
 from replication.evidence.scaling import fit_all
-from replication.run.settings import AnalysisSettings
+from replication.run.settings import MeasureSettings
 
 NETS = ("line", "plane", "dual")
 """Lines in the plane, lines in space, planes in space."""
 LINE = ("mechanism", "centaur", "altmin", "random-start", "staged-A", "staged-B")
 FEW = ("smooth", "proved", "random", "as-printed")
-PLANE = ("plane-chain", "plane-staged", "plane-altmin", "plane-centaur")
-"""Series of the comparison: for k = 1, for k = 1 up to fewer users, and for k = 2."""
+"""Series of the comparison for k = 1, and up to fewer users."""
 SETTING = ["series", "users", "samples", "dim", "rank", "noise_multiplier"]
 """What tells cells of the law apart, but for repetitions."""
 WORKS = 0.05
 """A method works where its risk is at most this share of that of predicting zero."""
 TENTH = 0.1
-"""Share of the loss of predicting zero for which users are counted by the law, and of the excess that a clip may
-cost."""
+"""Share of the loss of predicting zero for which users are counted by the law."""
 FEWER, COMPARED_AT = 300, 3000
 """Users at which clips, and ways to choose candidates, are compared."""
 SCALES = {"printed clip": "prescribed", "short clip": "projected"}
@@ -102,14 +101,6 @@ def net_measures(cells: pd.DataFrame) -> list[Measured]:
     return found
 
 
-def mixing_measures(cells: pd.DataFrame, where: str = "") -> list[Measured]:
-    """Measure how well chains mix."""
-    return [
-        bare(f"largest R-hat{where}", cells["r_hat"].max(), len(cells)),
-        bare(f"fewest independent draws{where}", cells["ess"].min(), len(cells)),
-    ]
-
-
 def with_predictions(cells: pd.DataFrame) -> pd.DataFrame:
     """Return the results table with law F7 for score excess and loss, and distF of the law where there is one."""
     d, k, half = cells["dim"], cells["rank"], cells["samples"] / 2
@@ -134,40 +125,10 @@ def method_risks(cells: pd.DataFrame) -> pd.DataFrame:
     panels = {
         "methods": ("mechanism", "staged-B", "altmin", "centaur", "random-start"),
         "ways to run the mechanism": ("mechanism", "smooth", "staged-A", "random", "proved", "as-printed"),
-        "methods, larger k": PLANE,
+        "methods, larger k": ("plane-chain", "plane-staged", "plane-altmin", "plane-centaur"),
     }
     tables = {title: risks(cells, series).stack().rename("risk").reset_index() for title, series in panels.items()}
     return pd.concat([table.assign(panel=title) for title, table in tables.items()])
-
-
-def by_users(words: str, table: pd.DataFrame) -> dict[str, float]:
-    """Return the numbers of a table by series, whose name the words take in, and users."""
-    return {
-        f"{words.format(name)} at n = {users}": float(table.loc[users, name]) for name in table for users in table.index
-    }
-
-
-def ratios(table: pd.DataFrame, others: tuple[str, ...], base: str) -> dict[str, float]:
-    """Return the risk of each series over that of the base, by users."""
-    return by_users(f"{{}} over {base}", table[list(others)].div(table[base], axis=0))
-
-
-def line_ratios(cells: pd.DataFrame, indices: np.ndarray) -> dict[str, float]:
-    """Return risks at k = 1 and their ratios to that of the mechanism."""
-    table = risks(cells, LINE, indices)
-    return by_users("risk of {}", table.drop(columns="staged-A")) | ratios(table, LINE[1:], "mechanism")
-
-
-def few_ratios(cells: pd.DataFrame, indices: np.ndarray) -> dict[str, float]:
-    """Return risks at k = 1 and their ratios for the series that ran at fewer sizes."""
-    table = risks(cells, (*FEW, "mechanism", "altmin"), indices).dropna()
-    named = by_users("risk of {}", table[["random", "as-printed"]])
-    return named | ratios(table, FEW, "mechanism") | ratios(table, ("altmin",), "as-printed")
-
-
-def plane_ratios(cells: pd.DataFrame, indices: np.ndarray) -> dict[str, float]:
-    """Return ratios of risks to that of the mechanism at k = 2."""
-    return ratios(risks(cells, PLANE, indices), PLANE[1:], "plane-chain")
 
 
 def users_needed(cells: pd.DataFrame, indices: np.ndarray) -> dict[str, float]:
@@ -187,17 +148,14 @@ def users_needed(cells: pd.DataFrame, indices: np.ndarray) -> dict[str, float]:
     return found
 
 
-def score_measures(cells: pd.DataFrame, chains: int) -> list[Measured]:
-    """Measure mean score excess over F7, and what the short clip adds to the score of the truth over what privacy adds,
-    without label noise."""
+def score_measures(cells: pd.DataFrame) -> list[Measured]:
+    """Measure mean score excess over F7, without label noise."""
     rows = cells[cells["score_excess"].notna() & (cells["label_noise_sd"] == 0)]
-    means, short = rows.groupby(SETTING)[["score_excess", "score_law"]].mean(), rows[rows["clip_scale"] == "projected"]
-    over, cost = means["score_excess"] / means["score_law"], short["score_truth"] / short["score_excess"]
+    means = rows.groupby(SETTING)[["score_excess", "score_law"]].mean()
+    over, chains = means["score_excess"] / means["score_law"], int((cells["algorithm"] == "exponential_law").sum())
     return [
         bare("least score excess over F7", over.min(), chains),
         bare("largest score excess over F7", over.max(), chains),
-        bare("cost of the short clip over the excess", cost.max(), len(short)),
-        share("cells where the short clip costs more than a tenth", int((cost > TENTH).sum()), len(short)),
     ]
 
 
@@ -256,24 +214,18 @@ def tables(cells: pd.DataFrame) -> dict[str, pd.DataFrame]:
     }
 
 
-def analyse(cells: pd.DataFrame, study: AnalysisSettings) -> Findings:
+def analyse(cells: pd.DataFrame, study: MeasureSettings) -> Findings:
     """Measure losses on neighbours, chains against nets, exponents, risks beside those of other methods, and what the
     clip costs."""
     with_nets = cells["series"].str.startswith("net-")
     nets, rest = cells[with_nets], with_predictions(cells[~with_nets])
-    chains = rest[rest["algorithm"] == "exponential_law"]
     found = [
         *loss_measures(cells),
         *net_measures(nets),
-        *mixing_measures(nets, ", nets"),
-        *series_measures(rest, "mechanism", line_ratios),
-        *series_measures(rest, "mechanism", few_ratios),
-        *series_measures(rest, "plane-chain", plane_ratios),
+        *defined(study, cells.assign(net=with_nets)),
         *series_measures(rest, "mechanism", users_needed, OUTSIDE),
-        *score_measures(rest, len(chains)),
+        *score_measures(rest),
         *clip_measures(rest),
         exact("printed bounds cross over k^3.5 d^1.5 / eps", crossing(K, D) / (K**3.5 * D**1.5)),
-        bare("largest gap of a head", chains["largest_gap"].max(), len(chains)),
-        *mixing_measures(chains),
     ]
     return Findings(found, tables(cells), fit_all(study, rest))

@@ -24,12 +24,13 @@ from privrep.users.problem import Problem
 from privrep.users.splits import count, split_samples
 from replication.evidence.facts import NotMeasured, Quantities, total
 from replication.evidence.findings import Findings
-from replication.evidence.intervals import bootstrap_measures, exponent, log_slope, with_interval
-from replication.evidence.measured import Measured, bare, exact, share
+from replication.evidence.intervals import bootstrap_measures, exponent, log_slope
+from replication.evidence.measured import Measured, bare, exact
+from replication.evidence.numbers import defined
 from replication.evidence.scaling import Fit, fit_all, fit_table
 from replication.printed import accounting_shen2023
 from replication.printed.of_cells import centaur_floors
-from replication.run.settings import AnalysisSettings
+from replication.run.settings import MeasureSettings
 from replication.studies.accounting import analysis as accounting
 from replication.studies.measures import extreme_ratio, ratio_exponent
 from replication.studies.tradeoff.choice import CHOICES, choice
@@ -177,7 +178,7 @@ def squares(cells: pd.DataFrame, series: str, floor: bool = False) -> pd.DataFra
 def typical_ratio(above: pd.DataFrame, below: pd.DataFrame, indices: np.ndarray) -> np.ndarray:
     """Return by dimension the median over repetitions of one error over another on the same users.
 
-    A run that does not learn would decide a ratio of means; such runs are counted by `lost_measures`.
+    A run that does not learn would decide a ratio of means; such runs are counted apart.
     NaN where the median repetition is below its floor.
     """
     square = np.median((above.to_numpy() / below.to_numpy())[:, indices], axis=1)
@@ -291,16 +292,6 @@ def crossing(dims: np.ndarray, first: np.ndarray, second: np.ndarray) -> float:
     return float(dims[more.argmax()]) if more.any() else float("inf")
 
 
-def lost_measures(cells: pd.DataFrame) -> list[Measured]:
-    """Measure the share of runs that have not learned, by series and dimension."""
-    noisy = cells[cells["noise_multiplier"] != 0]
-    return [
-        share(f"runs of {series} beyond {LOST} at d = {dim}", int((ends > LOST).sum()), len(ends))
-        for series in (*FIRST, *SECOND)
-        for dim, ends in noisy[noisy["series"] == series].groupby("dim")["dist2"]
-    ]
-
-
 def range_measures(fits: dict[str, Fit]) -> list[Measured]:
     """Measure by method the range of exponents of d that are known well, over settings whose clip grows with d."""
     found = []
@@ -328,20 +319,6 @@ def gap_measures(cells: pd.DataFrame) -> list[Measured]:
             name = "exponent of the factor" if one.first == "A" else f"exponent of the factor, {one.label}"
             found.append(factor_exponent(cells, one.first, one.second, name, floor=one.label.startswith("label noise")))
     found.append(factor_exponent(cells, "A-user", "B", "exponent of the factor, whole users clipped"))
-    return found
-
-
-def start_measures(cells: pd.DataFrame) -> list[Measured]:
-    """Measure where the rounds of B begin, and in which runs the printed test of the selection passes."""
-    found = []
-    for series in ("B", "B-uncut", "users-B", "map-B"):
-        part = cells[cells["series"] == series]
-        seeds = int(part["seed"].nunique())
-        passed, start = part["selection_passed"].sum(), part["start_dist2"].median()
-        found += [
-            share(f"selection passed, {series}", int(passed), len(part)),
-            bare(f"median dist2 of the start, {series}", start, seeds),
-        ]
     return found
 
 
@@ -416,7 +393,7 @@ FACTS = {
 }
 
 
-def analyse(cells: pd.DataFrame, study: AnalysisSettings) -> Findings:
+def analyse(cells: pd.DataFrame, study: MeasureSettings) -> Findings:
     """Measure exponents in d, factors between the methods, users needed, the map, a user's work, and the clips."""
     chosen, tried = choice(cells)
     cells = with_predictions(cells[~cells["series"].str.startswith("choice-")])
@@ -429,7 +406,7 @@ def analyse(cells: pd.DataFrame, study: AnalysisSettings) -> Findings:
         ("A-own", "B", "A over B, clip 1e-4"),
     ):
         found += factors(cells, series, other, name)
-    found += lost_measures(cells) + band_measures(clips)
+    found += defined(study, cells) + band_measures(clips)
     for one in CONDITIONS:
         if one.paired:
             found += factors(cells, one.first, one.second, f"A over B, {one.label}")
@@ -445,11 +422,10 @@ def analyse(cells: pd.DataFrame, study: AnalysisSettings) -> Findings:
     ):
         found += factors(cells, series, other, name)
     wanted, fewer = (fits[name].sweep for name in ("A users", "B users"))
-    for dim, a, b in zip(wanted.values, wanted.errors, fewer.errors, strict=True):
-        name = f"users of A over B at d = {dim:g}"
-        found.append(with_interval(name, lambda indices, a=a, b=b: a[indices].mean() / b[indices].mean(), len(a)))
     found.append(ratio_exponent("exponent of the ratio of users", wanted, fewer))
-    found += start_measures(cells)
+    for series in ("B", "B-uncut", "users-B", "map-B"):
+        part = cells[cells["series"] == series]
+        found.append(bare(f"median dist2 of the start, {series}", part["start_dist2"].median(), part["seed"].nunique()))
     table = regions(cells)
     for kind in sorted(WORKING):
         found.append(exact(f"map: {kind}", (table["works"] == kind).sum(), f"of {len(table)} settings"))

@@ -14,19 +14,21 @@ import pandas as pd
 from privrep.users.misspecification import RARE as RARE  # named in the chapter
 from replication.evidence.cells import resampled
 from replication.evidence.findings import Findings
-from replication.evidence.intervals import BOOTSTRAP, bootstrap_measures, series_measures, with_interval
-from replication.evidence.measured import bare
-from replication.run.settings import AnalysisSettings
+from replication.evidence.intervals import BOOTSTRAP, bootstrap_measures, with_interval
+from replication.evidence.measured import Measured, bare
+from replication.evidence.numbers import defined
+from replication.run.settings import MeasureSettings
 from replication.studies.measures import extreme_ratio
 from replication.studies.unit_map.figure2 import EPSILONS as EPSILONS  # named in the chapter
 from replication.studies.unit_map.figure2 import LADDER_EPSILON as LADDER_EPSILON  # named in a caption
-from replication.studies.unit_map.figure2 import NOTHING as NOTHING  # named in the chapter
 from replication.studies.unit_map.figure2 import STREAMS, on_figure2, parts
 
 METHODS = {"unit": "unit steps", "centaur": "CENTAUR", "fedrep": "private FedRep", "altmin": "alternating minimisation"}
 WORKS = 0.02
 """A method works where its median risk is at most this share of that of predicting zero."""
 
+NOTHING = 0.1
+"""A run has found nothing where its risk is beyond this share of that of predicting zero."""
 NEAR = 1.5
 """A risk at most so many times the floor is near it."""
 DIM = 100
@@ -71,41 +73,12 @@ def ratios(cells: pd.DataFrame, sweep: str, indices: np.ndarray) -> dict[str, fl
     return {f"{sweep} {setting}": float(value) for setting, value in ratio.items()}
 
 
-def users(cells: pd.DataFrame, indices: np.ndarray) -> dict[str, float]:
-    """Return median users needed by each method, and over those of unit steps, by dimension."""
-    columns = ["series", "seed", "smallest_users", "dim"]
-    rows = resampled(cells.loc[cells["series"].str.startswith("users-"), columns], indices)
-    names = rows["series"].str.removeprefix("users-")
-    table = rows["smallest_users"].groupby([rows["dim"], names]).median().unstack()
-    found = {}
-    for name in METHODS:
-        for dim, needed in table[name].items():
-            if (cells["series"].eq(f"users-{name}") & cells["dim"].eq(dim)).any():
-                found[f"users of {name} at d = {dim}"] = float(needed)
-                if name != "unit":
-                    found[f"users of {name} over unit steps at d = {dim}"] = float(needed / table["unit"][dim])
-    return found
-
-
-def departure_risks(cells: pd.DataFrame) -> pd.DataFrame:
-    """Return risks by repetition (rows), series and epsilon (columns, 0 without one), infinite where a run broke."""
-    rows = cells[cells["series"].str.partition("-")[0].isin(MISSPECIFICATIONS)]
-    rows = rows.assign(epsilon=rows["epsilon"].fillna(0.0), excess_risk=rows["excess_risk"].fillna(np.inf))
-    return rows.pivot(index="seed", columns=["series", "epsilon"], values="excess_risk").sort_index(axis=1)
-
-
-def over_floors(risks: pd.DataFrame, indices: np.ndarray) -> dict[str, float]:
-    """Return median risks over that of ridge heads in the true subspace; NaN where half of the runs broke down."""
-    medians = dict(zip(risks.columns, np.median(risks.to_numpy()[indices], axis=0), strict=True))
-    found = {}
-    for departure, name in product(MISSPECIFICATIONS, METHODS):
-        own = (f"{departure}-floor", 0.0)
-        floor = own if name == "unit" else (f"{departure}-told", 0.0)
-        for (series, epsilon), risk in medians.items():
-            if series == f"{departure}-{name}":
-                ratio = risk / medians.get(floor, medians[own])
-                found[f"{name} over floor, {departure}, at {epsilon:g}"] = float(ratio) if np.isfinite(risk) else np.nan
-    return found
+def by_kind(cells: pd.DataFrame, study: MeasureSettings) -> list[Measured]:
+    """Measure what the study's file defines; a run that broke down has the largest risk of all."""
+    risk = cells["excess_risk"].fillna(np.inf)
+    found = defined(study, cells.assign(risk=risk, nothing=risk > NOTHING * cells["rank"]))
+    broke = {"measured": np.nan, "note": "half of the runs broke down"}
+    return [replace(one, **broke) if np.isinf(one.measured) else one for one in found]
 
 
 def median(values: np.ndarray, indices: np.ndarray) -> float:
@@ -160,30 +133,27 @@ def sweep_points(cells: pd.DataFrame) -> pd.DataFrame:
 def users_points(cells: pd.DataFrame) -> pd.DataFrame:
     """Return the users needed by each method by dimension."""
     parts = {name: cells[cells["series"] == f"users-{name}"] for name in METHODS}
-    tables = [points(part, name, "dim", "smallest_users", users.__name__) for name, part in parts.items()]
+    tables = [points(part, name, "dim", "smallest_users", "users") for name, part in parts.items()]
     return pd.concat([table.dropna(subset=["smallest_users"]) for table in tables], ignore_index=True)
 
 
 FACTS = {"parts": parts}
 
 
-def analyse(cells: pd.DataFrame, study: AnalysisSettings) -> Findings:
+def analyse(cells: pd.DataFrame, study: MeasureSettings) -> Findings:
     """Measure risks on Figure 2's problem, the map of methods, the users needed, and risks under misspecification."""
     first = cells["series"].isin(STREAMS)
     on_first, tables = on_figure2(cells[first])
-    cells = cells[~first]
-    seeds, largest, works = int(cells["seed"].nunique()), [], []
-    over = partial(over_floors, departure_risks(cells))
-    found = bootstrap_measures(over, seeds, over_floors.__name__, BOOTSTRAP)
-    departures = [replace(one, note="half of the runs broke down") if np.isnan(one.measured) else one for one in found]
+    measured, cells = on_first + by_kind(cells, study), cells[~first]
+    seeds = int(cells["seed"].nunique())
     for sweep in SWEEPS:
         for name, risk in risks(cells, sweep)[list(METHODS)].items():
-            works.append(bare(f"settings {sweep} in which {name} works", int((risk <= WORKS).sum()), len(risk)))
+            measured.append(bare(f"settings {sweep} in which {name} works", int((risk <= WORKS).sum()), len(risk)))
         found = bootstrap_measures(partial(ratios, cells, sweep), seeds, LARGEST % sweep, BOOTSTRAP)
-        largest.append(extreme_ratio("largest", LARGEST % sweep, found, f"of {len(found)} settings"))
+        measured.append(extreme_ratio("largest", LARGEST % sweep, found, f"of {len(found)} settings"))
     tables |= {
         "beyond/map": map_points(cells),
         "beyond/map_samples": sweep_points(cells),
         "beyond/users_methods": users_points(cells),
     }
-    return Findings([*on_first, *largest, *works, *series_measures(cells, "users-unit", users), *departures], tables)
+    return Findings(measured, tables)

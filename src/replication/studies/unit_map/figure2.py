@@ -19,14 +19,12 @@ from privrep.methods.steps import error_tracking, whitening
 from privrep.methods.steps import unit_schedule as law
 from replication.evidence.facts import Quantities
 from replication.evidence.intervals import BOOTSTRAP, bootstrap_measures, with_interval
-from replication.evidence.measured import Measured, share
+from replication.evidence.measured import Measured
 
 UNIT = ("unit", "unit-more")
 ORACLE = ("oracle", "oracle-more")
 PUBLISHED = ("altmin", "centaur", "fedrep")
 """Published methods, tuned on public simulations."""
-NOTHING = 0.1
-"""A run has found nothing where its risk is beyond this share of that of predicting zero."""
 PROBLEMS = ("second", "third", "fourth")
 WITHOUT = {f"without-{part}": part for part in ("start", "tracking", "gain", "moments")} | {"without-unit": "norm one"}
 DATA = ("tail", "correlated", "unequal", "hostile", "heads-3", "heads-5")
@@ -141,15 +139,11 @@ def over_floor(risks: Risks, indices: np.ndarray, name: str, series: str) -> dic
     }
 
 
-def few(risks: Risks, indices: np.ndarray, budgets: int = 0) -> dict[str, float]:
-    """Return ratios to the floor of unit steps and of one step at the truth, at the smallest or (1) larger budgets."""
-    unit = over_floor(risks, indices, "unit steps", UNIT[budgets])
-    return unit | over_floor(risks, indices, "one step at the truth", ORACLE[budgets])
-
-
 def more(risks: Risks, indices: np.ndarray) -> dict[str, float]:
-    """Return these ratios at larger budgets, and the deciding reading of Figure 2 over unit steps."""
-    found = few(risks, indices, budgets=1)
+    """Return ratios to the floor of unit steps and of one step at the truth, at larger budgets, and the deciding
+    reading of Figure 2 over unit steps."""
+    found = over_floor(risks, indices, "unit steps", UNIT[1])
+    found |= over_floor(risks, indices, "one step at the truth", ORACLE[1])
     for eps in sorted({*risks.epsilons("deciding")} & {*risks.epsilons(UNIT[1])}):
         ratio = risks.median(indices, "deciding", eps) / risks.median(indices, UNIT[1], eps)
         found[f"deciding reading over unit steps at {eps:g}"] = ratio
@@ -157,53 +151,16 @@ def more(risks: Risks, indices: np.ndarray) -> dict[str, float]:
 
 
 def published(risks: Risks, indices: np.ndarray) -> dict[str, float]:
-    """Return the risks of the published methods over floor and unit steps, and of the best at each epsilon."""
+    """Return the risk of the best published method at each epsilon, over floor and unit steps."""
     floor, found = risks.median(indices, "floor"), {}
     for eps in risks.epsilons(PUBLISHED[0]):
-        medians = {name: risks.median(indices, name, eps) for name in PUBLISHED}
-        best = min(medians.values())
+        best = min(risks.median(indices, name, eps) for name in PUBLISHED)
         above = risks.tables[UNIT[1], eps][0, indices] - risks.tables["floor", 0.0][0, indices]
-        found |= {f"{name} over floor at {eps:g}": value / floor for name, value in medians.items()}
         found[f"best published over floor at {eps:g}"] = best / floor
         found[f"best published over unit steps at {eps:g}"] = best / risks.median(indices, UNIT[1], eps)
         above_floor = (best - floor) / float(np.median(above))
         found[f"best published over unit steps, risk above the floor, at {eps:g}"] = above_floor
     return found
-
-
-def nothing_found(cells: pd.DataFrame) -> list[Measured]:
-    """Measure the share of the runs of each method, tuned on public simulations, that found nothing."""
-    rows = cells[cells["series"].isin(PUBLISHED)]
-    nothing = ~(rows["excess_risk"] <= NOTHING * rows["rank"])
-    return [
-        share(f"runs of {name} that found nothing at {epsilon:g}", int(runs.sum()), len(runs))
-        for (name, epsilon), runs in nothing.groupby([rows["series"], rows["epsilon"]])
-    ]
-
-
-def problem(name: str) -> Statistic:
-    """Return the statistic of one of three more problems, over the expected floor."""
-
-    def other_problem(risks: Risks, indices: np.ndarray) -> dict[str, float]:
-        return {f"unit steps over floor, {name} problem": risks.median(indices, name) / risks.formula(name)}
-
-    return other_problem
-
-
-def ingredients(risks: Risks, indices: np.ndarray) -> dict[str, float]:
-    """Return the risks of unit steps with one part removed, over the expected floor."""
-    return {
-        f"fourth problem without {part}, over floor": risks.median(indices, name) / risks.formula(name)
-        for name, part in WITHOUT.items()
-    }
-
-
-def departures(risks: Risks, indices: np.ndarray) -> dict[str, float]:
-    """Return risks under misspecified data and wrong hyperparameters, over the floor on the same users."""
-    return {
-        f"{name} over floor": risks.median(indices, name) / risks.median(indices, floor)
-        for name, floor in FLOORS.items()
-    }
 
 
 def ladder(risks: Risks, indices: np.ndarray) -> dict[str, float]:
@@ -228,17 +185,24 @@ def full_rank(risks: Risks, indices: np.ndarray) -> dict[str, float]:
 
 
 STATISTICS: dict[Statistic, tuple[str, ...]] = {
-    few: (UNIT[0], ORACLE[0], "floor"),
     published: (*PUBLISHED, UNIT[1], "floor"),
     more: (UNIT[1], ORACLE[1], "deciding", "floor"),
-    **{problem(name): (name,) for name in PROBLEMS},
-    ingredients: tuple(WITHOUT),
-    departures: (*FLOORS, *FLOORS.values()),
     ladder: (*LADDER, "floor"),
     full_rank: ("prior", *RANKS, "prior-own"),
 }
 """Statistic -> the series whose common repetitions it is over."""
-STREAMS = {name: statistic.__name__ for statistic, series in STATISTICS.items() for name in series}
+DEFINED = {
+    "few": (UNIT[0], ORACLE[0]),
+    "other_problem": PROBLEMS,
+    "ingredients": tuple(WITHOUT),
+    "departures": (*FLOORS, *FLOORS.values()),
+}
+"""Random stream of numbers that the study's file defines -> their series."""
+STREAMS = {
+    name: stream
+    for stream, series in (DEFINED | {one.__name__: series for one, series in STATISTICS.items()}).items()
+    for name in series
+}
 """Series -> random stream of the quantities that it decides; a series in several has that of the last one."""
 
 
@@ -313,4 +277,4 @@ def on_figure2(cells: pd.DataFrame) -> tuple[list[Measured], dict[str, pd.DataFr
         ),
         "beyond/full_prior": prior_points(risks),
     }
-    return found + nothing_found(cells), tables
+    return found, tables

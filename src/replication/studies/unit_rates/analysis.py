@@ -12,13 +12,12 @@ from scipy.stats import norm
 from privrep.methods.steps.error_tracking import SURPRISE
 from privrep.methods.steps.unit_schedule import Sizes, schedule
 from privrep.privacy.accounting import gdp_mu
-from replication.evidence.cells import resampled
 from replication.evidence.facts import NotMeasured, Quantities
 from replication.evidence.findings import Findings
-from replication.evidence.intervals import series_measures
 from replication.evidence.measured import bare
+from replication.evidence.numbers import defined
 from replication.evidence.scaling import fit_all
-from replication.run.settings import AnalysisSettings
+from replication.run.settings import MeasureSettings
 
 LAWS = ("n", "d", "k", "m", "sigma", "noise")
 """Series that have a law: heads of one length."""
@@ -89,14 +88,6 @@ def users_constant(cells: pd.DataFrame) -> dict[str, float]:
     return {f"least {name}": float(means.min()), f"largest {name}": float(means.max())}
 
 
-def start_constant(cells: pd.DataFrame, indices: np.ndarray) -> dict[str, float]:
-    """Return mean users with few samples over k d^1.5 / (eps m), at the largest dimension."""
-    rows = resampled(cells[cells["series"] == "users-start"], indices)
-    rows = rows[rows["dim"] == rows["dim"].max()]
-    unit = rows["rank"] * rows["dim"] ** 1.5 / (rows["epsilon"] * rows["samples"])
-    return {"users over k d^1.5 / (eps m), most dimensions": float((rows["smallest_users"] / unit).mean())}
-
-
 def runs_astray(cells: pd.DataFrame, quantities: Quantities) -> dict[str, object]:
     """Return how many runs go astray, how many the noise in the first residual lets expect, and the worst.
 
@@ -125,10 +116,10 @@ def runs_astray(cells: pd.DataFrame, quantities: Quantities) -> dict[str, object
 FACTS = {"astray": runs_astray}
 
 
-def analyse(cells: pd.DataFrame, study: AnalysisSettings) -> Findings:
+def analyse(cells: pd.DataFrame, study: MeasureSettings) -> Findings:
     """Measure exponents, errors over the law, and the constant of the users needed."""
     cells = with_predictions(cells)
     seeds = int(cells["seed"].nunique())
     extremes = over_law(cells) | users_constant(cells)
     found = [bare(name, value, seeds, "over settings") for name, value in extremes.items()]
-    return Findings([*found, *series_measures(cells, "users-start", start_constant)], fits=fit_all(study, cells))
+    return Findings(found + defined(study, cells), fits=fit_all(study, cells))
