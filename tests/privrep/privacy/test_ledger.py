@@ -101,7 +101,7 @@ def response_delta(epsilon: float, losses: list[float], mu: float) -> float:
     return total
 
 
-@pytest.mark.parametrize(("losses", "mu"), [([0.7], 0.0), ([0.5] * 5, 0.0), ([1.0, 0.3], 0.8), ([0.2], 1.5)])
+@pytest.mark.parametrize(("losses", "mu"), [([0.7], 0.0), ([1e-3], 0.0), ([800.0], 0.0), ([0.5] * 5, 0.0), ([1.0, 0.3], 0.8), ([0.2], 1.5)])
 @pytest.mark.parametrize("delta", [1e-6, 1e-3])
 def test_pure_releases_compose(losses, mu, delta):
     """Epsilon of the ledger has this delta by enumeration; 0.005 less has more.

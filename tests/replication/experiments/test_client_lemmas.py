@@ -13,7 +13,6 @@ from scipy import integrate, stats
 
 from privrep.methods import centaur
 from privrep.methods.running.runner import fit
-from privrep.privacy.mechanisms import GAUSSIAN_COST
 from privrep.theory import shen2023
 from privrep.users.problem import HEAVY_EVERY, Problem, Users
 from privrep.users.subspace import dist2, orthonormalise, planted_subspace, random_subspace
@@ -153,26 +152,6 @@ def test_it_is_a_round_of_centaur(multiplier):
     assert one.ledger.mu == other.ledger.mu
     assert step.log["zeta"] == whole.log["zeta"] == pytest.approx(0.1 * math.sqrt(7) * 3**1.5)
     assert step.epsilon_paper == whole.epsilon_paper
-
-
-def test_only_the_noisy_sum_is_released(monkeypatch):
-    """The subspace is a function of the released sum and the start; the one entry is over all users."""
-    asked = []
-
-    def release(handle, name, exact, law):
-        asked.append({"bounds": law.bounds, "users": handle.users, "noise_multiplier": handle.noise_multiplier})
-        return tuple(np.ones(array.shape) for array in exact)
-
-    monkeypatch.setattr("privrep.privacy.mechanisms.Release._gaussian", release)
-    task = make_task(Users(PROBLEM), fixed_noise(0.5))
-    outcome = algorithm().run(algorithm().experiment(PROBLEM), task)
-    start = planted_subspace(task.users.truth.basis, 0.4, task.stream("init"))
-    assert dist2(outcome.subspace, orthonormalise(start - 0.25 / 24 * np.ones(start.shape))) < 1e-9
-    assert len(asked) == 1
-    assert asked[0]["bounds"] == (1.0,)
-    assert asked[0]["users"] == range(24)
-    assert asked[0]["noise_multiplier"] == 0.5
-    assert algorithm().experiment(PROBLEM).cost == GAUSSIAN_COST
 
 
 def test_limits():

@@ -13,7 +13,7 @@ from privrep.methods.exponential import personalised
 from privrep.methods.running.runner import fit, prepared
 from privrep.methods.steps.nets import chart_net
 from privrep.methods.steps.user_scores import UserScore
-from privrep.privacy.accounting import Budget, Cost, gdp_epsilon
+from privrep.privacy.accounting import Budget, gdp_epsilon
 from privrep.privacy.contributions import Scores
 from privrep.privacy.ledger import GaussianRelease, Ledger, PureRelease
 from privrep.privacy.mechanisms import Release
@@ -126,37 +126,16 @@ def test_a_first_stage_is_charged(first, epsilon):
         fit(options, make_task(Users(Problem(80, 8, 6, 2)), Budget(epsilon, 1e-6)))
 
 
-def test_costs_add_and_calibrate():
-    """Pure parts scale as 1 / Delta; one kind alone is exact."""
-    assert 3 * Cost(0, 0, 1.0) + Cost(2.0, 1.0) == Cost(2.0, 1.0, 3.0)
-    assert Cost(0, 0, 3.0).noise_multiplier(1.5, 1e-6) == 2.0
-    mixed = Cost(0.5, 0.25, 2.0).noise_multiplier(3.0, 1e-5)
-    assert gdp_epsilon(math.sqrt(0.5) / mixed, 1e-5) + 2.0 / mixed == pytest.approx(3.0)
-
-
-@pytest.mark.parametrize("epsilon", [1e-3, 0.5, 3.0, 800.0])
-def test_epsilon_of_one_pure_release(epsilon):
-    """Randomised response at the odds e^epsilon: its delta at what the ledger says is the one that was asked."""
-    found = Ledger([PureRelease("u", epsilon, 0, 5)]).epsilon(1e-6)
-    assert 0 <= found <= epsilon
-    if found > 0 and epsilon < 100:
-        assert (math.exp(epsilon) - math.exp(found)) / (1 + math.exp(epsilon)) == pytest.approx(1e-6, rel=1e-3)
-    if epsilon == 3.0:
-        assert Ledger([PureRelease("u", epsilon, 0, 5)]).epsilon(0.9) == 0
-
-
 @pytest.mark.parametrize(
     ("name", "options", "message"),
     [
         ("exponential", {"candidates": "net", "radius": 0.001}, "at most 200000 are made"),
-        ("exponential", {"loss": "squared"}, "loss is 'squared'; it must be one of absolute, huber, pseudo-huber"),
-        ("exponential", {"head_bound": 0.0}, "head_bound is 0.0; it must be positive"),
         ("exponential_law", {"loss": "huber", "loss_width": 0.0}, "loss_width is 0.0"),
         ("exponential_neighbours", {"others": "some"}, "others is 'some'"),
     ],
 )
 def test_bad_input_is_named(name, options, message):
-    """The option, its value and what it may be."""
+    """Those that stand in one option alone are found in test_algorithms_conformance.py."""
     with pytest.raises(ValueError, match=message):
         prepared(load_options(name, options), Problem(50, 4, 6, 2))
 
