@@ -51,14 +51,11 @@ def test_the_floor_is_that_of_least_squares_in_the_true_subspace(m, k, law):
         assert np.median(found) == pytest.approx(0.09 * k / (m - k - 1), rel=0.5)
 
 
+SIZES = [(4000, 6, 20, 2, 0.1, law) for law in ("sphere", "gauss")]
+
+
 @pytest.mark.parametrize(
-    ("n", "m", "d", "k", "sigma", "law"),
-    [
-        (4000, 6, 20, 2, 0.1, "sphere"),
-        (4000, 6, 20, 2, 0.1, "gauss"),
-        (3000, 9, 30, 3, 0.2, "sphere"),
-        (8000, 8, 12, 4, 0.05, "gauss"),
-    ],
+    ("n", "m", "d", "k", "sigma", "law"), [*SIZES, (3000, 9, 30, 3, 0.2, "sphere"), (8000, 8, 12, 4, 0.05, "gauss")]
 )
 def test_the_excess_of_one_step_over_the_floor(n, m, d, k, sigma, law):
     """By the formula above over 40 draws of the noise, on the users of the floor;
@@ -73,9 +70,7 @@ def test_the_excess_of_one_step_over_the_floor(n, m, d, k, sigma, law):
     found = [risk(oracle_step(), users, multiplier, seed) / floor - 1 for seed in range(40)]
     length = math.sqrt(k) if law == "sphere" else math.sqrt(2) * math.exp(math.lgamma((k + 1) / 2) - math.lgamma(k / 2))
     expected = 4 * k * d * (d - k) * (multiplier / n) ** 2 * (m - 1) / m * k / length**2
-    expected *= (
-        sigma**2 * k / (m - k - 1) / floor
-    )  # the formula is over the expected floor, what is found over that of these users
+    expected *= sigma**2 * k / (m - k - 1) / floor  # over the floor of these users, not the expected one
     error = 5 * stats.sem(found) + 0.08 * expected
     assert 0.01 < expected < 0.6
     assert abs(np.mean(found) - expected) < error
