@@ -167,8 +167,7 @@ def test_drawn_points_stand_in_the_table(quick_run: Path, study: str):
 
 @pytest.mark.parametrize("study", [study for study, said in CAPTIONS.items() if any(map(series_of, said.values()))])
 def test_captions_name_series_that_are_drawn(quick_run: Path, study: str):
-    """Other numbers measured in a series change each figure whose caption has a size of it;
-    the same cells change nothing."""
+    """Other numbers in a series change each figure whose caption has a size of it; the same cells change nothing."""
     folder = quick_run / "results" / "quick" / study
     settings, cells = read_settings(MeasureSettings, folder / "measure.json"), read_cells(folder / "cells.csv")
     analyse = importlib.import_module(f"replication.studies.{study}.analysis").analyse

@@ -113,8 +113,7 @@ def test_errata_touch_the_claims_at_their_places():
 
 
 def test_the_table_has_the_claims(tmp_path):
-    """Joined; nothing where nothing is touched, or where there is no demonstration;
-    what the published version mends is marked."""
+    """Joined; nothing without a touched claim or a demonstration; what the published version mends is marked."""
     content = read_yaml(ROOT / "src/replication/errata/errata.yaml")
     content["errata"] = [text for text in content["errata"] if text["id"] in ("E2", "E5")]
     few, table = tmp_path / "errata.yaml", tmp_path / "errata.csv"

@@ -106,8 +106,7 @@ def test_the_transcript_is_the_run(name):
 
 @pytest.mark.parametrize(("form", "other"), [("copied", "averaged"), ("averaged", "copied")])
 def test_free_numbers_of_a_symmetric_release_are_standard_normal(form, other):
-    """Every entry on and above the diagonal, in units of its own sd; with the other law, or at another multiplier,
-    they are not."""
+    """On and above the diagonal, in units of their sds; by another law or another multiplier they are not."""
     noise, rng = Noise(0.5, form), np.random.default_rng(1)
     released = [noise.draw((5, 5), 1.4, rng) for _ in range(2000)]
 
@@ -221,8 +220,7 @@ def test_the_limit_is_near_and_seldom_above_for_normal_scores(epsilon):
 
 
 def test_what_a_ledger_allows_the_best_adversary():
-    """Phi(mu/2) for Gaussian releases, 1 / (1 + e^-eps) for a pure one, less where users take part at random;
-    and back."""
+    """Phi(mu/2) for Gaussian releases, 1 / (1 + e^-eps) for a pure one, less where users are sampled; and back."""
     gaussian, pure = PrivacyClaim(ledger_of(1.5)), PrivacyClaim(Ledger([PureRelease("choice", 1.2, 0, 1)]))
     assert gaussian.right() == pytest.approx(stats.norm.cdf(0.75))
     assert pure.right() == pytest.approx(1 / (1 + math.exp(-1.2)))

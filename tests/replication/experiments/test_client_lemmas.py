@@ -1,5 +1,4 @@
-"""One round of CENTAUR step by step (Lemmas C.1 to D.7 of shen2023), against loops in float64 and the matrices of the
-proof."""
+"""One round of CENTAUR step by step (Lemmas C.1 to D.7 of shen2023), against loops and the matrices of the proof."""
 
 import math
 
@@ -109,8 +108,7 @@ def both(problem, multiplier=0.0, **options):
 @pytest.mark.parametrize("problem", [PROBLEM, UNEQUAL, Problem(24, 20, 7, 1)], ids=str)
 @pytest.mark.parametrize(("clip", "multiplier"), [(1.0, 0.0), (1.0, 0.5), (50.0, 0.02)])
 def test_the_numbers_of_a_round(problem, clip, multiplier):
-    """Log, scores and iterate are those of the definitions; Lemma D.1 holds up to the rounding of the float32
-    labels."""
+    """Log, scores and iterate are those of the definitions; Lemma D.1 holds up to the rounding of labels."""
     outcome, (numbers, iterate, identity) = both(problem, multiplier, clip=clip)
     assert set(outcome.log) == set(numbers)
     assert outcome.log == pytest.approx(numbers, rel=1e-3, abs=1e-9)
@@ -254,8 +252,7 @@ def test_the_algebra_holds_at_every_size(n, d, k, spare):
 
 
 def test_no_variable_of_variance_one_is_1_subgaussian():
-    """E exp(x^2 / s^2) = 2 for a sign at s = 1 / sqrt(ln 2) and a normal variable at s = sqrt(8/3),
-    and is above 2 at s = 1."""
+    """E exp(x^2 / s^2) = 2 for a sign at s = 1 / sqrt(ln 2) and a normal variable at sqrt(8/3), and above at s = 1."""
     least, normal = (measure.measured for measure in study.subgaussian_norms())
     assert math.exp(1 / least**2) == pytest.approx(2)
     assert integrate.quad(lambda x: math.exp(x**2 / normal**2) * stats.norm.pdf(x), -40, 40)[0] == pytest.approx(2)
@@ -274,8 +271,7 @@ def test_the_chance_to_be_inside(lemma, rng):
 
 
 def test_the_law_of_a_path():
-    """The first round leaves sqrt(9/16 + 7/16 r^2) of the start, r the steady state;
-    from r = 1 on the steady state is the largest."""
+    """The first round leaves sqrt(9/16 + 7/16 r^2) of the start, r the steady state; or that, if it is larger."""
     rows = {"series": "path", "start_sine": 0.1, "seed": 0, "step": 0.25, "largest_dist2": 0.08}
     cells = pd.DataFrame([rows | {"steady": 0.1 * r} for r in (0.0, 0.5, 1.0, 2.0)])
     points = study.path_points(cells)
@@ -297,8 +293,7 @@ def test_twenty_users_do_not_judge_what_holds_for_many():
 
 
 def test_the_printed_sum_is_divided_out():
-    """delta_3 has sqrt(d) + sqrt(k ln n); beside it the law has sqrt(k), but for the edge of a normal matrix and few
-    samples."""
+    """delta_3 has sqrt(d) + sqrt(k ln n); the law beside it has sqrt(k), but for an edge and few samples."""
     cells = table(PROBLEM)
     row = cells.iloc[0]
     edge = math.sqrt(7) + math.sqrt(2 * math.log(24))

@@ -107,8 +107,7 @@ def law(problem: Problem, multiplier: float, **options) -> dict:
 
 @pytest.mark.parametrize("rank", [1, 2])
 def test_chains_agree_with_the_net(rank):
-    """Six of the standard errors that the chains have among themselves; the mean at 1.5 times the temperature is not
-    within them."""
+    """Within six standard errors of the chains among themselves; the mean at 1.5 times the temperature is not."""
     found = law(Problem(40, 12, 3, rank, head_law="sphere"), 0.1, radius=0.08)
     error = 6 * found["score_error"]
     assert found["score_excess"] == pytest.approx(found["net_excess_uniform"], abs=error)

@@ -1,5 +1,4 @@
-"""The exponential mechanism as a mechanism: its draw, its ledger, its sensitivity, and what it does with users who mean
-harm."""
+"""The exponential mechanism as a mechanism: its draw, its ledger, its sensitivity, and users who mean harm."""
 
 import math
 
@@ -39,8 +38,7 @@ def chosen(release: Release, scores: np.ndarray, width: float) -> int:
 
 @pytest.mark.parametrize("multiplier", [0.3, 2.0])
 def test_choice_is_drawn_from_its_law(multiplier):
-    """Frequencies of 20,000 draws against exp(-score / (2 w Delta)) by chi-square;
-    twice the temperature is rejected."""
+    """20,000 draws against exp(-score / (2 w Delta)) by chi-square; twice and half the temperature are rejected."""
     scores, width = np.array([-3.0, -2.5, -1.0, 0.0, -2.9]), 1.5
     release = handle(multiplier)
     counts = np.bincount([chosen(release, scores, width) for _ in range(20_000)], minlength=5)
@@ -73,8 +71,7 @@ def test_ledger_of_a_choice():
 
 
 def test_the_sensitivity_is_attained():
-    """Opposed users among many that agree: the loss comes within 3 percent of epsilon, so that half the temperature
-    would break it."""
+    """Opposed users among many that agree come within 3 % of epsilon, so that half the temperature would break it."""
     score = UserScore(Loss("absolute", 0.0), 2.0, 1.5, slice(0, 2))
     net = chart_net(3, 1, 0.0674)  # holds the axes
     scale = 2 * score.width * 1.0

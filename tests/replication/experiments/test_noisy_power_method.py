@@ -71,8 +71,7 @@ def test_the_steady_state_of_the_limit_noise():
 
 
 def test_iterations_are_those_of_the_tangent():
-    """From a random start ln(tan / eps) / -ln(1 - gap) iterations, and one more for the last fraction;
-    all runs end within eps."""
+    """From a random start ln(tan / eps) / -ln(1 - gap), and one more for the last fraction; all runs end within eps."""
     found = told(Problem(1, 1, 40, 2), gap=0.04, tau=1e3, starts=40)
     law = (found["start_log_tangent"] - math.log(0.1)) / -math.log(0.96)
     assert law < found["iterations_needed"] < 1.03 * law + 1

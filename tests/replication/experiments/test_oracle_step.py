@@ -33,8 +33,7 @@ def risk(options: oracle_step, users: Users, multiplier: float, seed: int = 0) -
 
 @pytest.mark.parametrize(("m", "k", "law"), [(6, 2, "gauss"), (12, 3, "sphere"), (5, 3, "sphere")])
 def test_the_floor_is_that_of_least_squares_in_the_true_subspace(m, k, law):
-    """sigma^2 k/(m - k - 1) over 60 data sets of 400 users; sigma^2 k/(m - k) and sigma^2 k/m are rejected.
-    Nothing is released."""
+    """sigma^2 k/(m - k - 1) over 60 data sets; over m - k and m it is rejected. Nothing is released."""
     found = []
     for seed in range(60):
         task = make_task(Users(Problem(400, m, 8, k, label_noise_sd=0.3, head_law=law, seed=seed)))
@@ -111,8 +110,7 @@ def test_without_noise_the_truth_stays():
 
 
 def added(label: float) -> np.ndarray:
-    """What a user adds whose samples lie on an axis outside and have this label;
-    before any clip it is no longer than 1."""
+    """What a user adds with samples on an axis outside and this label; before any clip it is no longer than 1."""
     features = np.zeros((3, 1, 4), np.float32)
     features[:, 0, 3] = 1
     block = Block(0, features, np.full((3, 1), label, np.float32), np.array([[0.0, 1e-9]], np.float32))

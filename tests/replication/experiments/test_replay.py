@@ -38,8 +38,7 @@ ROUNDING = 1e-5
 
 
 def iterates(method, users: GivenUsers, multiplier: float, replayed: Transcript | None = None) -> tuple:
-    """What a fit yields, its transcript and its ledger; no sum of another fit is kept, which may have had another
-    clip."""
+    """What a fit yields, its transcript and its ledger; the copy keeps no sum of a fit that had another clip."""
     users = replace(users)
     transcript, ledger = Transcript(replayed), Ledger()
     given = multiplier, ledger, range(PROBLEM.users), streams(0, 5), UNLIMITED

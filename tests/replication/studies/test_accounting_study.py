@@ -1,5 +1,4 @@
-"""The privacy arithmetic of shen2023: divergences against dp_accounting, closed forms against each other,
-prose against numbers."""
+"""The privacy arithmetic of shen2023: divergences against dp_accounting, closed forms, prose against numbers."""
 
 from __future__ import annotations
 
@@ -72,8 +71,7 @@ def test_order_of_divergences(alpha, rate, sd):
 
 @given(st.floats(0.1, 11), st.floats(1e-9, 1e-3))
 def test_ratio_of_the_conversion(epsilon, delta):
-    """eps' / eps = 2 + eps/L for the whole, sqrt(2) + eps/(2L) for the rounds, 1/sqrt(2) + eps/(8L) when users are
-    removed."""
+    """eps'/eps = 2 + eps/L for the whole, sqrt(2) + eps/(2L) for rounds, 1/sqrt(2) + eps/(8L) with users removed."""
     log_term = math.log(1 / delta)
     expected = {WHOLE: 2 + epsilon / log_term, ROUNDS: 2**0.5 + epsilon / (2 * log_term)}
     expected[ROUNDS_REMOVED] = 0.5**0.5 + epsilon / (8 * log_term)

@@ -88,8 +88,7 @@ def test_paired_ratio_on_the_same_users():
 
 
 def test_runs_beyond_the_start():
-    """A steady distance of half the start stays within it, one of 0.97 with an iterate at 1.02 does not;
-    both over the start."""
+    """Half of the start stays within it, 0.97 with an iterate at 1.02 does not; both over the start."""
     rows = [
         {"series": f"start-{form}", "rank": rank, "seed": seed, "start_sine": 0.2, "floor_2": 0.1}
         | {"steady_dist2": 0.2 * size * (1 + 0.01 * seed), "largest_dist2": 0.2 * (size + 0.05)}

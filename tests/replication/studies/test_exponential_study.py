@@ -108,8 +108,7 @@ def test_median_risks_and_ratios():
 
 
 def test_users_needed_are_found_between_sizes():
-    """A power law is interpolated exactly; a risk that rises again is taken for its last fall;
-    beyond the sizes there is no number."""
+    """A power law is interpolated exactly; the last fall of a risk counts; beyond the sizes there is no number."""
     found = {
         "mechanism": lambda n: 50 / n,
         "altmin": lambda n: {100: 0.01, 1000: 1.0, 10_000: 0.001}[n],

@@ -83,7 +83,6 @@ def test_width_zero_is_for_exact_numbers():
 
 
 def test_stand_ins_decide_nothing():
-    """A linear model in place of networks, or glyphs in place of images, say nothing about the papers' tables of
-    accuracies."""
+    """A linear model in place of networks, or glyphs in place of images, say nothing about tables of accuracies."""
     stand_ins = {row["verdict"] for row in ROWS if row["id"] in STAND_INS}
     assert stand_ins == {"SURROGATE"}

@@ -106,8 +106,7 @@ def with_fallback(curve, rule="eigclip"):
 
 
 def test_a_rule_of_ours_is_no_reading_of_the_paper():
-    """It passes all criteria and is not counted; its MSE is compared with that of the deciding reading,
-    each at its best."""
+    """It passes all criteria and is not counted; its MSE is held against the deciding reading's, each at its best."""
     cells = with_fallback(lambda epsilon: 0.3 / epsilon)
     judged = judge_readings(cells).set_index("reading")
     assert judged.loc["random-s2-a-eigclip", ["ours", "passes"]].all()

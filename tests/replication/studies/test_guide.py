@@ -260,8 +260,7 @@ def test_users_are_alone_where_users_or_budget_are_too_few():
 
 
 def test_a_law_knows_where_its_assumptions_fail():
-    """With few users for the start, with a head that has no sample to spare, and with noise beyond the signal of the
-    step."""
+    """With few users for the start, no sample to spare for a head, and noise beyond the signal of the step."""
     few, many = {"users": 1500, "epsilon": 0.1, "dim": 100}, {"users": 100_000, "epsilon": 8.0, "samples": 6}
     risks, known = measures.predictions(pd.DataFrame([EXAMPLE, EXAMPLE | few, EXAMPLE | many]))
     assert known.loc[0, ["unit", "centaur", "own"]].all() and not known.loc[0, "altmin"]
@@ -325,8 +324,7 @@ def options_of(name: str) -> dict:
 
 
 def test_laws_are_told_the_options_of_the_study():
-    """What is not chosen as the study has it, what is chosen from the grid of the table, and the defaults of the
-    algorithms."""
+    """What is not chosen as the study has it, what is chosen from the table's grid, and the algorithms' defaults."""
     for name in STUDY.series:
         chosen = set(TRIED.get(name, {}))
         for options in methods.choices(name, SIZES):
@@ -345,8 +343,7 @@ def test_laws_are_told_the_options_of_the_study():
 
 @pytest.mark.parametrize(("name", "grid"), [("centaur", ROUNDS), ("fedrep", ROUNDS), ("altmin", PASSES)])
 def test_a_law_takes_the_best_of_all_options(name, grid):
-    """One at a time; of alternating minimisation those of one pass.
-    The best at one budget is not the best at another."""
+    """One at a time; of alternating minimisation with one pass. Another budget has another best."""
     mu, start = np.array([MU, MU / 8]), {"init_samples": 4, "init_clip": 0.5}
     some = [options for options in grid if options.get("epochs", 1) == 1]
     found = [methods.law(name, SIZES, mu, start | options) for options in some]
@@ -505,8 +502,7 @@ def naming(names: np.ndarray) -> tuple[pd.DataFrame, pd.DataFrame]:
 
 
 def test_tables_show_all_settings_and_the_example(run, cells, monkeypatch):
-    """In each row the method with the least prediction, and prediction and median of all that are run,
-    bold near the least median."""
+    """The method of the least prediction, and prediction and median of all that are run, bold near the least."""
     where, median = measures.settings_of(cells), measures.risks(cells)
     names = np.resize(["altmin", "centaur", "own", "fedrep", "zero", "unit"], len(where))
     monkeypatch.setattr(measures, "predictions", lambda settings: naming(names))

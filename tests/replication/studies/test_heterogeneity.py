@@ -186,8 +186,7 @@ def options(series: str) -> dict:
 
 @pytest.mark.parametrize(("rank", "suffix"), [(2, ""), (1, "-common")])
 def test_clipping_bounds_are_those_of_the_rule(rank, suffix):
-    """The median norm of first messages under the public law, for every method;
-    and no method's bound is that of another."""
+    """The median norm of first messages under the public law; no method's bound is that of another."""
     names = [name for name in (*TUNED, "pmtl") if name + suffix in STUDY["series"]]
     problem = Problem(**STUDY["problem"] | {"rank": rank})
     steps = options(CENTAUR)
@@ -199,8 +198,7 @@ def test_clipping_bounds_are_those_of_the_rule(rank, suffix):
 
 
 def test_methods_differ_in_their_bounds_alone():
-    """Rounds, mini-batches and steps are the same for the methods with local steps, in all their series but the longer
-    run."""
+    """Rounds, batches and steps are the same for the methods with local steps, but in the longer run."""
     shared = ("rounds", "batch_samples", "local_steps", "local_step")
     settings = {
         tuple(entry["options"][name] for name in shared)

@@ -17,8 +17,7 @@ def table(series: str, **columns) -> pd.DataFrame:
 
 
 def runs(levels: list[float], shares: list[list[float]]) -> pd.DataFrame:
-    """Success of 25 runs on each of several data sets, one row of shares for each noise;
-    the law permits a multiplier of 1."""
+    """Success of 25 runs on each of several data sets, a row of shares for each noise; the law permits 1."""
     rows = [(level, seed, part) for level, some in zip(levels, shares, strict=True) for seed, part in enumerate(some)]
     multiplier, seed, within = zip(*rows, strict=True)
     columns = {"noise_multiplier": multiplier, "seed": seed, "runs_within": within}

@@ -89,8 +89,7 @@ def test_an_exponent_is_judged_on_a_grid_that_shows_it(study, spec, quantity):
 
 
 def test_the_logarithms_are_divided_out_and_nothing_else():
-    """Over their factor the proofs' thresholds have the law of the same thresholds without logarithms;
-    other thresholds have factor 1."""
+    """Over their factor the proofs' thresholds have the law without logarithms; others have factor 1."""
     steps, starts = table("local_convergence"), table("init_rates")
     for rows, factor in ((steps, step_log_factor(steps)), (starts, init_log_factor(starts))):
         printed = (rows["clip_scale"] == "printed").to_numpy()
@@ -106,8 +105,7 @@ def test_the_logarithms_are_divided_out_and_nothing_else():
 
 
 def test_equation_22_counts_the_samples_of_the_fit():
-    """Its m is the number of columns of X, half of a user's samples in Theorem 4.2;
-    the last term of the theorem has all of them."""
+    """Its m is the number of columns of X, half of a user's samples in Theorem 4.2, whose last term has all."""
     k, m, sigma = 2, 16, 1.0
     risk_of = jain2021.personal_risk(0.0, k, m / 2, sigma)
     row = {"series": "heads", "samples": m, "start_sine": 0.0, "label_noise_sd": sigma, "rank": k, "seed": [0, 1]}
@@ -119,8 +117,7 @@ def test_equation_22_counts_the_samples_of_the_fit():
 
 
 def test_starts_within_the_condition_are_counted_run_by_run():
-    """A run counts when it halves its distance or ends as near as the nearest start does;
-    starts further out are not asked for."""
+    """Runs that halve their distance or end as near as from the nearest start; starts further out do not count."""
     rows = pd.DataFrame({"start_sine": np.repeat([0.01, 0.03, 0.5], 2), "distF": [0.001, 0.001, 0.014, 0.02, 0.5, 0.5]})
     rows = rows.assign(series="start", noise_multiplier=0.0, rank=1, seed=[0, 1] * 3)
     found = local_convergence.near_starts(rows, noise=False, near_error=1.5)
@@ -129,8 +126,7 @@ def test_starts_within_the_condition_are_counted_run_by_run():
 
 
 def test_the_least_number_of_samples_has_no_interval_of_its_own():
-    """It is found in steps of four: repetitions that agree say nothing about its error.
-    The share of runs says how sure it is."""
+    """It is found in steps of four: repetitions that agree say nothing about its error, the share of runs does."""
     points = pd.DataFrame({"rank": [1, 1, 2, 2], "spare": 0, "square": [1.0, 1.0, 1.0, 9.0], "samples": 4, "seed": 0})
     found = {one.quantity: one for one in sample_complexity.least_enough(points, near=1.5)}
     assert found["m = 4 k suffices, share of runs"].measured == 0.75

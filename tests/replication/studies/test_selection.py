@@ -1,5 +1,4 @@
-"""shen2023, Lemma F.3: selection among synthetic candidates, and the statistics of the study selection on synthetic
-tables."""
+"""Selection among synthetic candidates (shen2023, Lemma F.3), and the study's statistics on stub tables."""
 
 import math
 from types import SimpleNamespace
@@ -43,8 +42,7 @@ def test_synthetic_candidates_are_as_promised(rng):
 
 @pytest.mark.parametrize(("good_share", "low", "high"), [(0.999, 0.0, 0.0), (0.05, 0.9, 1.0), (0.55, 0.1, 0.7)])
 def test_selection_among_synthetic_candidates(good_share, low, high):
-    """None among good candidates, all among bad ones; with p just over a half about as many as the binomial law
-    says."""
+    """None fails among good candidates, all among bad ones; with p just over a half as the binomial law says."""
     options = {"good_share": good_share, "failure": 0.1, "bad": "alike", "selections": 60}
     problem = Problem(1, 1, 12, 2)
     task = make_task(SimpleNamespace(problem=problem, blocks=None, truth=None), None)

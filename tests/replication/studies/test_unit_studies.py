@@ -1,5 +1,4 @@
-"""What the studies of unit steps make of a table: medians, floors, the best of the published methods, and the laws;
-and numbers typed in their settings."""
+"""What the studies of unit steps make of a table: medians, floors, the best published method, laws; typed numbers."""
 
 import math
 
@@ -37,8 +36,7 @@ def table(*parts: pd.DataFrame) -> pd.DataFrame:
 
 
 def test_the_risk_is_the_median_of_the_best_number_of_epochs():
-    """The least of the medians, which no median over all rows, no mean and no least risk is;
-    penalties are chosen, too."""
+    """The least of the medians, not one over all rows, no mean and no least risk; of penalties, too."""
     cells = table(
         rows("deciding", [1, 2, 9, 8], 1.0, epochs=1),
         rows("deciding", [3, 4, 5, 0.1], 1.0, epochs=2),
@@ -91,8 +89,7 @@ def published_cells() -> pd.DataFrame:
 
 
 def test_the_best_published_method_has_the_least_median():
-    """At each epsilon, which is no mean and no least risk; what lies above the floor is the median of differences on
-    the same users."""
+    """At each epsilon, no mean and no least risk; above the floor is the median of differences on the same users."""
     found = figure2.published(read(published_cells()), THREE)
     for epsilon, best, unit, above in ((0.25, 6, 3.5, 2.0), (1, 20, 2.0, 0.5)):
         assert found[f"best published over floor at {epsilon:g}"] == pytest.approx(best / 2)
@@ -111,8 +108,7 @@ def test_a_run_that_failed_or_ends_near_zero_has_found_nothing():
 
 
 def test_the_best_is_chosen_anew_in_each_draw():
-    """Of the repetitions that are picked, so that the choice belongs to the interval;
-    repetitions may be picked twice."""
+    """Of the repetitions that are picked, some twice, so that the choice belongs to the interval."""
     cells = published_cells()
     cells.loc[(cells["series"] == "fedrep") & (cells["seed"] == 0), "excess_risk"] = 0.001
     found = figure2.published(read(cells), np.array([0, 0, 0]))
@@ -176,8 +172,7 @@ def test_the_ladder_is_over_the_floor():
 
 
 def test_heads_of_full_rank_are_over_predicting_zero():
-    """Zero has sum of the heads' scales squared: 4 + 2 + 1 here.
-    The best penalty and the better of two subspaces count."""
+    """Zero has 4 + 2 + 1, the heads' squared scales; the best penalty and the better of two subspaces count."""
     sizes = {"head_condition": 2.0, "rank": 3}
     risks = {"prior": [0.5, 0.7, 9], "prior-rank-4": [2.8] * 3, "prior-rank-8": [2.1] * 3}
     private = [rows(name, risk, 1.0, **sizes) for name, risk in risks.items()]
@@ -242,8 +237,7 @@ def test_the_law_is_of_rows_with_noise_and_heads_of_one_length(changes, stated):
 
 
 def test_the_law_is_the_end_of_the_recursion():
-    """With many users near the order sigma d k/(n mu sqrt(m - k)), and of its exponents within 0.1;
-    1/mu is the noise multiplier."""
+    """With many users near sigma d k/(n mu sqrt(m - k)), with its exponents; 1/mu is the noise multiplier."""
     base = {"series": "n", "users": 200_000, "samples": 20, "label_noise_sd": 0.1, "noise_multiplier": 10.0}
     law = rates.law(row(**base))
     unit = 0.1 * 40 * 2 / (200_000 / 10 * math.sqrt(18))
@@ -355,8 +349,7 @@ def test_targets_are_twice_the_floor():
 
 
 def test_methods_are_over_the_floor_of_their_departure():
-    """Medians over the floor of the same picked repetitions; a run that broke down counts as infinite,
-    half of them as no number."""
+    """Medians over the floor of the picked repetitions; a failed run counts as infinite, half of them as NaN."""
     cells = table(
         rows("rare-floor", [1.0, 2.0, 4.0]),
         rows("rare-unit", [3.0, 2.0, 8.0], 2.0),
