@@ -64,10 +64,8 @@ FIGURES = [figure for study in STUDIES for figure in read_yaml(ROOT / settings_o
 
 def judged_at(scale: str, measures: dict[str, dict]) -> pd.DataFrame:
     """claims.csv of a run of some of the studies."""
-    rows = [
-        row for paper, claims in checked_claims().items() for row in judge(claims, paper, measures, scale, "figures")
-    ]
-    return pd.DataFrame(rows, columns=list(CLAIM_COLUMNS))
+    judged = (judge(claims, paper, measures, scale, "figures") for paper, claims in checked_claims().items())
+    return pd.DataFrame([row for rows in judged for row in rows], columns=list(CLAIM_COLUMNS))
 
 
 def write_run(folder: Path, **changes: float) -> Path:
@@ -86,41 +84,21 @@ def write_run(folder: Path, **changes: float) -> Path:
     for study in SIMULATED:
         planned_sizes(study).to_csv(folder / "results" / study / "sizes.csv", index=False)
     judged_at("quick", measures).to_csv(folder / "claims.csv", index=False)
-    erratum = {
-        "id": "E9",
-        "paper": "jain2021",
-        "place": "Section 6",
-        "severity": "T",
-        "changes": "nothing",
-        "same_as": "",
-        "claims": "A-F2; A-zCDP",
-        "printed": "sigma_F^2",
-    }
-    erratum |= {"correct": "2 sigma_F^2", "demonstration": "Arithmetic.", "measured": "2", "confirmed": "yes"}
+    erratum = {"id": "E9", "paper": "jain2021", "place": "Section 6", "severity": "T", "changes": "nothing"}
+    erratum |= {"same_as": "", "claims": "A-F2; A-zCDP", "printed": "sigma_F^2", "correct": "2 sigma_F^2"}
+    erratum |= {"demonstration": "Arithmetic.", "measured": "2", "confirmed": "yes"}
     pd.DataFrame([erratum]).to_csv(folder / "errata.csv", index=False)
-    record = {
-        "commit": "0123456789abcdef",
-        "dirty": True,
-        "config": {"scale": "quick", "master_seed": 7, "studies": list(STUDIES)},
-        "config_sha256": "f" * 64,
-        "python": "3.11",
-        "packages": {"numpy": "2.4"},
-        "platform": "Linux",
-        "cpu": "abacus",
-        "blas": {},
-        "finished": "2021-12-06T00:00:00+00:00",
-        "jobs": 11,
-        "job_seconds": 754.0,
-        "share_of_job_time_inside_cells": 0.5,
-    }
+    record = {"commit": "0123456789abcdef", "dirty": True, "config_sha256": "f" * 64, "python": "3.11"}
+    record |= {"config": {"scale": "quick", "master_seed": 7, "studies": list(STUDIES)}, "packages": {"numpy": "2.4"}}
+    record |= {"platform": "Linux", "cpu": "abacus", "blas": {}, "finished": "2021-12-06T00:00:00+00:00"}
+    record |= {"jobs": 11, "job_seconds": 754.0, "share_of_job_time_inside_cells": 0.5}
     (folder / "provenance.json").write_text(json.dumps(record))
     for figure in FIGURES:
         path = folder / "figures" / f"{figure}.svg"
         path.parent.mkdir(parents=True, exist_ok=True)
         if figure == DRAWN:
-            numbers = pd.DataFrame({"epsilon": [1, 10], "mse": [0.5, 0.05]})
             save(drawn_figure(), path.with_suffix(""))
-            write_numbers(path.with_suffix(".csv"), numbers)
+            write_numbers(path.with_suffix(".csv"), pd.DataFrame({"epsilon": [1, 10], "mse": [0.5, 0.05]}))
         else:
             path.write_text(SVG)
             path.with_suffix(".csv").write_text("epsilon,mse\n1,0.5\n")

@@ -6,6 +6,7 @@ import math
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.special import expit
 
 from privrep.privacy.accounting import composed_epsilon, gdp_delta, gdp_epsilon
 from privrep.privacy.ledger import GaussianRelease, Ledger, PureRelease
@@ -95,13 +96,16 @@ def response_delta(epsilon: float, losses: list[float], mu: float) -> float:
     by their definition: the losses add, each of its own sign, and the truth has odds e^loss."""
     total = 0.0
     for signs in itertools.product((1, -1), repeat=len(losses)):
-        weight = math.prod(1 / (1 + math.exp(-sign * loss)) for sign, loss in zip(signs, losses, strict=True))
+        weight = math.prod(expit(sign * loss) for sign, loss in zip(signs, losses, strict=True))
         rest = epsilon - sum(sign * loss for sign, loss in zip(signs, losses, strict=True))
-        total += weight * (gdp_delta(rest, mu) if mu else max(0.0, -math.expm1(rest)))
+        total += weight * (gdp_delta(rest, mu) if mu else -math.expm1(min(rest, 0.0)))
     return total
 
 
-@pytest.mark.parametrize(("losses", "mu"), [([0.7], 0.0), ([0.5] * 5, 0.0), ([1.0, 0.3], 0.8), ([0.2], 1.5)])
+@pytest.mark.parametrize(
+    ("losses", "mu"),
+    [*(([loss], 0.0) for loss in (1e-3, 0.7, 800.0)), ([0.5] * 5, 0.0), ([1.0, 0.3], 0.8), ([0.2], 1.5)],
+)
 @pytest.mark.parametrize("delta", [1e-6, 1e-3])
 def test_pure_releases_compose(losses, mu, delta):
     """Epsilon of the ledger has this delta by enumeration; 0.005 less has more.

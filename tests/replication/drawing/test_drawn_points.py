@@ -74,24 +74,20 @@ RESTATED: dict[str, Callable[[pd.DataFrame], pd.DataFrame]] = {
     "shen2023/participation": lambda t: t.assign(**_ends(t["distF"], 2 * t["spread"])),
     "jain2021/init_collapse": _collapse,  # squares, cut at the lower edge
     "jain2021/local_breakdown": _breakdown,  # root of the mean square
-    "jain2021/risk_heads": lambda t: pd.DataFrame(
-        {"x": t["samples"], **{name: t["measured"] / t[name] for name in ("exact", "printed")}}
-    ),
+    "jain2021/risk_heads": lambda t: t.assign(**{name: t["measured"] / t[name] for name in ("exact", "printed")}),
     "jain2021/samples_needed": _samples,  # root mean square over repetitions
     "shen2023/selection": _selection,  # marks side by side, shares cut at the lower edge
 }
 
-PLACES = {
-    ("beyond/audits", 2): 1,
-    ("beyond/departures", 0): 1,
-    ("beyond/ladder", 0): 1,
-    ("beyond/ladder", 1): 1,
-    ("comparison/settings", 0): 1,
-    ("jain2021/figure2_readings", 0): 1,
-    **{("shen2023/image_methods", panel): 1 for panel in range(16)},
-    ("shen2023/noise_cap", 0): 0,
-    ("shen2023/start_cost", 0): 1,
-}
+_FIRST = (
+    "beyond/departures",
+    "beyond/ladder",
+    "comparison/settings",
+    "jain2021/figure2_readings",
+    "shen2023/start_cost",
+)
+PLACES = {(name, 0): 1 for name in _FIRST} | {("shen2023/image_methods", panel): 1 for panel in range(16)}
+PLACES |= {("beyond/audits", 2): 1, ("beyond/ladder", 1): 1, ("shen2023/noise_cap", 0): 0}
 """Figure, number of its panel -> the coordinate that is a place on an axis of names;
 the other one is looked for alone."""
 
@@ -131,10 +127,8 @@ def missing(figure: Figure, numbers: pd.DataFrame, name: str) -> list[str]:
             tables = [table.select_dtypes("number").to_numpy(float) for table in tables]
             for point in series["points"]:
                 wanted = [value for side, value in enumerate(point[2:]) if side != place]
-                if not any(
-                    np.logical_and.reduce([np.isclose(table, value, rtol=6e-4).any(axis=1) for value in wanted]).any()
-                    for table in tables
-                ):
+                near = ([np.isclose(table, value, rtol=6e-4).any(axis=1) for value in wanted] for table in tables)
+                if not any(np.logical_and.reduce(rows).any() for rows in near):
                     lines.append(f"panel {number}, {series['name']}: {wanted}")
     return lines
 
@@ -146,11 +140,10 @@ def check_panels(figure: Figure, numbers: pd.DataFrame, sweeps: Sweeps, claimed:
         title, _, exponents = axis.get_title("left").rpartition("\n")
         exponents = exponents.replace("\N{MINUS SIGN}", "-")
         slope = rows["exponent"].iloc[0]
-        same = title.replace("\n", " ") == label.replace("\n", " ")
-        assert same and exponents.startswith("no exponent" if np.isnan(slope) else f"{slope:.2f}"), fit
-        assert np.isnan(slope) or exponents.partition(", claimed ")[2] == (
-            f"{claimed[fit]:g}" if fit in claimed else ""
-        ), fit
+        assert title.replace("\n", " ") == label.replace("\n", " "), fit
+        assert exponents.startswith("no exponent" if np.isnan(slope) else f"{slope:.2f}"), fit
+        said = f"{claimed[fit]:g}" if fit in claimed else ""
+        assert np.isnan(slope) or exponents.partition(", claimed ")[2] == said, fit
         marks = {tuple(point[:2]) for one in axis.recorded if one.marked for point in one.points}
         assert marks and marks <= set(zip(rows["value"], rows["error"], strict=True)), fit
 
@@ -172,13 +165,9 @@ def test_drawn_points_stand_in_the_table(quick_run: Path, study: str):
         assert missing(figure, others, name) or not marked, name
 
 
-@pytest.mark.parametrize(
-    "study",
-    [study for study in CAPTIONS if any(map(series_of, CAPTIONS[study].values()))],
-)
+@pytest.mark.parametrize("study", [study for study, said in CAPTIONS.items() if any(map(series_of, said.values()))])
 def test_captions_name_series_that_are_drawn(quick_run: Path, study: str):
-    """Other numbers measured in a series change each figure whose caption has a size of it;
-    the same cells change nothing."""
+    """Other numbers in a series change each figure whose caption has a size of it; the same cells change nothing."""
     folder = quick_run / "results" / "quick" / study
     settings, cells = read_settings(MeasureSettings, folder / "measure.json"), read_cells(folder / "cells.csv")
     analyse = importlib.import_module(f"replication.studies.{study}.analysis").analyse

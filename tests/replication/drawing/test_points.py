@@ -26,16 +26,10 @@ def named_points(told: dict, panel: int = 0) -> dict[str, list]:
 def test_points_have_names_numbers_and_intervals():
     """Labels of axes without mathematical marks; an interval where one is drawn and none elsewhere."""
     told = drawn_points(drawn_figure())
-    assert [(panel["title"], panel["x"], panel["y"]) for panel in told["panels"]] == [
-        ("left", "epsilon", "error"),
-        ("right", "n", "error"),
-    ]
-    found = named_points(told)
-    assert [point[2:] for point in found["private sigma_F"]] == [
-        [1, 0.5, 0.4, 0.6],
-        [10, 0.05, 0.04, 0.06],
-        [100, 0.005, 0.004, 0.006],
-    ]
+    names = [(panel["title"], panel["x"], panel["y"]) for panel in told["panels"]]
+    assert names == [("left", "epsilon", "error"), ("right", "n", "error")]
+    found, expected = named_points(told), [[1, 0.5, 0.4, 0.6], [10, 0.05, 0.04, 0.06], [100, 0.005, 0.004, 0.006]]
+    assert [point[2:] for point in found["private sigma_F"]] == expected
     assert [point[2:] for point in found["other"]] == [[1, 0.3], [10, 0.2], [100, 0.1]]
     assert [point[2:] for point in named_points(told, 1)[""]] == [[2, 1], [4, 3]]
 

@@ -47,10 +47,16 @@ def test_errata_touch_claims_that_exist():
         assert text["claims"] == sorted(text["claims"], key=IDS.index), text["id"]
 
 
-def test_one_question_names_one_that_counts(tmp_path):
-    (tmp_path / "src/replication/errata").mkdir(parents=True)
+def changed(folder, old: str, new: str) -> None:
+    """Write the texts to a folder with one change."""
     text = (ROOT / "src/replication/errata/errata.yaml").read_text()
-    (tmp_path / "src/replication/errata/errata.yaml").write_text(text.replace("same_as: E10", "same_as: E13"))
+    assert old in text
+    (folder / "src/replication/errata").mkdir(parents=True)
+    (folder / "src/replication/errata/errata.yaml").write_text(text.replace(old, new, 1))
+
+
+def test_one_question_names_one_that_counts(tmp_path):
+    changed(tmp_path, "same_as: E10", "same_as: E13")
     with pytest.raises(ConfigError, match=r"E13\.same_as: 'E13' is no erratum that counts"):
         check_errata(IDS, tmp_path)
 
@@ -65,12 +71,7 @@ def test_one_question_names_one_that_counts(tmp_path):
     ],
 )
 def test_a_bad_list_of_claims_is_named(tmp_path, claims, words):
-    (tmp_path / "src/replication/errata").mkdir(parents=True)
-    path = tmp_path / "src/replication/errata/errata.yaml"
-    text = (ROOT / "src/replication/errata/errata.yaml").read_text()
-    line = "    claims: [A-T5.1, A-T5.2]\n"
-    assert line in text
-    path.write_text(text.replace(line, f"    claims: {claims}\n" if claims else "", 1))
+    changed(tmp_path, "    claims: [A-T5.1, A-T5.2]\n", f"    claims: {claims}\n" if claims else "")
     with pytest.raises(ConfigError, match=r"^src/replication/errata/errata\.yaml: ") as caught:
         check_errata(IDS, tmp_path)
     assert words in str(caught.value)
@@ -82,9 +83,8 @@ STATEMENT = re.compile(rf"(Theorem|Lemma|Corollary|Remark)s? ({NUMBER}(?:(?:, | 
 
 def statements_at(place: str) -> set[str]:
     """Theorem 1.1 and Theorem 4.2 of "Theorems 1.1 and 4.2, eq. (24)"."""
-    return {
-        f"{kind} {number}" for kind, numbers in STATEMENT.findall(place) for number in re.split(", | and ", numbers)
-    }
+    found = STATEMENT.findall(place)
+    return {f"{kind} {number}" for kind, numbers in found for number in re.split(", | and ", numbers)}
 
 
 NOT_TOUCHED = {
@@ -113,16 +113,13 @@ def test_errata_touch_the_claims_at_their_places():
 
 
 def test_the_table_has_the_claims(tmp_path):
-    """Joined; nothing where nothing is touched, or where there is no demonstration;
-    what the published version mends is marked."""
+    """Joined; nothing without a touched claim or a demonstration; what the published version mends is marked."""
     content = read_yaml(ROOT / "src/replication/errata/errata.yaml")
     content["errata"] = [text for text in content["errata"] if text["id"] in ("E2", "E5")]
     few, table = tmp_path / "errata.yaml", tmp_path / "errata.csv"
     few.write_text(yaml.safe_dump(content))
-    script = str(ROOT / "workflow/scripts/check_errata.py")
-    subprocess.run(
-        [sys.executable, script, "--texts", str(few), "--output", str(table)], check=True, timeout=patience()
-    )
+    words = [str(ROOT / "workflow/scripts/check_errata.py"), "--texts", str(few), "--output", str(table)]
+    subprocess.run([sys.executable, *words], check=True, timeout=patience())
     rows = {row["id"]: (row["claims"], row["confirmed"]) for row in read_rows(table)}
     found = [rows[name] for name in ("E2", "E5", "C1", "E3")]
     assert found == [("A-T4.2; A-R1; A-CMP", "yes"), ("", "yes"), ("", "set aside"), ("", "mended")]
@@ -146,10 +143,8 @@ def test_demonstration_confirms(erratum):
 
 def test_decides_tells_the_corrected_value_from_the_printed_one():
     assert decides(1.9, printed=1, correct=2, within=0.2)
-    assert not decides(1.0, printed=1, correct=2, within=0.2)
-    assert not decides(1.5, printed=1, correct=2, within=0.2)
-    assert not decides(1.5, printed=1, correct=2, within=0.6)
-    assert not decides(float("nan"), printed=1, correct=2, within=0.2)
+    for found, within in ((1.0, 0.2), (1.5, 0.2), (1.5, 0.6), (float("nan"), 0.2)):
+        assert not decides(found, printed=1, correct=2, within=within)
 
 
 @dataclass(frozen=True)
@@ -243,14 +238,10 @@ AS_PRINTED = {
 """Erratum -> what its demonstration uses, and what stands there if the print is right, made from what does."""
 
 
-def print_is_right(monkeypatch, erratum: str) -> None:
+@pytest.mark.parametrize("erratum", AS_PRINTED)
+def test_demonstration_would_find_otherwise(erratum, monkeypatch):
     name, printed = AS_PRINTED[erratum]
     module = sys.modules[DEMONSTRATIONS[erratum].__module__]
     monkeypatch.setattr(module, name, printed(getattr(module, name)))
-
-
-@pytest.mark.parametrize("erratum", AS_PRINTED)
-def test_demonstration_would_find_otherwise(erratum, monkeypatch):
-    print_is_right(monkeypatch, erratum)
     finding = DEMONSTRATIONS[erratum]()
     assert not finding.confirmed, finding.measured

@@ -107,15 +107,12 @@ def law(problem: Problem, multiplier: float, **options) -> dict:
 
 @pytest.mark.parametrize("rank", [1, 2])
 def test_chains_agree_with_the_net(rank):
-    """Six of the standard errors that the chains have among themselves; the mean at 1.5 times the temperature is not
-    within them."""
+    """Within six standard errors of the chains among themselves; the mean at 1.5 times the temperature is not."""
     found = law(Problem(40, 12, 3, rank, head_law="sphere"), 0.1, radius=0.08)
     error = 6 * found["score_error"]
     assert found["score_excess"] == pytest.approx(found["net_excess_uniform"], abs=error)
     assert abs(1.5 * found["score_excess"] - found["net_excess_uniform"]) > error
-    assert found["r_hat"] < 1.1
-    assert found["ess"] > 100
-    assert 0.2 < found["accepted"] < 0.45
+    assert found["r_hat"] < 1.1 and found["ess"] > 100 and 0.2 < found["accepted"] < 0.45
 
 
 @pytest.mark.parametrize(("options", "power"), [({}, 2), ({"loss": "absolute", "loss_width": 0.0}, 1)])
@@ -128,6 +125,13 @@ def test_the_mean_score_follows_f7(options, power):
 # What a chain spends
 
 
+def spent(problem: Problem, epsilon: float, steps: int, radius: float, others: str) -> dict:
+    """What a chain of so many steps tells of two neighbours."""
+    options = {"loss": "absolute", "loss_width": 0.0, "radius": radius, "others": others, "chain_steps": steps}
+    task = make_task(Users(problem), Budget(epsilon, 1e-6, "exact"))
+    return fit(load_options("exponential_neighbours", options), task).log
+
+
 @pytest.mark.parametrize("others", ["agreeing", "balanced", "divided"])
 def test_a_chain_ends_at_the_exact_law(others, rng):
     """On eight points, by many steps of an explicit chain: reversible moves, and the same law."""
@@ -136,27 +140,12 @@ def test_a_chain_ends_at_the_exact_law(others, rng):
     assert chain_law(scores, 0.5, bases, 0) == pytest.approx(np.full(8, math.log(1 / 8)))
     far = np.abs(chain_law(scores, 0.5, np.repeat(bases[:1], 8, axis=0), 400) - exact_law(scores, 0.5)).max()
     assert far < 1e-6  # points that coincide, between which each move is proposed alike
-    options = {"loss": "absolute", "loss_width": 0.0, "radius": 0.02, "others": others}
-    problem = Problem(31, 4, 2, 1)
-    ends = [
-        fit(
-            load_options("exponential_neighbours", options | {"chain_steps": steps}),
-            make_task(Users(problem), Budget(1.0, 1e-6, "exact")),
-        )
-        for steps in (0, 2**20)
-    ]
-    assert ends[1].log["privacy_loss"] == pytest.approx(ends[0].log["privacy_loss"], rel=1e-3)
+    exact, long = (spent(Problem(31, 4, 2, 1), 1.0, steps, 0.02, others) for steps in (0, 2**20))
+    assert long["privacy_loss"] == pytest.approx(exact["privacy_loss"], rel=1e-3)
 
 
 def test_a_chain_that_is_stopped_spends_more():
     """Where the other users are divided, and not where the draw is exact."""
-    options = {"loss": "absolute", "loss_width": 0.0, "radius": 0.01, "others": "divided"}
-    found = {
-        steps: fit(
-            load_options("exponential_neighbours", options | {"chain_steps": steps}),
-            make_task(Users(Problem(60, 4, 2, 1)), Budget(2.0, 1e-6, "exact")),
-        ).log
-        for steps in (0, 8192)
-    }
-    assert found[0]["privacy_loss"] < 2 and found[0]["delta_at_epsilon"] == 0
-    assert found[8192]["privacy_loss"] > 4 and found[8192]["delta_at_epsilon"] > 1e-5
+    exact, stopped = (spent(Problem(60, 4, 2, 1), 2.0, steps, 0.01, "divided") for steps in (0, 8192))
+    assert exact["privacy_loss"] < 2 and exact["delta_at_epsilon"] == 0
+    assert stopped["privacy_loss"] > 4 and stopped["delta_at_epsilon"] > 1e-5

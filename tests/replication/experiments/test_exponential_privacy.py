@@ -1,5 +1,4 @@
-"""The exponential mechanism as a mechanism: its draw, its ledger, its sensitivity, and what it does with users who mean
-harm."""
+"""The exponential mechanism as a mechanism: its draw, its ledger, its sensitivity, and users who mean harm."""
 
 import math
 
@@ -13,7 +12,7 @@ from privrep.methods.exponential import personalised
 from privrep.methods.running.runner import fit, prepared
 from privrep.methods.steps.nets import chart_net
 from privrep.methods.steps.user_scores import UserScore
-from privrep.privacy.accounting import Budget, Cost, gdp_epsilon
+from privrep.privacy.accounting import Budget, gdp_epsilon
 from privrep.privacy.contributions import Scores
 from privrep.privacy.ledger import GaussianRelease, Ledger, PureRelease
 from privrep.privacy.mechanisms import Release
@@ -39,8 +38,7 @@ def chosen(release: Release, scores: np.ndarray, width: float) -> int:
 
 @pytest.mark.parametrize("multiplier", [0.3, 2.0])
 def test_choice_is_drawn_from_its_law(multiplier):
-    """Frequencies of 20,000 draws against exp(-score / (2 w Delta)) by chi-square;
-    twice the temperature is rejected."""
+    """20,000 draws against exp(-score / (2 w Delta)) by chi-square; twice and half the temperature are rejected."""
     scores, width = np.array([-3.0, -2.5, -1.0, 0.0, -2.9]), 1.5
     release = handle(multiplier)
     counts = np.bincount([chosen(release, scores, width) for _ in range(20_000)], minlength=5)
@@ -50,8 +48,7 @@ def test_choice_is_drawn_from_its_law(multiplier):
         return stats.chisquare(counts, law * counts.sum()).pvalue
 
     assert p_value(2 * width * multiplier) > FALSE_ALARM
-    assert p_value(width * multiplier) < FALSE_ALARM
-    assert p_value(4 * width * multiplier) < FALSE_ALARM
+    assert max(p_value(width * multiplier), p_value(4 * width * multiplier)) < FALSE_ALARM
 
 
 def test_ledger_of_a_choice():
@@ -74,8 +71,7 @@ def test_ledger_of_a_choice():
 
 
 def test_the_sensitivity_is_attained():
-    """Opposed users among many that agree: the loss comes within 3 percent of epsilon, so that half the temperature
-    would break it."""
+    """Opposed users among many that agree come within 3 % of epsilon, so that half the temperature would break it."""
     score = UserScore(Loss("absolute", 0.0), 2.0, 1.5, slice(0, 2))
     net = chart_net(3, 1, 0.0674)  # holds the axes
     scale = 2 * score.width * 1.0
@@ -100,9 +96,7 @@ def test_what_the_three_exponents_spend(calibration, exponent, spent):
     assert outcome.epsilon_paper == pytest.approx(2.0 if calibration == "paper" else 8.0)
     # beta = eps / (8 L_f C xi), from the options by hand: Delta = 1 / (2 beta w).
     width = (2 * math.log(240)) ** 0.5 * 2**0.5
-    beta = {("paper", "proved"): 2.0 / (8 * width), ("paper", "printed"): 2.0 * 60 / (8 * width)}.get(
-        (calibration, exponent), 2.0 / (2 * width)
-    )
+    beta = 2.0 / (8 * width) * (4 if calibration == "exact" else 60 if exponent == "printed" else 1)
     assert outcome.log["noise_multiplier"] == pytest.approx(1 / (2 * beta * width))
 
 
@@ -126,37 +120,16 @@ def test_a_first_stage_is_charged(first, epsilon):
         fit(options, make_task(Users(Problem(80, 8, 6, 2)), Budget(epsilon, 1e-6)))
 
 
-def test_costs_add_and_calibrate():
-    """Pure parts scale as 1 / Delta; one kind alone is exact."""
-    assert 3 * Cost(0, 0, 1.0) + Cost(2.0, 1.0) == Cost(2.0, 1.0, 3.0)
-    assert Cost(0, 0, 3.0).noise_multiplier(1.5, 1e-6) == 2.0
-    mixed = Cost(0.5, 0.25, 2.0).noise_multiplier(3.0, 1e-5)
-    assert gdp_epsilon(math.sqrt(0.5) / mixed, 1e-5) + 2.0 / mixed == pytest.approx(3.0)
-
-
-@pytest.mark.parametrize("epsilon", [1e-3, 0.5, 3.0, 800.0])
-def test_epsilon_of_one_pure_release(epsilon):
-    """Randomised response at the odds e^epsilon: its delta at what the ledger says is the one that was asked."""
-    found = Ledger([PureRelease("u", epsilon, 0, 5)]).epsilon(1e-6)
-    assert 0 <= found <= epsilon
-    if found > 0 and epsilon < 100:
-        assert (math.exp(epsilon) - math.exp(found)) / (1 + math.exp(epsilon)) == pytest.approx(1e-6, rel=1e-3)
-    if epsilon == 3.0:
-        assert Ledger([PureRelease("u", epsilon, 0, 5)]).epsilon(0.9) == 0
-
-
 @pytest.mark.parametrize(
     ("name", "options", "message"),
     [
         ("exponential", {"candidates": "net", "radius": 0.001}, "at most 200000 are made"),
-        ("exponential", {"loss": "squared"}, "loss is 'squared'; it must be one of absolute, huber, pseudo-huber"),
-        ("exponential", {"head_bound": 0.0}, "head_bound is 0.0; it must be positive"),
         ("exponential_law", {"loss": "huber", "loss_width": 0.0}, "loss_width is 0.0"),
         ("exponential_neighbours", {"others": "some"}, "others is 'some'"),
     ],
 )
 def test_bad_input_is_named(name, options, message):
-    """The option, its value and what it may be."""
+    """Those that stand in one option alone are found in test_algorithms_conformance.py."""
     with pytest.raises(ValueError, match=message):
         prepared(load_options(name, options), Problem(50, 4, 6, 2))
 

@@ -14,13 +14,7 @@ from privrep.users.problem import Problem
 from privrep.users.subspace import dist2, random_subspace
 from replication.experiments.noisy_power_method import least_cosine, limit_noise, noisy_iterates
 from replication.run.registry import load_options
-from replication.studies.noisy_power_method.analysis import (
-    log_points,
-    log_ratio,
-    tau_measure,
-    tau_points,
-    with_predictions,
-)
+from replication.studies.noisy_power_method import analysis
 
 
 def silent(basis):
@@ -61,8 +55,7 @@ def test_the_noise_is_at_the_limit(gap, tau, rng):
 
 def told(problem: Problem, **options) -> dict[str, float]:
     """The numbers of the instrument; it looks at no user and releases nothing."""
-    users = SimpleNamespace(problem=problem, blocks=None, truth=None)
-    task = make_task(users, None)
+    task = make_task(SimpleNamespace(problem=problem, blocks=None, truth=None))
     found = fit(load_options("noisy_power_method", options), task).log
     assert not task.ledger.entries
     return found
@@ -78,8 +71,7 @@ def test_the_steady_state_of_the_limit_noise():
 
 
 def test_iterations_are_those_of_the_tangent():
-    """From a random start ln(tan / eps) / -ln(1 - gap) iterations, and one more for the last fraction;
-    all runs end within eps."""
+    """From a random start ln(tan / eps) / -ln(1 - gap), and one more for the last fraction; all runs end within eps."""
     found = told(Problem(1, 1, 40, 2), gap=0.04, tau=1e3, starts=40)
     law = (found["start_log_tangent"] - math.log(0.1)) / -math.log(0.96)
     assert law < found["iterations_needed"] < 1.03 * law + 1
@@ -92,9 +84,8 @@ def test_iterations_are_counted_to_the_first_within_eps():
     problem, gap, accuracy = Problem(1, 1, 12, 2), 0.2, 0.1
     found = told(problem, gap=gap, tau=1e3, starts=3)
     matrix = np.diag(np.where(np.arange(12) < 2, 1.0, 1 - gap))
-    users = SimpleNamespace(problem=problem, blocks=None, truth=None)
     steps = []
-    for basis in np.linalg.qr(make_task(users, None).stream("init").standard_normal((3, 12, 2)))[0]:
+    for basis in np.linalg.qr(make_task(None).stream("init").standard_normal((3, 12, 2)))[0]:
         step = 0
         while dist2(basis, np.eye(12, 2)) > accuracy:
             basis = np.linalg.qr(matrix @ basis + limit_noise(basis, gap, 1e3, accuracy))[0]
@@ -127,11 +118,9 @@ def test_iterations_grow_at_most_as_the_logarithm():
     """The ratio of Theorem G.1 and its interval agree with the points."""
     dims, spread = [10, 270], np.array([-1, -0.5, 0, 0.5, 1])
     needed = np.concatenate([10.5 + spread, 13.5 + spread])
-    cells = pd.DataFrame(
-        {"series": "noisy-d", "dim": np.repeat(dims, 5), "seed": [*range(5)] * 2, "iterations_needed": needed}
-    )
-    cells = cells.assign(log_term=np.log(2 * cells["dim"] / 0.1), iterations_law=np.repeat([9.0, 12.0], 5))
-    ratio = log_ratio(points := log_points(cells))
+    cells = pd.DataFrame({"dim": np.repeat(dims, 5), "seed": [*range(5)] * 2, "iterations_needed": needed})
+    cells = cells.assign(series="noisy-d", log_term=np.log(20 * cells["dim"]), iterations_law=np.repeat([9.0, 12.0], 5))
+    ratio = analysis.log_ratio(points := analysis.log_points(cells))
     assert list(points["dim"]) == dims
     assert list(points["predicted"]) == [9, 12]
     assert points["half"].iloc[0] == pytest.approx(stats.t.ppf(0.975, 4) * spread.std(ddof=1) / math.sqrt(5))
@@ -142,15 +131,9 @@ def test_iterations_grow_at_most_as_the_logarithm():
 
 def test_the_law_of_the_iterations():
     """ln(tan / eps) over -ln(1 - gap), which at a gap of a half is not the gap."""
-    rows = pd.DataFrame(
-        {"gap": [0.5], "rank": [2], "dim": [20], "accuracy": [0.1], "start_log_tangent": [math.log(6.4)]}
-    )
-    law = with_predictions(rows)[["inverse_gap", "log_term", "iterations_law"]].iloc[0]
-    assert law.to_dict() == {
-        "inverse_gap": pytest.approx(2),
-        "log_term": pytest.approx(math.log(400)),
-        "iterations_law": pytest.approx(6),
-    }
+    row = {"gap": 0.5, "rank": 2, "dim": 20, "accuracy": 0.1, "start_log_tangent": math.log(6.4)}
+    law = analysis.with_predictions(pd.DataFrame([row])).iloc[0]
+    assert list(law[["inverse_gap", "log_term", "iterations_law"]]) == pytest.approx([2, math.log(400), 6])
 
 
 def test_failures_against_tau_have_exact_ends():
@@ -158,9 +141,9 @@ def test_failures_against_tau_have_exact_ends():
     shares, taus = [0, 0.02, 0.06, 0.04], [2, 4, 8, 16]
     rows = {"series": "noisy-tau", "tau": np.repeat(taus, 2), "seed": [0, 1] * 4, "starts": 50}
     cells = pd.DataFrame(rows | {"runs_within": 1 - np.repeat(shares, 2)})
-    points, expected = tau_points(cells), [clopper_pearson(round(100 * share), 100) for share in shares]
+    points, expected = analysis.tau_points(cells), [clopper_pearson(round(100 * share), 100) for share in shares]
     assert list(points["failed"]) == shares
     np.testing.assert_allclose(points[["ci_low", "ci_high"]], expected, rtol=1e-9)
-    found = tau_measure(points)
+    found = analysis.tau_measure(points)
     assert found.measured == pytest.approx(0.64) and found.note == "100 runs for each tau"
     assert [found.ci_low, found.ci_high] == pytest.approx([16 * end for end in expected[-1]])

@@ -33,8 +33,7 @@ def risk(options: oracle_step, users: Users, multiplier: float, seed: int = 0) -
 
 @pytest.mark.parametrize(("m", "k", "law"), [(6, 2, "gauss"), (12, 3, "sphere"), (5, 3, "sphere")])
 def test_the_floor_is_that_of_least_squares_in_the_true_subspace(m, k, law):
-    """sigma^2 k/(m - k - 1) over 60 data sets of 400 users; sigma^2 k/(m - k) and sigma^2 k/m are rejected.
-    Nothing is released."""
+    """sigma^2 k/(m - k - 1) over 60 data sets; over m - k and m it is rejected. Nothing is released."""
     found = []
     for seed in range(60):
         task = make_task(Users(Problem(400, m, 8, k, label_noise_sd=0.3, head_law=law, seed=seed)))
@@ -51,14 +50,11 @@ def test_the_floor_is_that_of_least_squares_in_the_true_subspace(m, k, law):
         assert np.median(found) == pytest.approx(0.09 * k / (m - k - 1), rel=0.5)
 
 
+SIZES = [(4000, 6, 20, 2, 0.1, law) for law in ("sphere", "gauss")]
+
+
 @pytest.mark.parametrize(
-    ("n", "m", "d", "k", "sigma", "law"),
-    [
-        (4000, 6, 20, 2, 0.1, "sphere"),
-        (4000, 6, 20, 2, 0.1, "gauss"),
-        (3000, 9, 30, 3, 0.2, "sphere"),
-        (8000, 8, 12, 4, 0.05, "gauss"),
-    ],
+    ("n", "m", "d", "k", "sigma", "law"), [*SIZES, (3000, 9, 30, 3, 0.2, "sphere"), (8000, 8, 12, 4, 0.05, "gauss")]
 )
 def test_the_excess_of_one_step_over_the_floor(n, m, d, k, sigma, law):
     """By the formula above over 40 draws of the noise, on the users of the floor;
@@ -73,9 +69,7 @@ def test_the_excess_of_one_step_over_the_floor(n, m, d, k, sigma, law):
     found = [risk(oracle_step(), users, multiplier, seed) / floor - 1 for seed in range(40)]
     length = math.sqrt(k) if law == "sphere" else math.sqrt(2) * math.exp(math.lgamma((k + 1) / 2) - math.lgamma(k / 2))
     expected = 4 * k * d * (d - k) * (multiplier / n) ** 2 * (m - 1) / m * k / length**2
-    expected *= (
-        sigma**2 * k / (m - k - 1) / floor
-    )  # the formula is over the expected floor, what is found over that of these users
+    expected *= sigma**2 * k / (m - k - 1) / floor  # over the floor of these users, not the expected one
     error = 5 * stats.sem(found) + 0.08 * expected
     assert 0.01 < expected < 0.6
     assert abs(np.mean(found) - expected) < error
@@ -116,8 +110,7 @@ def test_without_noise_the_truth_stays():
 
 
 def added(label: float) -> np.ndarray:
-    """What a user adds whose samples lie on an axis outside and have this label;
-    before any clip it is no longer than 1."""
+    """What a user adds with samples on an axis outside and this label; before any clip it is no longer than 1."""
     features = np.zeros((3, 1, 4), np.float32)
     features[:, 0, 3] = 1
     block = Block(0, features, np.full((3, 1), label, np.float32), np.array([[0.0, 1e-9]], np.float32))

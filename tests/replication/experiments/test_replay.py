@@ -37,17 +37,12 @@ ROUNDING = 1e-5
 """Of float32 data, in the distance of two worlds over what is charged."""
 
 
-def iterates(
-    method, users: GivenUsers, multiplier: float, replayed: Transcript | None = None
-) -> tuple[list, Transcript, Ledger]:
-    """What a fit yields, its transcript and its ledger; no sum of another fit is kept, which may have had another
-    clip."""
+def iterates(method, users: GivenUsers, multiplier: float, replayed: Transcript | None = None) -> tuple:
+    """What a fit yields, its transcript and its ledger; the copy keeps no sum of a fit that had another clip."""
     users = replace(users)
     transcript, ledger = Transcript(replayed), Ledger()
-    release = RecordingRelease(
-        multiplier, ledger, range(PROBLEM.users), streams(0, 5), UNLIMITED, transcript=transcript
-    )
-    return list(method.fit(users, release)), transcript, ledger
+    given = multiplier, ledger, range(PROBLEM.users), streams(0, 5), UNLIMITED
+    return list(method.fit(users, RecordingRelease(*given, transcript=transcript))), transcript, ledger
 
 
 def told(iterate: Iterate) -> dict[str, bytes]:
@@ -70,22 +65,19 @@ def told(iterate: Iterate) -> dict[str, bytes]:
 def leaks(method, multiplier: float) -> set[str]:
     """What depends on the first user past the releases; "more than is charged" where a release depends on it more than
     the ledger says."""
+    found: set[str] = set()
     path, transcript, ledger = iterates(method, ONE, multiplier)
-    return set().union(*(differs(method, multiplier, users, path, transcript, ledger) for users in OTHERS))
-
-
-def differs(
-    method, multiplier: float, users: GivenUsers, path: list, transcript: Transcript, ledger: Ledger
-) -> set[str]:
-    """The same of one other world."""
-    again, other, _ = iterates(method, users, multiplier, transcript)
-    found = {"number of iterates"} if len(path) != len(again) else set()
-    if len(transcript.records) != len(other.records):
-        return found | {"number of releases"}
-    for one, two in zip(map(told, path), map(told, again), strict=False):
-        found |= {name for name in one.keys() | two.keys() if one.get(name) != two.get(name)}
-    if PrivacyClaim(ledger).attained(attained_mu(transcript, other), loss(transcript, other)) > 1 + ROUNDING:
-        found.add("more than is charged")
+    for users in OTHERS:
+        again, other, _ = iterates(method, users, multiplier, transcript)
+        if len(path) != len(again):
+            found.add("number of iterates")
+        if len(transcript.records) != len(other.records):
+            found.add("number of releases")
+            continue
+        for one, two in zip(map(told, path), map(told, again), strict=False):
+            found |= {name for name in one.keys() | two.keys() if one.get(name) != two.get(name)}
+        if PrivacyClaim(ledger).attained(attained_mu(transcript, other), loss(transcript, other)) > 1 + ROUNDING:
+            found.add("more than is charged")
     return found
 
 
@@ -111,14 +103,9 @@ def test_nothing_passes_a_release_of_the_mixed_model_in_other_shapes(monkeypatch
 
 def test_every_private_method_is_replayed():
     """Also one that is added later: each file of the algorithms with a cost has a case that is run here."""
-    tried = {case.name: case for case in CASES}
-    private = {
-        name
-        for name in method_files()
-        if name in tried
-        and options_class(name).__module__.startswith("privrep.methods.")
-        and is_private(prepared(load_options(name, tried[name].options), PROBLEM))
-    }
+    tried = {case.name: load_options(case.name, case.options) for case in CASES}
+    methods = {one for one in tried.keys() & method_files() if "privrep.methods." in options_class(one).__module__}
+    private = {name for name in methods if is_private(prepared(tried[name], PROBLEM))}
     assert private <= {case.name for case in REPLAYED}
     assert len(private) >= 16
 
@@ -174,12 +161,8 @@ class Direction:
             mean = mean + 1e-13 * total(users, lambda block: float(block.labels.sum()))
         if self.cheat == "through the contribution":
             largest = []
-            release.share(1e-12).sum(
-                "nothing",
-                users,
-                lambda block: largest.append(block.labels.max()) or Rows(0 * products(block)),
-                clip=1.0,
-            )
+            seen = lambda block: largest.append(block.labels.max()) or Rows(0 * products(block))  # noqa: E731
+            release.share(1e-12).sum("nothing", users, seen, clip=1.0)
             mean = mean + max(largest)
         basis = orthonormalise(mean[:, None])
         (sums,) = clipped_sums(users, self.added, self.clip) if "exact" in self.cheat else [mean]
@@ -192,16 +175,19 @@ class Direction:
         yield iterate
 
 
+ALL = {"subspace", "length", "basis of the heads"}
+
+
 @pytest.mark.parametrize("multiplier", MULTIPLIERS)
 @pytest.mark.parametrize(
     ("cheat", "seen"),
     [
         ("", set()),
         ("no clip", {"more than is charged"}),
-        ("exact covariance", {"subspace", "length", "basis of the heads"}),
-        ("what users keep", {"subspace", "length", "basis of the heads"}),
-        ("through the contribution", {"subspace", "length", "basis of the heads"}),
-        ("a generator of its own", {"subspace", "length", "basis of the heads"}),
+        ("exact covariance", ALL),
+        ("what users keep", ALL),
+        ("through the contribution", ALL),
+        ("a generator of its own", ALL),
         ("exact numbers", {"length"}),
         ("exact head", {"heads of the others"}),
         ("stops by the data", {"number of iterates"}),
@@ -223,12 +209,8 @@ class Opposite(Direction):
     def fit(self, users, release):
         kind = Quiet if self.cheat else Rows
         for sign in (1.0, -1.0):  # both at once: what the first user adds is +-clip, by the sign of its first label
-            found = release.share(0.5).sum(
-                "sign",
-                users,
-                lambda block, sign=sign: kind(sign * 9 * np.sign(block.labels[0, :, None])),
-                clip=self.clip,
-            )
+            added = lambda block, sign=sign: kind(sign * 9 * np.sign(block.labels[0, :, None]))  # noqa: E731
+            found = release.share(0.5).sum("sign", users, added, clip=self.clip)
             yield Iterate(np.eye(PROBLEM.dim)[:, :1], log={"sign": float(found[0])})
 
 

@@ -14,13 +14,12 @@ from privrep.users.problem import Problem, Users
 from replication.experiments.smallest_users import FIRST_TRIAL, PRECISION, FirstUsers, bracket, smallest_users
 
 PROBLEM = Problem(4096, 32, 10, 2, head_law="sphere")
-OPTIONS = {
-    "init": "planted",
-    "split": "text",
-    "clip_scale": "data",
-    "clip_feature": 1.5,
-    "clip_label": 3.5,
-}
+OPTIONS = {"init": "planted", "split": "text", "clip_scale": "data", "clip_feature": 1.5, "clip_label": 3.5}
+
+
+def search(noise: float, **options) -> dict:
+    """The log of a search among the users of the problem."""
+    return fit(smallest_users(**OPTIONS, **options), make_task(Users(PROBLEM, 3), fixed_noise(noise))).log
 
 
 @given(st.integers(1, 20), st.integers(100, 10_000), st.integers(1, 12_000))
@@ -38,8 +37,7 @@ def test_bracket_holds_the_threshold(fewest, most, threshold):
 @pytest.mark.parametrize("noise", [0.02, 0.1])
 def test_the_target_is_reached_at_the_answer_and_missed_just_below(noise):
     """A search that returned the bracket's wrong end, or stopped early, fails here."""
-    users, algorithm = Users(PROBLEM, 3), smallest_users(**OPTIONS, target=0.02)
-    found = fit(algorithm, make_task(users, fixed_noise(noise))).log["smallest_users"]
+    users, found = Users(PROBLEM, 3), search(noise, target=0.02)["smallest_users"]
     plain = altmin.AltminOptions(**OPTIONS)
 
     def risk(count: int) -> float:
@@ -51,21 +49,13 @@ def test_the_target_is_reached_at_the_answer_and_missed_just_below(noise):
 
 def test_more_noise_needs_more_users():
     """n* grows like Delta: four times the noise, about four times the users."""
-    answers = [
-        fit(smallest_users(**OPTIONS, target=0.02), make_task(Users(PROBLEM, 3), fixed_noise(noise))).log[
-            "smallest_users"
-        ]
-        for noise in (0.025, 0.1)
-    ]
+    answers = [search(noise, target=0.02)["smallest_users"] for noise in (0.025, 0.1)]
     assert 3 < answers[1] / answers[0] < 5.5
 
 
 def test_target_in_units_of_the_rank():
     """target_unit `rank` multiplies the target by k."""
-    task = make_task(Users(PROBLEM, 3), fixed_noise(0.1))
-    relative = fit(smallest_users(**OPTIONS, target=0.01, target_unit="rank"), task).log["smallest_users"]
-    task = make_task(Users(PROBLEM, 3), fixed_noise(0.1))
-    assert fit(smallest_users(**OPTIONS, target=0.02), task).log["smallest_users"] == relative
+    assert search(0.1, target=0.01, target_unit="rank") == search(0.1, target=0.02)
 
 
 def test_ledger_holds_every_trial_and_no_statement_is_claimed():
@@ -79,7 +69,7 @@ def test_ledger_holds_every_trial_and_no_statement_is_claimed():
 def test_unreachable_target_is_an_arithmetic_error():
     """It becomes a failed row with a reason."""
     with pytest.raises(ArithmeticError, match="not reached"):
-        fit(smallest_users(**OPTIONS, target=1e-9), make_task(Users(PROBLEM, 3), fixed_noise(0.1)))
+        search(0.1, target=1e-9)
 
 
 @pytest.mark.parametrize(("option", "value"), [("target", 0.0), ("target_unit", "users")])

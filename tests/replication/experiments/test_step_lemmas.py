@@ -125,32 +125,6 @@ def test_head_errors(problem, sine):
     assert (heads["head_error_max"] < 1e-3) == (sine == 0 and problem is QUIET)
 
 
-def test_only_the_noisy_pair_is_released(monkeypatch):
-    """The subspace is a function of the released pair alone.
-    The log is not: it compares with noise-free sums and the truth."""
-    rng = np.random.default_rng(3)
-    rows = rng.standard_normal((40, 21))
-    pair = rows.T @ rows, rng.standard_normal(21)
-    asked = []
-
-    def release(handle, name, exact, law):
-        asked.append((*exact, {"users": handle.users, "noise_multiplier": handle.noise_multiplier}))
-        return pair
-
-    monkeypatch.setattr("privrep.privacy.mechanisms.Release._gaussian", release)
-    expected = orthonormalise(np.linalg.solve(*pair).reshape(3, 7).T)
-    logs = []
-    for seed in (0, 1):
-        task = make_task(Users(Problem(60, 24, 7, 3, seed=seed)), fixed_noise(0.5))
-        outcome = algorithm().run(algorithm().experiment(task.users.problem), task)
-        np.testing.assert_allclose(outcome.subspace, expected, atol=1e-12)
-        logs.append(outcome.log)
-    assert len(asked) == 2
-    assert asked[0][2]["noise_multiplier"] == 0.5
-    assert asked[0][2]["users"] == range(60)
-    assert logs[0]["gram_deviation_2"] != logs[1]["gram_deviation_2"]
-
-
 def test_it_is_the_step_of_alternating_minimisation():
     """The same subspace and privacy as one pass of `altmin` from the same planted start under the same noise."""
     options = {"split": "text", "clip_feature": 1.5, "clip_label": 2.0, "clip_scale": "data", "start_sine": 0.4}

@@ -7,7 +7,6 @@ from conftest import make_task
 
 from privrep.methods.running.runner import fit
 from privrep.methods.unit_steps import UnitStepsOptions
-from privrep.options import build
 from privrep.privacy.accounting import Budget
 from privrep.users.problem import Problem, Users
 from replication.experiments.unit_steps_ablations import ABLATIONS, UnitStepsAblationsOptions
@@ -23,8 +22,3 @@ def test_what_is_left_out_leaves_nothing_unspent(without):
     assert "unspent" not in outcome.log
     assert task.ledger.epsilon(1e-6) == pytest.approx(1.0)
     assert outcome.excess_risk != fit(UnitStepsOptions(), whole).excess_risk
-
-
-def test_an_ablation_says_what_it_leaves_out():
-    with pytest.raises(ValueError, match=r"^without is ''; it must be one of start, tracking"):
-        build(UnitStepsAblationsOptions, {}, "unit_steps_ablations")

@@ -1,5 +1,4 @@
-"""The privacy arithmetic of shen2023: divergences against dp_accounting, closed forms against each other,
-prose against numbers."""
+"""The privacy arithmetic of shen2023: divergences against dp_accounting, closed forms, prose against numbers."""
 
 from __future__ import annotations
 
@@ -13,28 +12,9 @@ from hypothesis import strategies as st
 
 from privrep.privacy.accounting import gdp_epsilon
 from replication.printed import accounting_shen2023 as printed
+from replication.printed import prescribed_powers as powers
 from replication.printed.accounting_shen2023 import DELTA, ROUNDS, ROUNDS_REMOVED, SCOPES, WHOLE
-from replication.printed.prescribed_powers import (
-    Size,
-    assumed_samples,
-    fresh_samples,
-    gradient_clip,
-    iterations,
-    least_epsilon,
-    moment_clip,
-    moment_norm,
-    power,
-    privacy_cap,
-    round_samples,
-    rounds,
-    runs,
-    start_cost,
-    start_noise,
-    start_samples,
-    trade_off,
-    utility,
-    utility_cap,
-)
+from replication.printed.prescribed_powers import Size, power
 from replication.printed.renyi import Mixture, renyi_divergence
 from replication.run.settings import PlotSettings
 from replication.studies.accounting import analysis as study
@@ -91,8 +71,7 @@ def test_order_of_divergences(alpha, rate, sd):
 
 @given(st.floats(0.1, 11), st.floats(1e-9, 1e-3))
 def test_ratio_of_the_conversion(epsilon, delta):
-    """eps' / eps = 2 + eps/L for the whole, sqrt(2) + eps/(2L) for the rounds, 1/sqrt(2) + eps/(8L) when users are
-    removed."""
+    """eps'/eps = 2 + eps/L for the whole, sqrt(2) + eps/(2L) for rounds, 1/sqrt(2) + eps/(8L) with users removed."""
     log_term = math.log(1 / delta)
     expected = {WHOLE: 2 + epsilon / log_term, ROUNDS: 2**0.5 + epsilon / (2 * log_term)}
     expected[ROUNDS_REMOVED] = 0.5**0.5 + epsilon / (8 * log_term)
@@ -114,15 +93,9 @@ def test_missing_noise_is_what_is_missing(scope, epsilon):
 @pytest.mark.parametrize(
     ("quantity", "value"),
     [
-        (f"{WHOLE}: exact delta at 0.25", 3.2e-4),
-        (f"{WHOLE}: exact delta at 1", 1.8e-3),
-        (f"{WHOLE}: exact delta at 4", 2.5e-2),
-        (f"{ROUNDS}: exact delta at 0.25", 7.4e-6),
-        (f"{ROUNDS}: exact delta at 1", 4.3e-5),
-        (f"{ROUNDS}: exact delta at 4", 6.6e-4),
-        ("experiments at 0.25, replace a user", 0.48),
-        ("experiments at 1, replace a user", 1.97),
-        ("experiments at 4, replace a user", 8.36),
+        *((f"{WHOLE}: exact delta at {at}", delta) for at, delta in ((0.25, 3.2e-4), (1, 1.8e-3), (4, 2.5e-2))),
+        *((f"{ROUNDS}: exact delta at {at}", delta) for at, delta in ((0.25, 7.4e-6), (1, 4.3e-5), (4, 6.6e-4))),
+        *((f"experiments at {at}, replace a user", spent) for at, spent in ((0.25, 0.48), (1, 1.97), (4, 8.36))),
         ("full participation, replace a user", 4),
         ("run over (67), replace a user", 2),
         ("printed mass at p = 0.5", 1.5),
@@ -154,17 +127,17 @@ def test_powers_of_the_prescriptions():
     """Products of the prescriptions have sums of their exponents."""
     sizes = {"n": 3.0, "d": 2.0, "k": 5.0, "mu": 1.5, "kappa": 2.0}
     for name in sizes:
-        start = power(runs, name) + power(iterations, name) - 2 * power(start_noise, name)
-        assert power(start_cost, name) == pytest.approx(start, abs=1e-8)
-        expected = power(trade_off, name) - power(least_epsilon(utility_cap), name)
-        assert power(utility(utility_cap), name) == pytest.approx(expected, abs=1e-8)
-    balance = Size(**sizes)
-    assert start_cost(balance) == pytest.approx(rounds(balance) / privacy_cap(balance) ** 2)
+        start = power(powers.runs, name) + power(powers.iterations, name) - 2 * power(powers.start_noise, name)
+        assert power(powers.start_cost, name) == pytest.approx(start, abs=1e-8)
+        expected = power(powers.trade_off, name) - power(powers.least_epsilon(powers.utility_cap), name)
+        assert power(powers.utility(powers.utility_cap), name) == pytest.approx(expected, abs=1e-8)
+    size = Size(**sizes)
+    assert powers.start_cost(size) == pytest.approx(powers.rounds(size) / powers.privacy_cap(size) ** 2)
 
 
 def test_power_depends_on_the_other_arguments():
     """L = 1 + k kappa^2 is linear in k, whatever kappa; a maximum has another branch elsewhere."""
-    assert power(iterations, "k", Size(kappa=7)) == pytest.approx(1)
+    assert power(powers.iterations, "k", Size(kappa=7)) == pytest.approx(1)
     law = lambda size: max(size.k, size.d / size.n)  # noqa: E731
     assert power(law, "n", Size(d=1e60)) == pytest.approx(-1)
     assert power(law, "n") == pytest.approx(0)
@@ -180,9 +153,8 @@ def test_the_printed_restriction_never_binds():
 def test_powers_of_kappa_say_what_they_rest_on():
     """With L = O(k) a start is free of kappa, and so is the least epsilon."""
     notes = {found.quantity: found.note for found in study.powers() if "exponent of" in found.quantity and found.note}
-    assert set(notes) == {
-        f"{name}: exponent of kappa" for name in ("eps'_init", "eps_init", "cap", "least eps", "eps_a at the least eps")
-    }
+    names = ("eps'_init", "eps_init", "cap", "least eps", "eps_a at the least eps")
+    assert set(notes) == {f"{name}: exponent of kappa" for name in names}
     assert notes["eps'_init: exponent of kappa"].endswith("the exponent is 0")
     assert notes["cap: exponent of kappa"].endswith("the exponent is 1")
 
@@ -199,23 +171,20 @@ def test_powers_are_the_printed_ones(monkeypatch):
 def test_samples_needed():
     """One iteration of one run uses what Assumption 5.3 has where d/n decides; all of them use k^2 times that (E52)."""
     scarce = Size(d=1e80)
-    assert power(start_samples, "k", scarce) == pytest.approx(power(assumed_samples, "k", scarce))
-    assert power(fresh_samples, "k", scarce) - power(assumed_samples, "k", scarce) == pytest.approx(2)
-    assert power(round_samples, "kappa") == pytest.approx(2)
+    assumed = power(powers.assumed_samples, "k", scarce)
+    assert power(powers.start_samples, "k", scarce) == pytest.approx(assumed)
+    assert power(powers.fresh_samples, "k", scarce) - assumed == pytest.approx(2)
+    assert power(powers.round_samples, "kappa") == pytest.approx(2)
 
 
 def test_printed_clip_has_a_power_too_many():
     """zeta_0 against the bound of its own proof (E44); zeta_g is as its proof has it."""
-    assert power(moment_clip, "k") - power(moment_norm, "k") == pytest.approx(0.5)
-    assert power(gradient_clip, "k") == pytest.approx(1.5)
+    assert power(powers.moment_clip, "k") - power(powers.moment_norm, "k") == pytest.approx(0.5)
+    assert power(powers.gradient_clip, "k") == pytest.approx(1.5)
 
 
 def test_figures_show_the_measured_numbers():
-    from replication.studies.drawn import draw
-
     tables = FINDINGS.numbers(SETTINGS)
-    for name in FIGURES:
-        assert draw(name, tables[name], SETTINGS).axes
     numbers = tables["shen2023/privacy_conversion"]
     whole = numbers[numbers["scope"] == WHOLE]
     assert whole["paper's conversion"].max() == pytest.approx(FOUND[f"{WHOLE}: largest ratio"])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -49,9 +51,7 @@ def test_caps_are_grouped_by_form_and_setting():
     """One point for each form, condition number and rank, with its mean."""
     rows = [
         {"series": f"cap-{form}", "head_condition": kappa, "rank": 2, "seed": seed, "steady_dist2": size + 0.01 * seed}
-        for form, size in (("printed", 0.5), ("corrected", 0.02))
-        for kappa in (1.0, 2.0)
-        for seed in range(3)
+        for (form, size), kappa, seed in product((("printed", 0.5), ("corrected", 0.02)), (1.0, 2.0), range(3))
     ]
     points = centaur_rates.cap_points(pd.DataFrame(rows))
     assert len(points) == 4
@@ -87,24 +87,16 @@ def test_paired_ratio_on_the_same_users():
     assert 1.49 < found.ci_low < found.measured < found.ci_high < 1.51
 
 
-def start_table(steady: dict[int, float]) -> pd.DataFrame:
+def test_runs_beyond_the_start():
+    """Half of the start stays within it, 0.97 with an iterate at 1.02 does not; both over the start."""
     rows = [
         {"series": f"start-{form}", "rank": rank, "seed": seed, "start_sine": 0.2, "floor_2": 0.1}
         | {"steady_dist2": 0.2 * size * (1 + 0.01 * seed), "largest_dist2": 0.2 * (size + 0.05)}
-        for form in ("printed", "corrected")
-        for rank, size in steady.items()
-        for seed in range(6)
+        for form, (rank, size), seed in product(("printed", "corrected"), ((1, 0.5), (4, 0.97)), range(6))
     ]
-    return pd.DataFrame(rows)
-
-
-def test_runs_beyond_the_start():
-    """A steady distance of half the start stays within it, one of 0.97 with an iterate at 1.02 does not;
-    both over the start."""
-    cells = start_table({1: 0.5, 4: 0.97})
-    assert measured("E42: steady dist2 over the start, printed cap, k = 1", cells).measured == pytest.approx(
-        0.5 * 1.025
-    )
+    cells = pd.DataFrame(rows)
+    steady = measured("E42: steady dist2 over the start, printed cap, k = 1", cells)
+    assert steady.measured == pytest.approx(0.5 * 1.025)
     assert measured("E42: printed cap, k = 1, share of runs beyond", cells).measured == 0
     beyond = measured("E42: printed cap, k = 4, share of runs beyond", cells)
     assert (beyond.measured, beyond.ci_low) == (1, pytest.approx(0.025 ** (1 / 6)))

@@ -22,9 +22,9 @@ COMPARED = pd.DataFrame([{"series": name, "clip_scale": "absolute"} | one for na
 def test_seeds_are_apart_from_those_of_the_comparison():
     """No data set of the choice is judged."""
     cells = expand(read_study(read_config(), "tradeoff"))
-    chosen = {cell.problem for cell in cells if cell.series.startswith("choice-")}
-    judged = {cell.problem for cell in cells if not cell.series.startswith("choice-")}
-    assert not chosen & judged
+    judged, chosen = (
+        {cell.problem for cell in cells if cell.series.startswith("choice-") == own} for own in (False, True)
+    )
     assert min(problem.seed for problem in chosen) > max(problem.seed for problem in judged)
 
 
@@ -48,30 +48,18 @@ def test_both_methods_have_one_grid():
 def table(best: float = 1.0, **options) -> pd.DataFrame:
     """Cells on which the file's setting of every series is the best, or `best` times the error of another one."""
     rows = []
-    for series in CHOICES:
-        typed = OPTIONS[series]
+    for series, typed in OPTIONS.items():
         own = series == "A" and "clip_scale" not in typed
-        base = {
-            "series": "A-own" if own else series,
-            "dim": 10,
-            "clip_feature": np.nan,
-            "clip": np.nan,
-            "init_share": 0.5,
-        }
-        base |= {name: typed[name] for name in ("clip_feature", "clip", "init_share") if name in typed}
-        axis = "clip" if "clip" in typed else "clip_feature"
-        other = base | {"series": series, axis: 3.0}
+        base = {"series": "A-own" if own else series, "dim": 10, "clip_feature": np.nan, "clip": np.nan}
+        base |= {"init_share": 0.5} | {name: typed[name] for name in (*base, "init_share") if name in typed}
+        other = base | {"series": series, "clip" if "clip" in typed else "clip_feature": 3.0}
         for seed in (0, 1):
-            rows += [
-                base | {"seed": seed, "dist2": 0.1 * best * (1 + seed)},
-                other | {"seed": seed, "dist2": 0.1 * (1 + seed) * 1.0},
-            ]
+            error = 0.1 * (1 + seed)
+            rows += [base | {"seed": seed, "dist2": best * error}, other | {"seed": seed, "dist2": error}]
     cells = pd.DataFrame(rows)
     starts = cells[cells["series"].isin(SHARES)]
-    return pd.concat(
-        [cells, starts.assign(series=starts["series"].map(SHARES), dist2=1.5 * starts["dist2"])],
-        ignore_index=True,
-    )
+    starts = starts.assign(series=starts["series"].map(SHARES), dist2=1.5 * starts["dist2"])
+    return pd.concat([cells, starts], ignore_index=True)
 
 
 def measured(cells: pd.DataFrame) -> list[Measured]:
@@ -100,10 +88,8 @@ def test_what_rests_on_runs_has_repetitions_and_no_interval():
 
 def test_a_setting_that_was_not_run_is_no_number():
     """A file that names a setting off the grid cannot pass."""
-    cells = table()
-    cells["init_share"] = 0.77
-    found = {one.quantity: one for one in measured(cells)}
-    assert math.isnan(found["chosen over best, A"].measured) and "not on this grid" in found["chosen over best, A"].note
+    found = {one.quantity: one for one in measured(table().assign(init_share=0.77))}["chosen over best, A"]
+    assert math.isnan(found.measured) and "not on this grid" in found.note
 
 
 def test_a_failed_fit_is_no_candidate():

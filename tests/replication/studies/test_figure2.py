@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pandas as pd
 import pytest
 
-from replication.studies.figure2.analysis import (
-    CRITERIA,
-    curve_table,
-    fallback_series,
-    fallback_table,
-    judge_readings,
-    measures,
-    passes,
-    read_baselines,
-    read_method,
-)
+from replication.studies.figure2 import analysis
+from replication.studies.figure2.analysis import fallback_table, judge_readings, passes
 
 EPSILONS, SEEDS = (1.0, 2.0, 5.0, 10.0), 6
 
@@ -24,15 +17,11 @@ EPSILONS, SEEDS = (1.0, 2.0, 5.0, 10.0), 6
 def rows(series, algorithm, mse, epsilons=(np.nan,), **columns):
     """Rows of one series with MSE mse(epsilon) in every repetition."""
     base = {"epochs": np.nan, "step": np.nan, "penalty": np.nan, "min_eigenvalue": 1.0, "status": "ok", "delta": 1e-6}
-    base["fallback"] = "solve" if algorithm == "altmin" else np.nan
-    base["clip_unit"] = "sample" if algorithm == "altmin" else np.nan
-    return [
-        base
-        | columns
-        | {"series": series, "algorithm": algorithm, "epsilon": epsilon, "seed": seed, "mse": mse(epsilon)}
-        for epsilon in epsilons
-        for seed in range(SEEDS)
-    ]
+    if algorithm == "altmin":
+        base |= {"fallback": "solve", "clip_unit": "sample"}
+    base |= {"series": series, "algorithm": algorithm} | columns
+    pairs = itertools.product(epsilons, range(SEEDS))
+    return [base | {"epsilon": epsilon, "seed": seed, "mse": mse(epsilon)} for epsilon, seed in pairs]
 
 
 def table(curve, other=lambda epsilon: 3.0, single=lambda epsilon: 2.0):
@@ -54,7 +43,7 @@ def table(curve, other=lambda epsilon: 3.0, single=lambda epsilon: 2.0):
 
 def found(cells):
     """Measured value by quantity."""
-    return {one.quantity: one for one in measures(cells, judge_readings(cells))}
+    return {one.quantity: one for one in analysis.measures(cells, judge_readings(cells))}
 
 
 def good(epsilon):
@@ -67,7 +56,7 @@ def test_a_good_curve_passes_with_the_expected_numbers():
     assert values["i"].measured == pytest.approx((0.2 - 1e-4) / 4)
     assert values["ii"].measured == pytest.approx(0.5)
     assert values["iii"].measured == pytest.approx(0.5 / 1.6)
-    assert all(passes(name, values[name].measured) for name in CRITERIA)
+    assert all(passes(name, values[name].measured) for name in analysis.CRITERIA)
     assert values["over nonprivate at 5"].measured == pytest.approx(2000)
 
 
@@ -88,17 +77,15 @@ def test_each_criterion_can_fail(criterion, cells):
 def test_a_failed_fit_is_no_gap():
     """A choice with a failed repetition is never the best, and does not vanish from the mean."""
     cells = table(good)
-    failed = (
-        (cells["series"] == "random-s2-a") & (cells["epochs"] == 1) & (cells["seed"] == 0) & (cells["epsilon"] == 5)
-    )
+    failed = cells.query("series == 'random-s2-a' and epochs == 1 and seed == 0 and epsilon == 5").index
     cells.loc[failed, ["status", "mse"]] = ["failed", np.nan]
-    method = read_method(cells, "random-s2-a")
+    method = analysis.read_method(cells, "random-s2-a")
     assert method.at(5, np.arange(SEEDS)) == pytest.approx(3 * good(5))
 
 
 def test_baselines_are_taken_at_their_best():
     """The better of minimum norm and ridge."""
-    assert read_baselines(table(good))["own"].at(5, np.arange(SEEDS)) == pytest.approx(1.6)
+    assert analysis.read_baselines(table(good))["own"].at(5, np.arange(SEEDS)) == pytest.approx(1.6)
 
 
 def test_other_readings_are_counted_without_the_deciding_one():
@@ -113,20 +100,18 @@ def with_fallback(curve, rule="eigclip"):
     made = []
     for epochs, factor in ((1, 3.0), (2, 1.0)):
         scaled = lambda epsilon, factor=factor: factor * curve(epsilon)  # noqa: E731
-        made += rows(
-            f"random-s2-a-{rule}", "altmin", scaled, EPSILONS, epochs=epochs, fallback=rule, min_eigenvalue=-1.0
-        )
+        about = {"epochs": epochs, "fallback": rule, "min_eigenvalue": -1.0}
+        made += rows(f"random-s2-a-{rule}", "altmin", scaled, EPSILONS, **about)
     return pd.concat([table(good), pd.DataFrame(made).query("seed < 5")], ignore_index=True)
 
 
 def test_a_rule_of_ours_is_no_reading_of_the_paper():
-    """It passes all criteria and is not counted; its MSE is compared with that of the deciding reading,
-    each at its best."""
+    """It passes all criteria and is not counted; its MSE is held against the deciding reading's, each at its best."""
     cells = with_fallback(lambda epsilon: 0.3 / epsilon)
     judged = judge_readings(cells).set_index("reading")
     assert judged.loc["random-s2-a-eigclip", ["ours", "passes"]].all()
     assert not judged.loc[["random-s2-a", "random-s2-a-exact"], "ours"].any()
-    assert fallback_series(cells) == {"solve": "random-s2-a", "eigclip": "random-s2-a-eigclip"}
+    assert analysis.fallback_series(cells) == {"solve": "random-s2-a", "eigclip": "random-s2-a-eigclip"}
     values = found(cells)
     assert (values["other readings that pass"].measured, values["other readings that pass"].note) == (0, "none")
     assert values["eigclip at 5"].measured == pytest.approx(0.06)
@@ -136,15 +121,11 @@ def test_a_rule_of_ours_is_no_reading_of_the_paper():
 
 def test_the_figure_of_rules_shows_the_best_epochs_and_all_epochs():
     """Against epsilon the best number; at the smallest epsilon every number; runs without a minimum are marked."""
-    numbers = (
-        fallback_table(with_fallback(lambda epsilon: 0.3 / epsilon)).set_index(["rule", "panel", "x"]).sort_index()
-    )
-    assert numbers.loc[("eigclip", "best number of epochs", 5.0), ["mse", "epochs", "lost"]].tolist() == pytest.approx(
-        [0.06, 2, 1]
-    )
-    assert numbers.loc[("solve", "best number of epochs", 5.0), ["mse", "epochs", "lost"]].tolist() == pytest.approx(
-        [0.2, 1, 0]
-    )
+    numbers = fallback_table(with_fallback(lambda epsilon: 0.3 / epsilon))
+    numbers = numbers.set_index(["rule", "panel", "x"]).sort_index()
+    for rule, expected in (("eigclip", [0.06, 2, 1]), ("solve", [0.2, 1, 0])):
+        best = numbers.loc[(rule, "best number of epochs", 5.0), ["mse", "epochs", "lost"]]
+        assert best.tolist() == pytest.approx(expected)
     assert numbers.loc[("eigclip", "epochs"), "mse"].tolist() == pytest.approx([0.9, 0.3])
 
 
@@ -154,24 +135,14 @@ def test_numbers_are_drawn_with_the_intervals_that_were_measured():
     spectral = cells.assign(series=cells["series"].str.replace("random-s2", "spectral-s2"))
     cells = pd.concat([cells, spectral[spectral["series"].str.match("spectral-s2-a(-exact)?$")]], ignore_index=True)
     cells["mse"] *= 1 + cells["seed"] * np.random.default_rng(1).uniform(0, 0.1, len(cells))
-    measured, drawn = found(cells), curve_table(cells).set_index(["curve", "epsilon"])
+    measured, drawn = found(cells), analysis.curve_table(cells).set_index(["curve", "epsilon"])
     rules = fallback_table(cells).set_index(["rule", "panel", "x"])
-    for (label, epsilon), name in {
-        ("Algorithm 1, random start", 5): "deciding reading at 5",
-        ("single model", 10): "single at 10",
-        ("own data", 2): "own",
-        ("non-private", 1): "nonprivate",
-    }.items():
+    curves = {"deciding reading at 5": ("Algorithm 1, random start", 5), "single at 10": ("single model", 10)}
+    for name, curve in (curves | {"own": ("own data", 2), "nonprivate": ("non-private", 1)}).items():
         one = measured[name]
-        assert tuple(drawn.loc[(label, epsilon), ["mse", "ci_low", "ci_high"]]) == (
-            one.measured,
-            one.ci_low,
-            one.ci_high,
-        )
+        assert (*drawn.loc[curve, ["mse", "ci_low", "ci_high"]],) == (one.measured, one.ci_low, one.ci_high)
     for rule, name in {"solve": "deciding reading at 2", "eigclip": "eigclip at 2"}.items():
         one = measured[name]
-        assert tuple(rules.loc[(rule, "best number of epochs", 2.0), ["ci_low", "ci_high"]]) == (
-            one.ci_low,
-            one.ci_high,
-        )
+        drawn_ends = rules.loc[(rule, "best number of epochs", 2.0), ["ci_low", "ci_high"]]
+        assert (*drawn_ends,) == (one.ci_low, one.ci_high)
         assert one.ci_low < one.measured < one.ci_high

@@ -1,5 +1,4 @@
-"""The guide: laws of whole methods against those they are made of, hand numbers and simulations;
-its design, table and tool."""
+"""The guide: laws of whole methods against their parts, hand numbers and simulations; its design, table and tool."""
 
 from __future__ import annotations
 
@@ -210,17 +209,22 @@ def test_label_noise_leaves_a_floor_under_the_step():
     assert found == pytest.approx(floor + jain2021.contraction(2e7, 30, 3, 20) ** 2 * 0.01, rel=1e-6)
 
 
+def ridge_error(samples: int, rank: int, variance: float, noise2: float, penalty: float) -> float:
+    """Mean square error of an entry of ridge heads over 20,000 simulated users."""
+    rng = np.random.default_rng(0)
+    features = rng.standard_normal((20_000, samples, rank))
+    heads = math.sqrt(variance) * rng.standard_normal((20_000, rank))
+    labels = np.einsum("bmk,bk->bm", features, heads) + math.sqrt(noise2) * rng.standard_normal((20_000, samples))
+    system = features.transpose(0, 2, 1) @ features + penalty * np.eye(rank)
+    fitted = np.linalg.solve(system, np.einsum("bmk,bm->bk", features, labels)[:, :, None])[:, :, 0]
+    return float(((fitted - heads) ** 2).mean())
+
+
 def test_ridge_heads_in_a_subspace_that_is_half_right(monkeypatch):
     """Unit steps at S = 1/2, against a simulation of heads with the residual as penalty."""
     monkeypatch.setattr(whole_methods, "unit_recursion", lambda sizes, mu: (np.asarray(0.4), np.asarray(0.5)))
     found = whole_methods.unit_steps(SIZES, MU)
-    rng = np.random.default_rng(0)
-    features = rng.standard_normal((20_000, 10, 3))
-    heads = math.sqrt(0.5) * rng.standard_normal((20_000, 3))
-    labels = np.einsum("bmk,bk->bm", features, heads) + math.sqrt(1.5001) * rng.standard_normal((20_000, 10))
-    system = features.transpose(0, 2, 1) @ features + 1.5001 * np.eye(3)
-    fitted = np.linalg.solve(system, np.einsum("bmk,bm->bk", features, labels)[:, :, None])[:, :, 0]
-    assert found.risk == pytest.approx(0.5 + ((fitted - heads) ** 2).mean(), rel=0.02)
+    assert found.risk == pytest.approx(0.5 + ridge_error(10, 3, 0.5, 1.5001, 1.5001), rel=0.02)
     assert not found.known
 
 
@@ -243,10 +247,8 @@ def test_risks_fall_with_users_and_budget(name):
     risk = measures.guide()[0][name].to_numpy().reshape([len(values) for values in AXES.values()])
     finite = np.where(np.isfinite(risk), risk, 1e9)
     for axis in (0, 4):
-        later, sooner = (
-            np.take(finite, range(*ends), axis) for ends in ((1, finite.shape[axis]), (0, finite.shape[axis] - 1))
-        )
-        assert (later <= 1.01 * sooner).all()
+        ordered = np.moveaxis(finite, axis, 0)
+        assert (ordered[1:] <= 1.01 * ordered[:-1]).all()
 
 
 def test_users_are_alone_where_users_or_budget_are_too_few():
@@ -258,16 +260,9 @@ def test_users_are_alone_where_users_or_budget_are_too_few():
 
 
 def test_a_law_knows_where_its_assumptions_fail():
-    """With few users for the start, with a head that has no sample to spare, and with noise beyond the signal of the
-    step."""
-    table = pd.DataFrame(
-        [
-            EXAMPLE,
-            EXAMPLE | {"users": 1500, "epsilon": 0.1, "dim": 100},
-            EXAMPLE | {"users": 100_000, "epsilon": 8.0, "samples": 6},
-        ]
-    )
-    risks, known = measures.predictions(table)
+    """With few users for the start, no sample to spare for a head, and noise beyond the signal of the step."""
+    few, many = {"users": 1500, "epsilon": 0.1, "dim": 100}, {"users": 100_000, "epsilon": 8.0, "samples": 6}
+    risks, known = measures.predictions(pd.DataFrame([EXAMPLE, EXAMPLE | few, EXAMPLE | many]))
     assert known.loc[0, ["unit", "centaur", "own"]].all() and not known.loc[0, "altmin"]
     assert not known.loc[1, list(PRIVATE)].any()
     assert known.loc[2, ["unit", "fedrep"]].all() and not known.loc[2, ["centaur", "altmin"]].any()
@@ -286,15 +281,9 @@ def test_a_method_that_cannot_run_is_not_named():
 def test_ridge_heads_have_the_label_noise_as_penalty(outside, rank, samples):
     """Against a simulation; with label noise as large as heads the penalty is worth something against least squares."""
     for noise in (0.01, 1.0):
-        rng = np.random.default_rng(0)
-        features = rng.standard_normal((20_000, samples, rank))
-        heads = math.sqrt(1 - outside) * rng.standard_normal((20_000, rank))
-        left = rank * outside + noise**2
-        labels = np.einsum("bmk,bk->bm", features, heads) + math.sqrt(left) * rng.standard_normal((20_000, samples))
-        system = features.transpose(0, 2, 1) @ features + noise**2 * np.eye(rank)
-        fitted = np.linalg.solve(system, np.einsum("bmk,bm->bk", features, labels)[:, :, None])[:, :, 0]
         found = whole_methods.personal(Regime(1, samples, 30, rank, noise), outside)
-        assert found == pytest.approx(outside + ((fitted - heads) ** 2).mean(), rel=0.05)
+        error = ridge_error(samples, rank, 1 - outside, rank * outside + noise**2, noise**2)
+        assert found == pytest.approx(outside + error, rel=0.05)
         if noise == 1:
             assert found < 0.96 * jain2021.personal_risk(rank * outside, rank, samples, noise) / rank
 
@@ -335,8 +324,7 @@ def options_of(name: str) -> dict:
 
 
 def test_laws_are_told_the_options_of_the_study():
-    """What is not chosen as the study has it, what is chosen from the grid of the table, and the defaults of the
-    algorithms."""
+    """What is not chosen as the study has it, what is chosen from the table's grid, and the algorithms' defaults."""
     for name in STUDY.series:
         chosen = set(TRIED.get(name, {}))
         for options in methods.choices(name, SIZES):
@@ -355,8 +343,7 @@ def test_laws_are_told_the_options_of_the_study():
 
 @pytest.mark.parametrize(("name", "grid"), [("centaur", ROUNDS), ("fedrep", ROUNDS), ("altmin", PASSES)])
 def test_a_law_takes_the_best_of_all_options(name, grid):
-    """One at a time; of alternating minimisation those of one pass.
-    The best at one budget is not the best at another."""
+    """One at a time; of alternating minimisation with one pass. Another budget has another best."""
     mu, start = np.array([MU, MU / 8]), {"init_samples": 4, "init_clip": 0.5}
     some = [options for options in grid if options.get("epochs", 1) == 1]
     found = [methods.law(name, SIZES, mu, start | options) for options in some]
@@ -377,22 +364,19 @@ def test_thresholds_and_multipliers_are_those_of_the_methods(name, monkeypatch):
     monkeypatch.setattr(whole_methods, law, lambda sizes, mu, start, steps: told.update(start=start, steps=steps))
     sizes = whole_methods.Regime(np.array([100.0]), 10, 30, 3, 0.01)
     methods.law(name, sizes, np.array([MU]), options_of(name))
-    method = load_options(STUDY.series[name].algorithm, options_of(name)).build(
-        Problem(100, 10, 30, 3, 0.01, "sphere").known
-    )
+    known = Problem(100, 10, 30, 3, 0.01, "sphere").known
+    method = load_options(STUDY.series[name].algorithm, options_of(name)).build(known)
     if name == "centaur":
         assert (told["start"].clip, told["start"].samples) == (method.init_clip, method.init_samples)
         assert told["steps"] == Rounds(method.rounds, method.batch_samples, method.step, method.clip)
-        cost = method.start.method.cost.mu_squared
-        assert cost == told["start"].iterations
+        assert method.start.method.cost.mu_squared == told["start"].iterations
     else:
         assert told["start"] == SpectralStart(10, method.init_label_clip, method.init_share)
     if name == "fedrep":
         assert told["steps"] == Rounds(method.rounds, 0, method.step, method.clip)
     if name == "altmin":
-        clip = method.clip
         products = [one * other for one, other in zip(told["steps"].factors, told["steps"].units, strict=True)]
-        assert products == [clip.second, clip.first]
+        assert products == [method.clip.second, method.clip.first]
         assert told["steps"].cost == method.steps_cost.mu_squared
         assert (told["steps"].heads, told["steps"].samples) == (5, 5)
 
@@ -415,9 +399,7 @@ def test_a_failed_run_is_worse_than_all_others(cells):
 
 def test_the_named_method_is_held_against_the_others(cells):
     """Laws that name the second best are off by what it costs."""
-    risk = measures.risks(
-        cells[cells["dim"] < 100]
-    )  # where none but alternating minimisation is behind predicting zero
+    risk = measures.risks(cells[cells["dim"] < 100])  # where alternating minimisation alone is behind predicting zero
     flat = pd.DataFrame(2.0, risk.index, list(METHODS)).assign(centaur=1.0)
     found = measures.over_others(risk, flat)
     assert found["largest risk of the method named over the least of the others, of all"] == pytest.approx(3)
@@ -485,16 +467,13 @@ def test_the_tool_has_the_laws_and_the_medians(run, cells):
         for name in RUN:
             values = data["predicted"][name]
             at = place * len(values) // len(settings)
-            if np.isfinite(risk.loc[place, name]):
-                assert 10 ** (values[at] / data["fine"]) == pytest.approx(risk.loc[place, name], rel=2e-3)
-            else:
-                assert values[at] is None
+            law = np.inf if values[at] is None else 10 ** (values[at] / data["fine"])
+            assert law == pytest.approx(risk.loc[place, name], rel=2e-3)
             assert data["known"][name][at] == str(int(known.loc[place, name]))
     found = measures.risks(cells)
     for row, one in enumerate(data["measured"]):
-        assert [AXES[key][i] for key, i in zip(KEYS, one["at"], strict=True)] == list(
-            measures.settings_of(cells).loc[row]
-        )
+        at = [AXES[key][i] for key, i in zip(KEYS, one["at"], strict=True)]
+        assert at == list(measures.settings_of(cells).loc[row])
         for name in RUN:
             middle, low, high = one["risk"][name]
             assert middle == pytest.approx(found.loc[row, name], rel=0.01) and low < middle < high
@@ -523,8 +502,7 @@ def naming(names: np.ndarray) -> tuple[pd.DataFrame, pd.DataFrame]:
 
 
 def test_tables_show_all_settings_and_the_example(run, cells, monkeypatch):
-    """In each row the method with the least prediction, and prediction and median of all that are run,
-    bold near the least median."""
+    """The method of the least prediction, and prediction and median of all that are run, bold near the least."""
     where, median = measures.settings_of(cells), measures.risks(cells)
     names = np.resize(["altmin", "centaur", "own", "fedrep", "zero", "unit"], len(where))
     monkeypatch.setattr(measures, "predictions", lambda settings: naming(names))
@@ -551,10 +529,9 @@ def test_shares_are_of_the_whole_grid(cells, monkeypatch):
     names = np.repeat([*parts], [*parts.values()])
     monkeypatch.setattr(measures, "guide", lambda: naming(names))
     found = measures.analyse(cells[(cells[measures.SIZES] == pd.Series(EXAMPLE)[measures.SIZES]).all(axis=1)], STUDY)
-    assert {one.quantity: one.measured for one in found.measured if "share of the grid" in one.quantity} == {
-        **{f"share of the grid on which {name} is named": size / 3920 for name, size in parts.items()},
-        "share of the grid on which a published method is as good as unit steps": 1 - 300 / 3920,
-        "share of the grid near a measured setting": 3**5 / 3920,
-    }
+    shares = {f"on which {name} is named": size for name, size in parts.items()}
+    shares |= {"on which a published method is as good as unit steps": 3920 - 300, "near a measured setting": 3**5}
+    found_shares = {one.quantity: one.measured for one in found.measured if "share of the grid" in one.quantity}
+    assert found_shares == {f"share of the grid {name}": size / 3920 for name, size in shares.items()}
     best = found.tables["beyond/guide_best"].merge(measures.grid().assign(named=names))
     assert (best["method"] == best["named"]).all() and len(best) == 7 * 2 * 3 * 7

@@ -1,5 +1,4 @@
-"""Norms of updates against slow loops and their laws; the study's rule for clipping bounds;
-its quantities and figures."""
+"""Norms of updates against slow loops and their laws; the study's rule for clipping bounds; its quantities."""
 
 from __future__ import annotations
 
@@ -16,21 +15,19 @@ from privrep.methods.dp_fedavg import model_steps, start_model
 from privrep.methods.general_centaur import representation_steps
 from privrep.methods.running.columns import own_columns
 from privrep.methods.running.runner import fit
-from privrep.simulate import run_cell
 from privrep.theory import shen2023
 from privrep.users.passes import rows
 from privrep.users.problem import Block, Problem, Users
 from privrep.users.rng import stream
-from replication.evidence.findings import Findings
+from replication.evidence.cells import read_cells
+from replication.evidence.measured import Measured
 from replication.evidence.numbers import measure
-from replication.evidence.quantities import checked_claims, numbers
+from replication.evidence.quantities import numbers
 from replication.experiments import update_norms
-from replication.run.columns import study_columns
 from replication.run.config import ROOT, read_config, read_study, read_yaml
 from replication.run.grids import expand
 from replication.run.registry import options_class
-from replication.run.settings import PlotSettings, Study, settings_of
-from replication.studies.drawn import draw
+from replication.run.settings import settings_of
 from replication.studies.heterogeneity import analysis as heterogeneity
 from replication.studies.heterogeneity.analysis import CENTAUR, TUNED, bounds_tried, two_models_drift
 
@@ -38,8 +35,6 @@ FACTORS = (0.25, 1.0, 4.0)
 """Bounds that were run, in units of the rule's."""
 RULE_TOLERANCE = 0.03
 """Bounds are written with two digits, and the median is that of a finite number of users."""
-
-
 MESSAGES = ("general_centaur", "dp_fedavg", "ppsgd", "pmtl", "centaur", "power_method")
 """Algorithms whose users' first messages are measured."""
 PUBLIC_SEED, PUBLIC_USERS, PUBLIC_STARTS = 999_999, 500, 20
@@ -107,11 +102,8 @@ def test_updates_against_a_loop(rng):
 
         shared = basis.T @ centre
         both = -np.vstack([np.outer(slope(basis @ shared), shared), basis.T @ slope(basis @ shared)])
-        for name, expected in (
-            ("representation", np.outer(slope(basis @ head), head)),
-            ("full", slope(model)),
-            ("shared", both),
-        ):
+        expectations = {"representation": np.outer(slope(basis @ head), head), "full": slope(model), "shared": both}
+        for name, expected in expectations.items():
             np.testing.assert_allclose(found[name][j], expected.ravel(), rtol=1e-3, atol=1e-5)
 
 
@@ -123,10 +115,9 @@ def test_scores_are_quantiles_of_the_norms():
     told = fit(algorithm, task).log
     found, _ = update_norms.updates(users, 0.2, 6, task.stream("init"))
     norms = np.linalg.norm(found["full"], axis=1)
-    assert told["full_median"] == pytest.approx(np.median(norms))
-    assert told["full_q99"] == pytest.approx(np.quantile(norms, 0.99))
-    assert told["full_max"] == pytest.approx(norms.max())
-    assert told["full_rms"] == pytest.approx(np.sqrt((norms**2).mean()))
+    expected = {"median": np.median(norms), "q99": np.quantile(norms, 0.99), "max": norms.max()}
+    expected["rms"] = np.sqrt((norms**2).mean())
+    assert {name: told[f"full_{name}"] for name in expected} == pytest.approx(expected)
     bound = 0.5 * np.median(norms)
     clipped = found["full"] * np.minimum(1, bound / norms)[:, None]
     assert told["full_drift"] == pytest.approx(np.linalg.norm(clipped.mean(axis=0)) / bound)
@@ -158,12 +149,10 @@ def test_laws_of_the_norms(sine, rank, samples, sigma):
 
 def test_at_the_optimum_a_representation_has_no_gradient():
     """Float32 rounding alone is left, and no drift; the full model's updates stay. Label noise brings them back."""
-    told = scores(Problem(2000, 24, 16, 2, head_law="sphere"), 0.0, 12)
+    problem = Problem(2000, 24, 16, 2, head_law="sphere")
+    told, noisy = (scores(replace(problem, label_noise_sd=sd), 0.0, 12) for sd in (0.0, 1.0))
     assert told["representation_max"] < 1e-5 < 1 < told["full_median"]
-    assert told["representation_drift"] < 1e-5
-    assert (
-        scores(Problem(2000, 24, 16, 2, head_law="sphere", label_noise_sd=1.0), 0.0, 12)["representation_median"] > 0.5
-    )
+    assert told["representation_drift"] < 1e-5 and noisy["representation_median"] > 0.5
 
 
 def test_drift_of_two_models():
@@ -187,6 +176,8 @@ def test_limits_of_the_instrument():
 
 
 STUDY = read_yaml(ROOT / settings_of("heterogeneity"))
+STUDY_READ = read_study(read_config(), "heterogeneity")
+NUMBERS = numbers(STUDY_READ)
 
 
 def options(series: str) -> dict:
@@ -195,8 +186,7 @@ def options(series: str) -> dict:
 
 @pytest.mark.parametrize(("rank", "suffix"), [(2, ""), (1, "-common")])
 def test_clipping_bounds_are_those_of_the_rule(rank, suffix):
-    """The median norm of first messages under the public law, for every method;
-    and no method's bound is that of another."""
+    """The median norm of first messages under the public law; no method's bound is that of another."""
     names = [name for name in (*TUNED, "pmtl") if name + suffix in STUDY["series"]]
     problem = Problem(**STUDY["problem"] | {"rank": rank})
     steps = options(CENTAUR)
@@ -208,8 +198,7 @@ def test_clipping_bounds_are_those_of_the_rule(rank, suffix):
 
 
 def test_methods_differ_in_their_bounds_alone():
-    """Rounds, mini-batches and steps are the same for the methods with local steps, in all their series but the longer
-    run."""
+    """Rounds, batches and steps are the same for the methods with local steps, but in the longer run."""
     shared = ("rounds", "batch_samples", "local_steps", "local_step")
     settings = {
         tuple(entry["options"][name] for name in shared)
@@ -221,9 +210,7 @@ def test_methods_differ_in_their_bounds_alone():
 
 def test_other_bounds_are_the_stated_factors():
     """A quarter, once and four times the rule's, for both bounds of CENTAUR."""
-    rows = pd.DataFrame(
-        [{"series": cell.series, **vars(cell.options)} for cell in expand(read_study(read_config(), "heterogeneity"))]
-    )
+    rows = pd.DataFrame([{"series": cell.series, **vars(cell.options)} for cell in expand(STUDY_READ)])
     for method in TUNED:
         tried = bounds_tried(rows, method)
         assert [series for series, _ in tried] == [f"{method}-clips", method, f"{method}-clips"]
@@ -232,85 +219,33 @@ def test_other_bounds_are_the_stated_factors():
     np.testing.assert_allclose(np.divide(ends, options("centaur")["init_clip"]), (FACTORS[0], FACTORS[-1]))
 
 
-def settings() -> Study:
-    """The study's own, with its numbers by name."""
-    study = read_study(read_config(), "heterogeneity")
-    return study.model_copy(update={"numbers": numbers(study)})
+@pytest.fixture
+def cells(quick_run) -> pd.DataFrame:
+    return read_cells(quick_run / "results/quick/heterogeneity/cells.csv")
 
 
-@pytest.fixture(scope="module")
-def small_run() -> pd.DataFrame:
-    """The quick study on 40 users, two repetitions."""
-    less = {
-        "grids": {name: {"seed": 2} for name in STUDY["grids"]},
-        "problem": {"users": 40},
-        "series": {
-            name: {"options": {"rounds": 3}}
-            for name, entry in STUDY["series"].items()
-            if "rounds" in entry.get("options", {})
-        },
-    }
-    config = read_config([ROOT / "config" / "scales" / "quick.yaml"])
-    config = config.model_copy(update={"overrides": {"heterogeneity": less}})
-    data, rows = {}, []
-    study = read_study(config, "heterogeneity")
-    for cell in expand(study):
-        users = data.setdefault(cell.problem, Users(cell.problem))
-        rows.append(run_cell(cell, users)[0])
-    return pd.DataFrame(rows, columns=study_columns(study))
+def found(cells: pd.DataFrame) -> dict[str, Measured]:
+    """The study's numbers by name."""
+    analysed = heterogeneity.analyse(cells, STUDY_READ.model_copy(update={"numbers": NUMBERS}))
+    return {one.quantity: one for one in analysed.quantities}
 
 
-@pytest.fixture(scope="module")
-def found(small_run) -> Findings:
-    return heterogeneity.analyse(small_run, settings())
-
-
-def test_every_claim_has_its_measure(small_run, found):
-    """All names of the claims on the study are among its measures, whatever the order of the cells."""
-    measures = {measure.quantity: measure for measure in found.quantities}
-    for claim in checked_claims()["shen2023"]:
-        if claim.study == "heterogeneity":
-            for quantity in claim.quantities:
-                assert quantity.measured in measures, quantity.measured
-    again = heterogeneity.analyse(small_run.iloc[::-1].copy(), settings())
-    np.testing.assert_allclose(
-        [each.measured for each in again.quantities], [each.measured for each in measures.values()], rtol=1e-9
-    )
-    apart = measures["dp_fedavg over general_centaur, nothing in common"].measured
-    together = measures["dp_fedavg over general_centaur, one model for all"].measured
-    assert measures["loss of dp_fedavg by heterogeneity"].measured == pytest.approx(apart / together)
-
-
-def test_a_failed_fit_counts_as_lost(small_run):
+def test_a_failed_fit_counts_as_lost(cells):
     """The risk of a method with a failed fit is infinite."""
-    broken = small_run.copy()
-    where = (broken["series"] == "ppsgd") & (broken["epsilon"] == 5) & (broken["seed"] == 0)
+    where = (cells["series"] == "ppsgd") & (cells["epsilon"] == 5) & (cells["seed"] == 0)
     assert where.sum() == 1
-    broken.loc[where, "excess_risk"] = np.nan
-    found = {one.quantity: one.measured for one in heterogeneity.analyse(broken, settings()).measured}
-    assert found["ppsgd over own data"] == found["ppsgd over own data, worst run"] == np.inf
-    assert found[f"{CENTAUR} over ppsgd"] > 0
+    cells.loc[where, "excess_risk"] = np.nan
+    measures = found(cells)
+    assert measures["ppsgd over own data"].measured == measures["ppsgd over own data, worst run"].measured == np.inf
+    assert measures[f"{CENTAUR} over ppsgd"].measured > 0
 
 
-def test_figures_show_every_series(found):
-    """All methods and settings have points, and the files of the study are made."""
-    plot = PlotSettings(study="heterogeneity", claimed={}, figures=tuple(STUDY["figures"]))
-    figures = {name: draw(name, table, plot) for name, table in found.tables.items()}
-    assert set(figures) == set(found.tables) == set(STUDY["figures"])
-    norms, risks = (found.tables[f"shen2023/{name}"] for name in ("update_norms", "baselines"))
-    assert set(norms["series"]) == {"distance", "rank-optimum", "rank-near", "rank-far", "samples", "bias", "noise"}
-    assert set(risks.loc[risks["panel"] == "epsilon", "method"]) == set(heterogeneity.METHODS)
-    np.testing.assert_allclose(sorted(risks.loc[risks["panel"] == "bound", "value"].unique().round(6)), FACTORS)
-
-
-def test_shares_of_runs(small_run, found):
+def test_shares_of_runs(cells):
     """Every run counts once, whatever its epsilon; at the optimum no update is left. Extremes have no interval."""
-    measures = {measure.quantity: measure for measure in found.quantities}
+    measures = found(cells)
     vanished = measures["largest representation update at the optimum, share of runs beyond"]
     assert vanished.measured == 0 and 0 < vanished.ci_high < 1
-    moved = small_run.copy()
-    moved.loc[(moved["series"] == "distance") & (moved["start_sine"] == 0), "representation_max"] = 1.0
-    assert measure(vanished.quantity, settings().numbers[vanished.quantity], moved).measured == 1
-    little = measures["ppsgd runs that learned little"]
-    assert little.seeds == (small_run["series"] == "ppsgd").sum()
+    assert measures["ppsgd runs that learned little"].seeds == (cells["series"] == "ppsgd").sum()
     assert np.isnan(measures["ppsgd over own data, worst run"].ci_low)
+    cells.loc[(cells["series"] == "distance") & (cells["start_sine"] == 0), "representation_max"] = 1.0
+    assert measure(vanished.quantity, NUMBERS[vanished.quantity], cells).measured == 1

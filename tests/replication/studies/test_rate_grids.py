@@ -29,12 +29,8 @@ from replication.studies.sample_complexity import analysis as sample_complexity
 
 STUDIES = ("init_rates", "local_convergence", "risk", "sample_complexity")
 TOO_FAR = {
-    "sampling sigma distF": (
-        "label noise far above the signal needs 1e7 samples in each data set, and about a hundred data sets"
-    ),
-    "privacy k dist2": (
-        "the spectral edge is not small beside sqrt(d) at any size that can be run; the root mean square sine has none"
-    ),
+    "sampling sigma distF": "label noise far above the signal needs 1e7 samples in each of about a hundred data sets",
+    "privacy k dist2": "the spectral edge is not small beside sqrt(d) where it can be run; the rms sine has none",
 }
 """Exponents whose grid cannot be moved, with the reason: they end as INCONCLUSIVE."""
 
@@ -43,11 +39,8 @@ def planned(cell: Cell) -> dict:
     """A row of the results table as far as it is known before the run; errors are placeholders."""
     fitter, problem = cell.options, cell.problem
     method = prepared(fitter, problem)
-    row = (
-        dict.fromkeys([*own_columns(cell.options), *RESULTS], np.nan)
-        | cell.row
-        | {"distF": 0.001, "dist2": 0.001, "excess_risk": 0.001}
-    )
+    row = dict.fromkeys([*own_columns(cell.options), *RESULTS], np.nan) | cell.row
+    row |= dict.fromkeys(("distF", "dist2", "excess_risk"), 0.001)
     if row["noise_multiplier"] is np.nan and cell.budget is not None:
         row["noise_multiplier"] = cell.budget.noise_multiplier(method.cost, method.theorem)
     if hasattr(fitter, "clip_feature"):
@@ -96,65 +89,44 @@ def test_an_exponent_is_judged_on_a_grid_that_shows_it(study, spec, quantity):
 
 
 def test_the_logarithms_are_divided_out_and_nothing_else():
-    """Over their factor the proofs' thresholds have the law of the same thresholds without logarithms;
-    other thresholds have factor 1."""
+    """Over their factor the proofs' thresholds have the law without logarithms; others have factor 1."""
     steps, starts = table("local_convergence"), table("init_rates")
     for rows, factor in ((steps, step_log_factor(steps)), (starts, init_log_factor(starts))):
         printed = (rows["clip_scale"] == "printed").to_numpy()
         assert (factor[~printed] == 1).all() and (factor[printed] > 10).all()
-    row = steps[steps["series"] == "n-printed"].query("noise_multiplier > 0").iloc[0]
-    n, d, k = row["users"] / row["batches"], row["dim"], row["rank"]
-    eta, zeta = row["clip_feature"] * np.sqrt(d * k), row["clip_label"] * np.sqrt(k)
-    plain = jain2021.step_privacy(n, d, k, row["noise_multiplier"], eta, zeta)
-    assert row["privacy_over_log"] == pytest.approx(plain)
-    row = starts[starts["series"] == "n-printed"].query("noise_multiplier > 0").iloc[0]
-    n, d, k = row["users"], row["dim"], row["rank"]
-    zeta = row["init_label_clip"] * np.sqrt(k)
-    plain = jain2021.init_privacy_frobenius(n, d, k, row["noise_multiplier"], zeta)
-    assert row["privacy_F_over_log"] == pytest.approx(plain)
+    step, start = (rows.query("series == 'n-printed' and noise_multiplier > 0").iloc[0] for rows in (steps, starts))
+    d, k = step["dim"], step["rank"]
+    eta, zeta = step["clip_feature"] * np.sqrt(d * k), step["clip_label"] * np.sqrt(k)
+    plain = jain2021.step_privacy(step["users"] / step["batches"], d, k, step["noise_multiplier"], eta, zeta)
+    assert step["privacy_over_log"] == pytest.approx(plain)
+    sizes = [start[name] for name in ("users", "dim", "rank", "noise_multiplier")]
+    plain = jain2021.init_privacy_frobenius(*sizes, start["init_label_clip"] * np.sqrt(start["rank"]))
+    assert start["privacy_F_over_log"] == pytest.approx(plain)
 
 
 def test_equation_22_counts_the_samples_of_the_fit():
-    """Its m is the number of columns of X, half of a user's samples in Theorem 4.2;
-    the last term of the theorem has all of them."""
+    """Its m is the number of columns of X, half of a user's samples in Theorem 4.2, whose last term has all."""
     k, m, sigma = 2, 16, 1.0
     risk_of = jain2021.personal_risk(0.0, k, m / 2, sigma)
-    rows = [
-        {"series": "heads", "samples": m, "start_sine": 0.0, "label_noise_sd": sigma, "rank": k, "seed": seed}
-        | {"excess_risk": risk_of, "subspace_risk": 0.0}
-        for seed in range(2)
-    ]
-    found = risk.head_ratios(pd.DataFrame(rows))
+    row = {"series": "heads", "samples": m, "start_sine": 0.0, "label_noise_sd": sigma, "rank": k, "seed": [0, 1]}
+    found = risk.head_ratios(pd.DataFrame(row | {"excess_risk": risk_of, "subspace_risk": 0.0}))
     h = m / 2
     assert found["heads over exact"] == pytest.approx(1)
     assert found["heads over printed, fewest samples"] == pytest.approx(h / (h - k - 1))
     assert found["heads last term over printed, most samples"] == pytest.approx(m / (h - k - 1))
 
 
-def start_rows(distances: dict[float, list[float]]) -> pd.DataFrame:
-    rows = [
-        {"series": "start", "noise_multiplier": 0.0, "start_sine": sine, "rank": 1, "seed": seed, "distF": distance}
-        for sine, values in distances.items()
-        for seed, distance in enumerate(values)
-    ]
-    return pd.DataFrame(rows)
-
-
 def test_starts_within_the_condition_are_counted_run_by_run():
-    """A run counts when it halves its distance or ends as near as the nearest start does;
-    starts further out are not asked for."""
-    rows = start_rows({0.01: [0.001, 0.001], 0.03: [0.014, 0.02], 0.5: [0.5, 0.5]})
+    """Runs that halve their distance or end as near as from the nearest start; starts further out do not count."""
+    rows = pd.DataFrame({"start_sine": np.repeat([0.01, 0.03, 0.5], 2), "distF": [0.001, 0.001, 0.014, 0.02, 0.5, 0.5]})
+    rows = rows.assign(series="start", noise_multiplier=0.0, rank=1, seed=[0, 1] * 3)
     found = local_convergence.near_starts(rows, noise=False, near_error=1.5)
-    assert (found.quantity, found.measured, found.seeds) == (
-        "start within 1/32 is enough without noise, share of runs",
-        0.75,
-        4,
-    )
+    assert found.quantity == "start within 1/32 is enough without noise, share of runs"
+    assert (found.measured, found.seeds) == (0.75, 4)
 
 
 def test_the_least_number_of_samples_has_no_interval_of_its_own():
-    """It is found in steps of four: repetitions that agree say nothing about its error.
-    The share of runs says how sure it is."""
+    """It is found in steps of four: repetitions that agree say nothing about its error, the share of runs does."""
     points = pd.DataFrame({"rank": [1, 1, 2, 2], "spare": 0, "square": [1.0, 1.0, 1.0, 9.0], "samples": 4, "seed": 0})
     found = {one.quantity: one for one in sample_complexity.least_enough(points, near=1.5)}
     assert found["m = 4 k suffices, share of runs"].measured == 0.75

@@ -1,5 +1,4 @@
-"""shen2023, Lemma F.3: selection among synthetic candidates, and the statistics of the study selection on synthetic
-tables."""
+"""Selection among synthetic candidates (shen2023, Lemma F.3), and the study's statistics on stub tables."""
 
 import math
 from types import SimpleNamespace
@@ -15,18 +14,7 @@ from privrep.users.subspace import dist2, random_subspace
 from replication.evidence.cells import resampled
 from replication.experiments.made_up_candidates import BAD, candidates, trials_needed
 from replication.run.registry import load_options
-from replication.studies.selection.analysis import (
-    costs,
-    distance_that_passes,
-    expected_failure,
-    failure_points,
-    largest_accuracy,
-    passing_measure,
-    printed_gap,
-    proof_measures,
-    synthetic_measures,
-    worst_that_passes,
-)
+from replication.studies.selection import analysis
 
 
 def test_trials_and_their_failure_probability(rng):
@@ -36,7 +24,7 @@ def test_trials_and_their_failure_probability(rng):
         count = trials_needed(probability, failure)
         good = rng.binomial(count, probability, 40_000)
         failed = (good < count / 2).mean() + (good == count / 2).mean() / 2
-        assert expected_failure(probability, failure) == pytest.approx(failed, abs=3 * 0.5 / 200)
+        assert analysis.expected_failure(probability, failure) == pytest.approx(failed, abs=3 * 0.5 / 200)
 
 
 def test_synthetic_candidates_are_as_promised(rng):
@@ -54,8 +42,7 @@ def test_synthetic_candidates_are_as_promised(rng):
 
 @pytest.mark.parametrize(("good_share", "low", "high"), [(0.999, 0.0, 0.0), (0.05, 0.9, 1.0), (0.55, 0.1, 0.7)])
 def test_selection_among_synthetic_candidates(good_share, low, high):
-    """None among good candidates, all among bad ones; with p just over a half about as many as the binomial law
-    says."""
+    """None fails among good candidates, all among bad ones; with p just over a half as the binomial law says."""
     options = {"good_share": good_share, "failure": 0.1, "bad": "alike", "selections": 60}
     problem = Problem(1, 1, 12, 2)
     task = make_task(SimpleNamespace(problem=problem, blocks=None, truth=None), None)
@@ -65,29 +52,23 @@ def test_selection_among_synthetic_candidates(good_share, low, high):
     assert low <= found["failed_share"] <= high
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"good_share": 0.0, "failure": 0.1, "bad": "alike"}, "good_share is 0.0"),
-        ({"good_share": 0.5, "failure": 0.1, "bad": "odd"}, "bad is 'odd'"),
-        ({"good_share": 0.5, "failure": 0.1, "bad": "alike", "selections": 0}, "selections is 0"),
-    ],
-)
-def test_options_out_of_range(options, message):
-    with pytest.raises(ValueError, match=message):
-        load_options("made_up_candidates", options)
+@pytest.mark.parametrize("wrong", [{"good_share": 0.0}, {"bad": "odd"}, {"selections": 0}])
+def test_options_out_of_range(wrong):
+    ((name, value),) = wrong.items()
+    with pytest.raises(ValueError, match=f"{name} is {value!r}"):
+        load_options("made_up_candidates", {"good_share": 0.5, "failure": 0.1, "bad": "alike"} | wrong)
 
 
 def test_the_inequality_of_the_proof():
     """(69) holds at 0.01 and fails at 0.02; its largest eps_i is a third of what adding angles gives."""
-    assert printed_gap(0.01, 0.2) < 0 < printed_gap(0.02, 0.2)
-    assert largest_accuracy(0.2) == pytest.approx(0.019275, abs=1e-6)
-    assert worst_that_passes(0.01) == pytest.approx(math.sin(3 * math.asin(0.01)), rel=1e-6)
+    assert analysis.printed_gap(0.01, 0.2) < 0 < analysis.printed_gap(0.02, 0.2)
+    assert analysis.largest_accuracy(0.2) == pytest.approx(0.019275, abs=1e-6)
+    assert analysis.worst_that_passes(0.01) == pytest.approx(math.sin(3 * math.asin(0.01)), rel=1e-6)
 
 
 def test_what_the_tail_bound_leaves():
     """p T_0 - T_0 / 2 successes of the T_0 / 2 that the proof concludes: 0.98 at p = 0.99."""
-    found = {one.quantity: one.measured for one in proof_measures()}
+    found = {one.quantity: one.measured for one in analysis.proof_measures()}
     assert found["successes left by (99) over half"] == pytest.approx(0.98)
 
 
@@ -96,29 +77,24 @@ def table(series: str, **columns) -> pd.DataFrame:
     return pd.DataFrame({"series": series} | columns)
 
 
-def synthetic(**columns) -> pd.DataFrame:
-    return table("candidates", selections=5, candidates=3, failure=0.1, bad="alike", **columns)
-
-
 def test_failures_of_the_selection_have_exact_ends():
     """Of 15 trials, in three repetitions of five."""
-    cells = synthetic(good_share=[0.6] * 3 + [0.99] * 3, seed=[0, 1, 2] * 2, failed_share=[0.2, 0.4, 0.6, 0, 0, 0])
-    points = failure_points(cells)
+    columns = {"selections": 5, "candidates": 3, "failure": 0.1, "bad": "alike", "seed": [0, 1, 2] * 2}
+    columns |= {"good_share": [0.6] * 3 + [0.99] * 3, "failed_share": [0.2, 0.4, 0.6, 0, 0, 0]}
+    points = analysis.failure_points(table("candidates", **columns))
     assert list(points["failed"]) == [0.4, 0]
     for _, point in points.iterrows():
         ends = clopper_pearson(round(point["failed"] * 15), 15)
         np.testing.assert_allclose([point["ci_low"], point["ci_high"]], ends, rtol=1e-9)
-    assert [one.quantity for one in synthetic_measures(points)] == [
-        "failure, p = 0.6, asked 0.1, alike",
-        "failure, p = 0.99, asked 0.1, alike",
-    ]
+    names = [f"failure, p = {share}, asked 0.1, alike" for share in (0.6, 0.99)]
+    assert [one.quantity for one in analysis.synthetic_measures(points)] == names
 
 
 def test_starts_that_pass_have_exact_ends():
     """All eight pass: the lower end is 0.025^(1/8). Runs without noise do not count."""
     noise = np.array([0.0, 0.0, *[3.0] * 8])
     cells = table("select", noise_multiplier=noise, seed=range(10), selection_passed=(noise > 0).astype(float))
-    found = passing_measure(cells)
+    found = analysis.passing_measure(cells)
     assert (found.measured, found.seeds) == (1, 8)
     assert [found.ci_low, found.ci_high] == pytest.approx(clopper_pearson(8, 8))
 
@@ -127,8 +103,8 @@ def test_a_repetition_counts_as_often_as_it_is_picked():
     """Twice the first and once the last of three; a set of picks would forget the second time."""
     cells = table("shared", users=250, seed=[0, 1, 2], start_dist2=[0.1, 0.5, 0.4], selection_passed=1.0)
     name = "dist2 that passes on shared samples"
-    assert distance_that_passes(cells, np.array([0, 0, 2]))[name] == pytest.approx(0.2)
-    assert distance_that_passes(cells, np.arange(3))[name] == pytest.approx(1 / 3)
+    assert analysis.distance_that_passes(cells, np.array([0, 0, 2]))[name] == pytest.approx(0.2)
+    assert analysis.distance_that_passes(cells, np.arange(3))[name] == pytest.approx(1 / 3)
     assert list(resampled(cells, np.array([2, 2, 1]))["seed"]) == [2, 2, 1]
 
 
@@ -138,7 +114,7 @@ def test_costs_are_not_carried_beyond_the_noise_that_was_run(largest, reached):
     noise = np.array([0.0, 20.0, 80.0])
     errors = {name: largest * noise / 80 for name in ("start_dist2", "average_dist2", "dist2", "steady_dist2")}
     common = {"noise_multiplier": noise, "seed": 0, "iterations": 10, "rounds": 20, "starts": 4} | errors
-    found = costs(pd.concat([table("select", **common), table("main", **common)]))
+    found = analysis.costs(pd.concat([table("select", **common), table("main", **common)]))
     wanted = {"start": 40 / 1600, "single run": 10 / 1600, "main rounds": 20 / 1600}
     for name, value in wanted.items():
         assert found[f"cost of the {name}"] == pytest.approx(value if reached else math.nan, nan_ok=True)

@@ -1,7 +1,9 @@
-"""The study tradeoff: what users send, paired factors, the band over clips, exponents of ratios, and where a method
-works."""
+"""The study tradeoff: what users send, paired factors, the band over clips, exponents of ratios, who works where."""
 
 from __future__ import annotations
+
+import itertools
+import math
 
 import numpy as np
 import pandas as pd
@@ -20,10 +22,6 @@ from replication.studies.tradeoff import analysis as tradeoff
 PROBLEM = Problem(80, 32, 6, 2, head_law="sphere")
 
 
-def upper(size: int) -> int:
-    return size * (size + 1) // 2
-
-
 def counted(monkeypatch, algorithm) -> int:
     """Numbers that pass a mechanism in one run: vectors whole, symmetric matrices without the copied triangle."""
     seen, released = [], Release._gaussian
@@ -31,7 +29,7 @@ def counted(monkeypatch, algorithm) -> int:
     def counting(self, name, exact, law):
         for array, noise in zip(exact, law.noises, strict=True):
             assert noise.form == "independent" or np.array_equal(array, array.T)
-            seen.append(array.size if noise.form == "independent" else upper(len(array)))
+            seen.append(array.size if noise.form == "independent" else math.comb(len(array) + 1, 2))
         return released(self, name, exact, law)
 
     monkeypatch.setattr(Release, "_gaussian", counting)
@@ -74,12 +72,11 @@ def errors_table(slope_a: float, slope_b: float, spread: float = 0.0) -> pd.Data
     """Errors that are powers of d, with a scatter that both series share."""
     rng = np.random.default_rng(4)
     rows = []
-    for seed in range(5):
-        for dim in (10, 20, 40, 80):
-            shared = np.exp(spread * rng.standard_normal())
-            for series, slope, size in (("A", slope_a, 8e-3), ("B", slope_b, 1e-3)):
-                row = {"series": series, "dim": dim, "seed": seed, "noise_multiplier": np.nan}
-                rows.append(row | {"dist2": size * dim**slope * shared, "law_2": size * dim**slope})
+    for seed, dim in itertools.product(range(5), (10, 20, 40, 80)):
+        shared = np.exp(spread * rng.standard_normal())
+        for series, law in (("A", 8e-3 * dim**slope_a), ("B", 1e-3 * dim**slope_b)):
+            row = {"series": series, "dim": dim, "seed": seed, "noise_multiplier": np.nan}
+            rows.append(row | {"dist2": law * shared, "law_2": law})
     return pd.DataFrame(rows)
 
 
@@ -96,8 +93,7 @@ def test_paired_factors_drop_what_both_share():
 def test_factors_use_common_repetitions_alone():
     """A series with fewer repetitions is compared on those; below five there is no interval."""
     table = errors_table(1.5, 1.0, spread=0.5)
-    fewer = table[(table["series"] == "A") | (table["seed"] < 3)]
-    found = tradeoff.factors(fewer, "A", "B", "x")
+    found = tradeoff.factors(table[(table["series"] == "A") | (table["seed"] < 3)], "A", "B", "x")
     assert {measure.seeds for measure in found} == {3}
     assert all(np.isnan(measure.ci_low) and np.isnan(measure.ci_high) for measure in found)
 
@@ -112,7 +108,7 @@ def test_a_failed_fit_is_not_averaged_away():
         {"series": series, "dim": 10, "rank": 2, "users": 1000, "epsilon": 1.0} for series in ("map-A", "map-B") * 2
     ]
     risks = [0.01, 0.01, np.nan, 0.01]
-    table = pd.DataFrame([row | {"excess_risk": risk} for row, risk in zip(rows, risks, strict=True)])
+    table = pd.DataFrame(rows).assign(excess_risk=risks)
     assert tradeoff.regions(table)["works"].tolist() == ["B"]
 
 
@@ -167,10 +163,8 @@ def test_the_band_runs_over_all_pairs_of_clips():
     table = tradeoff.pairs(clip_table(), 0.3)
     assert len(table) == 2 * 12 - 3
     ends = {one.quantity: one for one in tradeoff.band_measures(table)}
-    least, most, later = (
-        ends[f"{word} factor over clips at d = {dim}"]
-        for word, dim in (("least", 10), ("largest", 10), ("largest", 80))
-    )
+    names = ("least factor over clips at d = 10", *(f"largest factor over clips at d = {dim}" for dim in (10, 80)))
+    least, most, later = (ends[name] for name in names)
     assert [one.measured for one in (least, most, later)] == pytest.approx([2 / 4, 20, 8])
     assert least.note.startswith("A-user over B-uncut; of ") and later.note.startswith("A over B; of ")
 
@@ -190,24 +184,11 @@ def test_regions_name_who_works():
 
 def test_laws_of_both_methods():
     """F3 under the clip for A, F9 for B, and the n at which the risk reaches the target; no law with label noise."""
-    common = {
-        "users": 50_000,
-        "samples": 32,
-        "dim": 40,
-        "rank": 2,
-        "head_condition": 1.0,
-        "target": 0.02,
-        "label_noise_sd": 0.0,
-    }
+    common = {"users": 50_000, "samples": 32, "dim": 40, "rank": 2, "head_condition": 1.0, "target": 0.02}
+    common |= {"label_noise_sd": 0.0}
     first = common | {"algorithm": "altmin", "noise_multiplier": 0.8, "eta": 40.0, "zeta": 12.0}
     first |= {"clip_unit": "sample", "split": "halves-then-all"}
-    second = common | {
-        "algorithm": "centaur",
-        "noise_multiplier": 3.7,
-        "zeta": 9.0,
-        "step": 0.25,
-        "participation": 1.0,
-    }
+    second = common | {"algorithm": "centaur", "noise_multiplier": 3.7, "zeta": 9.0, "step": 0.25, "participation": 1.0}
     noisy, silent = first | {"label_noise_sd": 1.0}, first | {"noise_multiplier": 0.0}
     table = tradeoff.with_predictions(pd.DataFrame([first, second, noisy, silent]))
     x = jain2021.noise_ratio(50_000, 40, 2, 0.8, 40.0)
@@ -229,9 +210,8 @@ def test_x_of_heads_of_several_lengths_is_that_of_the_shortest():
     """Uncut, x = 4 sqrt(dk) eta^2 Delta / (n lam_k) with lam_k = 1, whatever the longest head."""
     row = {"users": 50_000, "samples": 32, "dim": 40, "rank": 2, "noise_multiplier": 0.8, "eta": 200.0, "zeta": 60.0}
     row |= {"head_condition": 3.0, "label_noise_sd": 0.0, "clip_unit": "sample", "split": "text"}
-    assert tradeoff.first_step(pd.Series(row))[1] == pytest.approx(
-        jain2021.noise_ratio(50_000, 40, 2, 0.8, 200.0), rel=1e-3
-    )
+    expected = jain2021.noise_ratio(50_000, 40, 2, 0.8, 200.0)
+    assert tradeoff.first_step(pd.Series(row))[1] == pytest.approx(expected, rel=1e-3)
 
 
 def test_every_series_of_a_setting_has_a_fit_and_runs():

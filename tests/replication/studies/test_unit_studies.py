@@ -1,5 +1,4 @@
-"""What the studies of unit steps make of a table: medians, floors, the best of the published methods, and the laws;
-and numbers typed in their settings."""
+"""What the studies of unit steps make of a table: medians, floors, the best published method, laws; typed numbers."""
 
 import math
 
@@ -28,10 +27,8 @@ read = figure2.Risks.read
 
 def rows(series: str, risks, epsilon: float = math.nan, **columns) -> pd.DataFrame:
     """Rows of a series for the repetitions 0, 1, ..., one risk each."""
-    columns = {"epochs": math.nan, "penalty": math.nan} | columns
-    return pd.DataFrame(
-        {"series": series, "seed": range(len(risks)), "excess_risk": risks, "epsilon": epsilon} | columns
-    )
+    columns = {"epsilon": epsilon, "epochs": math.nan, "penalty": math.nan} | columns
+    return pd.DataFrame({"series": series, "seed": range(len(risks)), "excess_risk": risks} | columns)
 
 
 def table(*parts: pd.DataFrame) -> pd.DataFrame:
@@ -55,8 +52,7 @@ def measured(cells: pd.DataFrame) -> dict[str, float]:
 
 
 def test_the_risk_is_the_median_of_the_best_number_of_epochs():
-    """The least of the medians, which no median over all rows, no mean and no least risk is;
-    penalties are chosen, too."""
+    """The least of the medians, not one over all rows, no mean and no least risk; of penalties, too."""
     cells = table(
         rows("deciding", [1, 2, 9, 8], 1.0, epochs=1),
         rows("deciding", [3, 4, 5, 0.1], 1.0, epochs=2),
@@ -113,16 +109,13 @@ def published_cells() -> pd.DataFrame:
 
 
 def test_the_best_published_method_has_the_least_median():
-    """At each epsilon, which is no mean and no least risk; what lies above the floor is the median of differences on
-    the same users."""
-    found = figure2.published(read(published_cells()), np.arange(3))
-    best = {0.25: 6, 1: 20}
-    unit, above = {0.25: 3.5, 1: 2.0}, {0.25: 2.0, 1: 0.5}
-    for epsilon, risk in best.items():
-        assert found[f"best published over floor at {epsilon:g}"] == pytest.approx(risk / 2)
-        assert found[f"best published over unit steps at {epsilon:g}"] == pytest.approx(risk / unit[epsilon])
+    """At each epsilon, no mean and no least risk; above the floor is the median of differences on the same users."""
+    found = figure2.published(read(published_cells()), THREE)
+    for epsilon, best, unit, above in ((0.25, 6, 3.5, 2.0), (1, 20, 2.0, 0.5)):
+        assert found[f"best published over floor at {epsilon:g}"] == pytest.approx(best / 2)
+        assert found[f"best published over unit steps at {epsilon:g}"] == pytest.approx(best / unit)
         name = f"best published over unit steps, risk above the floor, at {epsilon:g}"
-        assert found[name] == pytest.approx((risk - 2) / above[epsilon])
+        assert found[name] == pytest.approx((best - 2) / above)
     assert len(found) == 2 * 3
     each = measured(published_cells())
     assert each["altmin over floor at 1"] == pytest.approx(15)
@@ -137,8 +130,7 @@ def test_a_run_that_failed_or_ends_near_zero_has_found_nothing():
 
 
 def test_the_best_is_chosen_anew_in_each_draw():
-    """Of the repetitions that are picked, so that the choice belongs to the interval;
-    repetitions may be picked twice."""
+    """Of the repetitions that are picked, some twice, so that the choice belongs to the interval."""
     cells = published_cells()
     cells.loc[(cells["series"] == "fedrep") & (cells["seed"] == 0), "excess_risk"] = 0.001
     found = figure2.published(read(cells), np.array([0, 0, 0]))
@@ -209,52 +201,36 @@ def test_the_ladder_is_over_the_floor():
         rows("ladder-apart", [30, 30, 30], epochs=2),
         rows("floor", [9, 2, 1, 50]),  # a repetition that the others lack
     )
-    found = figure2.ladder(read(cells), np.arange(3))
+    found = figure2.ladder(read(cells), THREE)
     assert found["ladder: deciding, over floor"] == 40 and found["ladder: apart, over floor"] == 15
     assert {found[f"ladder: {name}, over floor"] for name in ("joint", "user", "printed", "data")} == {3.0}
 
 
 def test_heads_of_full_rank_are_over_predicting_zero():
-    """Zero has sum of the heads' scales squared: 4 + 2 + 1 here.
-    The best penalty and the better of two subspaces count."""
+    """Zero has 4 + 2 + 1, the heads' squared scales; the best penalty and the better of two subspaces count."""
     sizes = {"head_condition": 2.0, "rank": 3}
-    cells = table(
-        rows("prior", [0.5, 0.7, 9], 1.0, **sizes),
-        rows("prior-rank-4", [2.8, 2.8, 2.8], 1.0, **sizes),
-        rows("prior-rank-8", [2.1, 2.1, 2.1], 1.0, **sizes),
-        rows("prior-own", [1.4, 1.4, 1.4], penalty=0.1, **sizes),
-        rows("prior-own", [3.0, 3.0, 3.0], penalty=1, **sizes),
-    )
-    assert figure2.full_rank(read(cells), np.arange(3)) == pytest.approx(
-        {
-            "risk of own data over zero's": 0.2,
-            "risk of prior over zero's at 1": 0.1,
-            "risk of prior-rank-4 over zero's at 1": 0.4,
-            "risk of prior-rank-8 over zero's at 1": 0.3,
-            "own data over full prior at 1": 2.0,
-            "best subspace over full prior at 1": 3.0,
-        }
-    )
+    risks = {"prior": [0.5, 0.7, 9], "prior-rank-4": [2.8] * 3, "prior-rank-8": [2.1] * 3}
+    private = [rows(name, risk, 1.0, **sizes) for name, risk in risks.items()]
+    own = [rows("prior-own", [risk] * 3, penalty=penalty, **sizes) for risk, penalty in ((1.4, 0.1), (3.0, 1))]
+    over = {"own data": 0.2, "prior": 0.1, "prior-rank-4": 0.4, "prior-rank-8": 0.3}
+    expected = {f"risk of {name} over zero's" + " at 1" * (name in risks): share for name, share in over.items()}
+    expected |= {"own data over full prior at 1": 2.0, "best subspace over full prior at 1": 3.0}
+    assert figure2.full_rank(read(table(*private, *own)), THREE) == pytest.approx(expected)
 
 
 # Laws
 
-ROW = {
-    "series": "users-d",
-    "users": 6000,
-    "samples": 10,
-    "dim": 40,
-    "rank": 2,
-    "label_noise_sd": 0.01,
-    "epsilon": 1.0,
-    "delta": 1e-6,
-    "noise_multiplier": 4.2,
-    "target": 2 * 1e-4 * 2 / 7,
-}
+ROW = {"series": "users-d", "users": 6000, "samples": 10, "dim": 40, "rank": 2, "label_noise_sd": 0.01}
+ROW |= {"epsilon": 1.0, "delta": 1e-6, "noise_multiplier": 4.2, "target": 2 * 1e-4 * 2 / 7}
 
 
 def row(**changes) -> pd.Series:
     return pd.Series(ROW | changes)
+
+
+def repeated(column: str, values, **changes) -> pd.DataFrame:
+    """Rows that differ in one column, by repetition."""
+    return pd.DataFrame(ROW | {"seed": range(len(values)), column: values} | changes)
 
 
 @pytest.mark.parametrize(
@@ -296,8 +272,7 @@ def test_the_law_is_of_rows_with_noise_and_heads_of_one_length(changes, stated):
 
 
 def test_the_law_is_the_end_of_the_recursion():
-    """With many users near the order sigma d k/(n mu sqrt(m - k)), and of its exponents within 0.1;
-    1/mu is the noise multiplier."""
+    """With many users near sigma d k/(n mu sqrt(m - k)), with its exponents; 1/mu is the noise multiplier."""
     base = {"series": "n", "users": 200_000, "samples": 20, "label_noise_sd": 0.1, "noise_multiplier": 10.0}
     law = rates.law(row(**base))
     unit = 0.1 * 40 * 2 / (200_000 / 10 * math.sqrt(18))
@@ -330,49 +305,27 @@ def test_predictions_stand_beside_the_cells():
 
 def test_errors_over_the_law_are_extremes_of_root_mean_squares():
     """Over settings; rows without a law do not count, and repetitions are averaged in squares."""
-    base = {"series": "n", "samples": 10, "dim": 40, "rank": 2, "label_noise_sd": 0.1, "noise_multiplier": 10.0}
-    cells = pd.DataFrame(
-        [
-            *({**base, "users": 100, "seed": seed, "distF": dist, "law": 2.0} for seed, dist in enumerate((1.0, 7.0))),
-            *({**base, "users": 200, "seed": seed, "distF": dist, "law": 4.0} for seed, dist in enumerate((3.0, 3.0))),
-            *({**base, "users": 300, "seed": seed, "distF": 99.0, "law": math.nan} for seed in range(2)),
-        ]
-    )
+    settings = ((100, [1.0, 7.0], 2.0), (200, [3.0, 3.0], 4.0), (300, [99.0, 99.0], math.nan))
+    cells = table(*(repeated("distF", found, series="n", users=users, law=law) for users, found, law in settings))
     assert rates.over_law(cells) == pytest.approx({"least error over the law": 0.75, "largest error over the law": 2.5})
 
 
 def test_runs_astray_are_counted_against_what_noise_lets_expect():
     """By the run, not by the mean; the median is over the seeds of the worst one's setting."""
-    base = ROW | {"series": "d", "users": 12_000, "samples": 12, "noise_multiplier": 10.0, "label_noise_sd": 0.1}
-    times = {66: (1.0, 1.2, 30.0), 40: (2.0, 9.9, 9.0)}
-    cells = pd.DataFrame(
-        [
-            base
-            | {
-                "dim": dim,
-                "seed": seed,
-                "learned_noise": factor / 10,
-                "distF": factor * rates.law(row(**base | {"dim": dim})),
-            }
-            for dim, factors in times.items()
-            for seed, factor in enumerate(factors)
-        ]
-    )
-    found = rates.runs_astray(cells, None)
+    base = {"series": "d", "users": 12_000, "samples": 12, "noise_multiplier": 10.0, "label_noise_sd": 0.1}
+    parts = []
+    for dim, factors in ((66, [1.0, 1.2, 30.0]), (40, [2.0, 9.9, 9.0])):
+        part = repeated("learned_noise", np.divide(factors, 10), dim=dim, **base)
+        parts.append(part.assign(distF=factors * part.apply(rates.law, axis=1)))
+    found = rates.runs_astray(table(*parts), None)
     wanted = {"runs": 6, "astray": 1, "over": 30.0, "median": 1.2, "noise": 0.1, "learned": 3.0, "dim": 66}
     assert found == pytest.approx(wanted | {"expected": 6 * 0.00134990}, rel=1e-5)
 
 
 def test_the_constant_of_the_users_needed():
     """Mean users over k d/(eps sqrt(m - k)): 2 * 10 / (1 * 2) = 10 and 2 * 20 / (1 * 2) = 20 here."""
-    base = {"series": "users-d", "rank": 2, "epsilon": 1.0, "freedom": 4}
-    cells = pd.DataFrame(
-        [
-            *({**base, "dim": 10, "seed": seed, "smallest_users": users} for seed, users in enumerate((200, 400))),
-            *({**base, "dim": 20, "seed": seed, "smallest_users": users} for seed, users in enumerate((1000, 1000))),
-            *({**base, "series": "n", "dim": 10, "seed": seed, "smallest_users": 1} for seed in range(2)),
-        ]
-    )
+    runs = (([200, 400], {"dim": 10}), ([1000, 1000], {"dim": 20}), ([1, 1], {"dim": 10, "series": "n"}))
+    cells = table(*(repeated("smallest_users", users, freedom=4, **sizes) for users, sizes in runs))
     name = "users over k d / (eps sqrt(m - k))"
     assert rates.users_constant(cells) == pytest.approx({f"least {name}": 30.0, f"largest {name}": 50.0})
 
@@ -380,13 +333,8 @@ def test_the_constant_of_the_users_needed():
 def test_the_constant_of_the_start():
     """At the largest d alone: 3000 and 5000 users over 1 * 100^1.5 / (4 * 5) = 50 are 80 on average."""
     base = {"series": "users-start", "rank": 1, "epsilon": 4.0, "samples": 5}
-    cells = pd.DataFrame(
-        [
-            *({**base, "dim": 100, "seed": seed, "smallest_users": users} for seed, users in enumerate((3000, 5000))),
-            *({**base, "dim": 25, "seed": seed, "smallest_users": 7} for seed in range(2)),
-            *({**base, "series": "users-d", "dim": 400, "seed": seed, "smallest_users": 7} for seed in range(2)),
-        ]
-    )
+    runs = (([3000, 5000], {"dim": 100}), ([7, 7], {"dim": 25}), ([7, 7], {"dim": 400, "series": "users-d"}))
+    cells = table(*(repeated("smallest_users", users, **base | sizes) for users, sizes in runs))
     name = "users over k d^1.5 / (eps m), most dimensions"
     number = numbers(read_study(read_config(), "unit_rates"))[name]
     assert measure(name, number, cells.assign(status="ok")).measured == pytest.approx(80.0)
@@ -424,13 +372,8 @@ def test_targets_are_twice_the_floor():
     assert len(sizes) >= 4
     across = series["users-d"]
     assert across["problem"]["label_noise_sd"] ** 2 == noise2
-    sizes.append(
-        {
-            "rank": study["problem"]["rank"],
-            "samples": across["problem"]["samples"],
-            "target": across["options"]["target"],
-        }
-    )
+    rank, samples = study["problem"]["rank"], across["problem"]["samples"]
+    sizes.append({"rank": rank, "samples": samples, "target": across["options"]["target"]})
     for one in sizes:
         rank, freedom, target = one["rank"], one["samples"] - one["rank"], float(one["target"])
         assert target == pytest.approx(2 * noise2 * rank / (freedom - 1), rel=5e-4)
@@ -441,8 +384,7 @@ def test_targets_are_twice_the_floor():
 
 
 def test_methods_are_over_the_floor_of_their_departure():
-    """Medians over the floor; a run that broke down counts as infinite,
-    half of them as no number."""
+    """Medians over the floor; a run that broke down counts as infinite, half of them as no number."""
     cells = table(
         rows("rare-floor", [1.0, 2.0, 4.0]),
         rows("rare-unit", [3.0, 2.0, 8.0], 2.0),
@@ -468,18 +410,15 @@ def test_every_departure_has_its_series():
     and the size of features, which they are told: over it the label noise is another, and the floor of their users."""
     series = settings("unit_map")["series"]
     for departure in unit_map.MISSPECIFICATIONS:
-        ours, theirs = (
-            ["unit", "floor"],
-            [] if departure == "rank" else [name for name in unit_map.METHODS if name != "unit"],
-        )
+        published = [name for name in unit_map.METHODS if name != "unit"]
+        ours, theirs = ["unit", "floor"], [] if departure == "rank" else published
         problem = dict(series[f"{departure}-unit"].get("problem", {}))
         told = dict(problem)
         if departure in ("small", "large"):
             told["label_noise_sd"] = pytest.approx(0.01 / told.pop("feature_scale"))
             theirs.append("told")
-        assert sorted(name for name in series if name.startswith(f"{departure}-")) == sorted(
-            f"{departure}-{name}" for name in ours + theirs
-        )
+        there = {name for name in series if name.startswith(f"{departure}-")}
+        assert there == {f"{departure}-{name}" for name in ours + theirs}
         for names, one in ((ours, problem), (theirs, told)):
             assert all(series[f"{departure}-{name}"].get("problem", {}) == one for name in names)
         assert all(series[f"{departure}-{name}"].get("tuned") for name in theirs if name != "told")
@@ -491,15 +430,9 @@ def test_features_over_their_size_are_another_label_noise(size):
     % at 20,000 users, with standard errors of 1 %. That with the same label noise is farther off by a hundred."""
     risks = []
     for change in ({"feature_scale": size}, {"label_noise_sd": 0.01 / size}):
-        problem = {
-            "users": 20_000,
-            "samples": 10,
-            "dim": 8,
-            "rank": 2,
-            "label_noise_sd": 0.01,
-            "head_law": "gauss",
-        } | change
-        options = load_options("oracle_step", {"kind": "floor", "final_heads": "ridge"})
-        cell = Cell("oracle_step", options, Problem(**problem), None)
+        problem = Problem(20_000, 10, 8, 2, **{"label_noise_sd": 0.01, "head_law": "gauss"} | change)
+        cell = Cell(
+            "oracle_step", load_options("oracle_step", {"kind": "floor", "final_heads": "ridge"}), problem, None
+        )
         risks.append(run_cell(cell, Users(cell.problem))[0]["excess_risk"])
     assert risks[0] == pytest.approx(size**2 * risks[1], rel=0.04)
