@@ -123,12 +123,7 @@ LONG = 9 / (1 + 8 / 100)
 
 @pytest.mark.parametrize(
     ("problem", "longest_squared"),
-    [
-        (PROBLEM, 4.0),
-        (ANISO, 9 * 4.0),
-        (HEAVY, LONG * 4.0),
-        (GAUSS, 4 + 2 * math.sqrt(4 * LOG) + 2 * LOG),
-    ],
+    [(PROBLEM, 4.0), (ANISO, 9 * 4.0), (HEAVY, LONG * 4.0), (GAUSS, 4 + 2 * math.sqrt(4 * LOG) + 2 * LOG)],
 )
 @pytest.mark.parametrize("factor", [1.0, 0.4])
 def test_units_of_updates(problem, longest_squared, factor):
@@ -140,10 +135,7 @@ def test_units_of_updates(problem, longest_squared, factor):
     expected = {
         "absolute": (1.0, 1.0),
         "practical": (3 * 8.0, 3 * 8.0),
-        "prescribed": (
-            longest_squared * 6 * math.sqrt(LOG),
-            longest_squared * 2 * 3 * LOG * (math.sqrt(LOG) + 2),
-        ),
+        "prescribed": (longest_squared * 6 * math.sqrt(LOG), longest_squared * 2 * 3 * LOG * (math.sqrt(LOG) + 2)),
     }
     assert set(expected) == set(UPDATE_SCALES)
     for scale, (gradient, moment) in expected.items():

@@ -18,19 +18,8 @@ from scipy import stats
 
 from privrep.methods.running.runner import fit
 from privrep.methods.steps.error_tracking import DRIFT_SD, FAILED_SD, GUESS_SD, MODEL_SD, STEP_SD, FilterState
-from privrep.methods.steps.unit_schedule import (
-    COORDINATES,
-    COVARIANCE,
-    LEVEL,
-    ROUNDS,
-    SMALLEST,
-    STEPS,
-    Sizes,
-    schedule,
-)
-from privrep.methods.steps.unit_schedule import (
-    SCALE as SCALE_SHARE,
-)
+from privrep.methods.steps.unit_schedule import COORDINATES, COVARIANCE, LEVEL, ROUNDS, SMALLEST, STEPS, Sizes, schedule
+from privrep.methods.steps.unit_schedule import SCALE as SCALE_SHARE
 from privrep.methods.steps.whitening import WhitenedSamples, Whitening
 from privrep.methods.unit_steps import (
     RESIDUAL_WIDTH,
