@@ -207,13 +207,6 @@ def test_gains_of_the_answer_are_unbiased():
         assert abs(errors.mean()) < 4 * sd / 200**0.5 < abs((errors + sd).mean())
 
 
-def test_the_budget_is_spent_and_no_more():
-    data = people(300, 4, 3, 0.3, np.random.default_rng(4))
-    _, release = fitted(data, 2.0)
-    assert release.ledger.mu == pytest.approx(0.5, rel=1e-9)
-    assert len(release.ledger.entries) == 13
-
-
 def test_a_rank_truncates_the_shapes():
     data = people(2000, 8, 6, 0.4, np.random.default_rng(6))
     last, _ = fitted(data, 0.5, rank=1)

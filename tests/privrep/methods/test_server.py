@@ -133,27 +133,6 @@ def test_an_empty_round_has_no_mean():
     assert len(ledger.entries) == 5
 
 
-def test_rounds_follow_each_other():
-    """A contribution is asked once a round of each block, and the handle of a round is no other round's:
-    who takes part is drawn anew."""
-    asked, seen = [], []
-    users = blank_users(block_size=5)
-    given = given_updates(np.ones((USERS, DIM, RANK)), seen)
-
-    def contribution(block):
-        asked.append(block.start)
-        return given(block)
-
-    release = handle(users, participants=np.random.default_rng([0, 1]))
-    means = [Server(4, CLIP, 0.5).mean("update", users, contribution, release) for _ in range(4)]
-    assert asked == [start for start, _ in seen] == [0, 5, 10] * 4
-    who = np.concatenate([mask for _, mask in seen]).reshape(4, USERS)
-    np.testing.assert_array_equal(who, drawn(4, 0.5))
-    assert release.taking_part is None
-    one = clip(np.ones((DIM, RANK)), CLIP)
-    np.testing.assert_allclose(means, who.sum(axis=1)[:, None, None] * one / (0.5 * USERS), rtol=1e-12)
-
-
 def test_two_handles_of_one_round_are_apart():
     """The divisor is that of the release handle whose sum it divides: |C_t| of those who took part there,
     also of a part of the users."""
