@@ -235,20 +235,6 @@ def test_with_true_heads_it_is_one_regression(preset, epochs):
         assert dist2(fitted.subspace, expected) > 1e-2
 
 
-@pytest.mark.parametrize("fallback", ["ridge", "eigclip"])
-def test_a_fallback_changes_nothing_without_noise(fallback):
-    """Byte for byte; with noise it does."""
-    users = Users(WIDE)
-    for multiplier, same in ((0.0, True), (0.5, False)):
-        budget = fixed_noise(multiplier)
-        outcomes = [
-            fit(algorithm(clip_feature=3.0, clip_label=2.0, fallback=name), make_task(users, budget))
-            for name in ("solve", fallback)
-        ]
-        assert np.array_equal(outcomes[0].subspace, outcomes[1].subspace) == same
-        assert outcomes[0].log["min_eigenvalue"] == pytest.approx(outcomes[1].log["min_eigenvalue"], rel=1e-12)
-
-
 def test_thresholds_stand_in_the_log():
     """In absolute terms; those of user clipping bound whole sums, and are no eta and zeta."""
     outcome = fit(

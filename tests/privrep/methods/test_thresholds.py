@@ -70,18 +70,6 @@ def test_bound_of_gauss_heads_holds_with_the_stated_probability(rank, users):
     assert 1e-6 < users * stats.chi2.sf(bound**2, rank) < 0.05
 
 
-@pytest.mark.parametrize(("law", "condition"), LAWS)
-@pytest.mark.parametrize("sigma", [0.0, 0.5, 20.0])
-def test_printed_thresholds_clip_nothing(law, condition, sigma):
-    """No ||x|| ||v|| and no |y| of a data set with true heads reaches them; thresholds of `data` are exceeded."""
-    problem = Problem(2000, 8, 10, 2, label_noise_sd=sigma, head_law=law, head_condition=condition)
-    features, labels, heads = gather(Users(problem))
-    norms = np.linalg.norm(features, axis=2) * np.linalg.norm(heads, axis=1)
-    printed, data = (sample_clip(scale, 1.0, 1.0, problem.known) for scale in ("printed", "data"))
-    assert data.feature < norms.max() < printed.feature
-    assert data.label < np.abs(labels).max() < printed.label
-
-
 @pytest.mark.parametrize("problem", [PROBLEM, ANISO, Problem(50, 200, 40, 2, 5.0, head_law="sphere")])
 def test_printed_thresholds_fail_with_the_stated_probability(problem):
     """Tails of the longest head's label, of the noise and of ||x||, over all n m samples, sum to less than n^-10.

@@ -58,22 +58,11 @@ def test_a_kept_block_is_held_once(small_blocks):
 
 def test_master_seed_and_parameters_change_the_data():
     """Each parameter is part of the stream's name."""
-    base = {"users": 20, "samples": 4, "dim": 6, "rank": 2, "seed": 0, "head_law": "gauss", "label_noise_sd": 0.1}
-    variants = [
-        {},
-        {"users": 21},
-        {"samples": 5},
-        {"dim": 7},
-        {"rank": 3},
-        {"seed": 1},
-        {"head_law": "sphere"},
-        {"label_noise_sd": 0.2},
-        {"truth_law": "unit-columns"},
-        {"head_law": "aniso"},
-        {"head_law": "aniso", "head_condition": 2.0},
-        {"head_law": "aniso", "head_condition": 3.0},
-    ]
-    firsts = [next(iter(Users(Problem(**{**base, **change})).blocks())).features[0, 0, 0] for change in variants]
+    base = {"users": 20, "samples": 4, "dim": 6, "rank": 2, "label_noise_sd": 0.1}
+    other = [{"users": 21}, {"samples": 5}, {"dim": 7}, {"rank": 3}, {"seed": 1}, {"label_noise_sd": 0.2}]
+    other += [{"head_law": "sphere"}, {"head_law": "aniso"}, {"truth_law": "unit-columns"}]
+    other += [{"head_law": "aniso", "head_condition": condition} for condition in (2.0, 3.0)]
+    firsts = [next(iter(Users(Problem(**base | change)).blocks())).features[0, 0, 0] for change in [{}, *other]]
     firsts.append(next(iter(Users(Problem(**base), master_seed=1).blocks())).features[0, 0, 0])
     assert len(set(firsts)) == len(firsts)
 

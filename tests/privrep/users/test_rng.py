@@ -35,11 +35,6 @@ def test_the_spelling_is_pinned():
     assert digest(axes) == hashlib.sha256(text.encode()).hexdigest()
 
 
-def test_true_is_not_one():
-    """A flag and a number are different values."""
-    assert canonical({"a": True}) != canonical({"a": 1})
-
-
 @given(st.dictionaries(st.text(min_size=1, max_size=5), values, max_size=6), st.randoms(use_true_random=False))
 def test_order_of_axes_does_not_matter(axes, random):
     """Streams are named by a set of axes, not by a sequence."""
