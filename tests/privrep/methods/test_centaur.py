@@ -244,9 +244,6 @@ def test_scores_along_the_way(rounds):
     assert scores["largest_dist2"] == max(spectral)
 
 
-# Units
-
-
 # Privacy of the whole
 
 

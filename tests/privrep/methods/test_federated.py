@@ -1,5 +1,5 @@
-"""The methods of shen2023 Section 6: against slow loops over users, bounds on what a user adds, noise,
-and state that stays private."""
+"""The methods of shen2023 Section 6: against slow loops over users, round after round, with
+state that stays private."""
 
 from __future__ import annotations
 
