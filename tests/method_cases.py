@@ -261,10 +261,7 @@ OPTIONS = {
         {"init": "spectral", "split": "text", "heads": "true", "clip_scale": "data", "init_label_clip": 0.7, **SCALED},
         {"init": "planted", "start_sine": 0.3, "split": "text", "batches": 2, "fallback": "ridge", **CLIPS},
     ],
-    "spectral_init": [
-        {"init_label_clip": 1.5},
-        {"init_label_clip": 0.7, "clip_scale": "data", "split": "text"},
-    ],
+    "spectral_init": [{"init_label_clip": 1.5}, {"init_label_clip": 0.7, "clip_scale": "data", "split": "text"}],
     "step_lemmas": [
         {"split": "text", **SCALED},
         {"split": "halves-then-all", "clip_scale": "absolute", "start_sine": 0.3, **CLIPS},
@@ -300,11 +297,7 @@ OPTIONS = {
         | {"init_label_clip": 0.7, "init_share": 0.2},
         {"init": "planted", "rounds": 3, "sample_use": "reuse", "batch_samples": 5, "start_sine": 0.3},
     ],
-    "unit_steps": [
-        {},
-        {"scale_guess": 3.0, "noise_guess": 0.3},
-        {"assumed_rank": 3},
-    ],
+    "unit_steps": [{}, {"scale_guess": 3.0, "noise_guess": 0.3}, {"assumed_rank": 3}],
     "unit_steps_ablations": [{"without": part} for part in list(ABLATIONS)[1:]],
     "full_prior": [{}, {"scale_guess": 0.5, "noise_guess": 2.0}],
     "mixed_model": [{}],
@@ -315,10 +308,7 @@ OPTIONS = {
     ],
     "dp_fedavg": [FEDERATED | {"local_steps": 3, "local_step": 0.1}],
     "ppsgd": [FEDERATED | {"local_step": 0.1, "personal_step": 0.1}],
-    "pmtl": [
-        {"rounds": 3, "clip": 0.5},
-        {"rounds": 2, "clip": 0.1, "clip_scale": "practical", "penalty": 0.1},
-    ],
+    "pmtl": [{"rounds": 3, "clip": 0.5}, {"rounds": 2, "clip": 0.1, "clip_scale": "practical", "penalty": 0.1}],
     "update_norms": [{"start_sine": 0.3, "batch_samples": 6}],
     "client_lemmas": [
         {"clip": 0.5, "batch_samples": 4},

@@ -70,19 +70,10 @@ def test_a_fit_without_users_is_refused():
         ({"label_bounds": None}, "label_bounds is None; state the least and largest label"),
         ({"feature_bounds": None}, "feature_bounds has none for 'feature 0'"),
         ({"label_bounds": (3, 1)}, "label: low is 3 and high 1; they must be finite, and low less than high"),
-        (
-            {"feature_bounds": {"age": (0, 1)}},
-            "feature_bounds: 'age' is no column of the table; the nearest is 'feature",
-        ),
+        ({"feature_bounds": {"age": (0, 1)}}, "'age' is no column of the table; the nearest is 'feature"),
         ({"kinds": ["number"]}, "kinds has 1 entries; the table has 3 features"),
-        (
-            {"kinds": {"feature 0": "text"}},
-            "features.feature 0: 'text' is no kind; the nearest is .* known are 'number', 'flag', 'cat",
-        ),
-        (
-            {"kinds": {"feature 0": ["a"]}},
-            r"features.feature 0: levels is \['a'\]; it must be a list of two or more, each once",
-        ),
+        ({"kinds": {"feature 0": "text"}}, "features.feature 0: 'text' is no kind; the nearest is .* known are 'nu"),
+        ({"kinds": {"feature 0": ["a"]}}, r"features.feature 0: levels is \['a'\]; it must be a list of two or more"),
         ({"feature_bounds": {"feature 0": 3}}, "feature_bounds of 'feature 0' is 3; it must be a low and a high"),
         ({"label_bounds": ("1", 2)}, "label: low is '1', a text; it must be a number"),
         ({"epsilon": 0.0}, r"epsilon is 0.0; it must be positive and finite"),

@@ -5,9 +5,8 @@ import math
 
 import numpy as np
 import pytest
-from conftest import Recorder, fake_users, gather, make_task
+from conftest import Recorder, make_task
 
-from privrep.methods.exponential import RandomSubspaces
 from privrep.methods.running.method import Task
 from privrep.methods.running.runner import fit, prepared
 from privrep.methods.steps.user_scores import UserScore
@@ -89,25 +88,6 @@ def handle(users, multiplier: float, seed: int = 0) -> Release:
     return Release(multiplier, Ledger(), range(users.known.users), streams, UNLIMITED)
 
 
-def other_data(users: Users):
-    """The same number of users, with other samples."""
-    features, labels, heads = gather(users)
-    return fake_users(features[:, ::-1, ::-1], labels + 1, heads)
-
-
-@pytest.mark.parametrize("options", [{"around": 5}, {"first": "centaur", "rounds": 3, "runs": 2, "around": 2}])
-def test_staged_candidates_depend_on_data_through_the_release_alone(options):
-    """With a first stage that is all noise, other data leave the candidates within rounding of where they were;
-    with little noise they do not."""
-    users = Users(PROBLEM)
-    for noise, alike in ((1e9, True), (1e-3, False)):
-        stage = prepared(load_options("exponential_staged", options | {"init_noise": noise}), PROBLEM).subspaces
-        mine, others = (stage.bases(data, handle(users, 1.0)) for data in (users, other_data(users)))
-        far = max(float(sines(one, two)[0]) for one, two in zip(mine, others, strict=True))
-        assert (far < 1e-3) == alike
-        assert far > 0
-
-
 @pytest.mark.parametrize("options", [{"around": 5}, {"first": "centaur", "rounds": 3, "around": 2}])
 def test_staged_candidates_hold_what_was_released(options):
     """The subspaces that the first stage yields by itself, at the same noise, are among them;
@@ -121,14 +101,6 @@ def test_staged_candidates_hold_what_was_released(options):
     assert len(around) == options["around"]
     assert 0 < around[0] < 0.1 < around[-1] < 0.95
     np.testing.assert_allclose(np.einsum("cdk,cdl->ckl", bases, bases), [np.eye(2)] * len(bases), atol=1e-9)
-
-
-def test_random_subspaces_see_no_data():
-    """Other data, and other noise, the same candidates; another public stream, others."""
-    users, random = Users(PROBLEM), RandomSubspaces(7)
-    plain = random.bases(users, handle(users, 1.0))
-    assert np.array_equal(plain, random.bases(other_data(users), handle(users, 5.0)))
-    assert not np.array_equal(plain, random.bases(users, handle(users, 1.0, seed=1)))
 
 
 def test_delta_of_two_laws():

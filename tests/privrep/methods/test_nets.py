@@ -63,24 +63,6 @@ def test_volumes_give_the_uniform_law(dim, rank):
     assert plain[1] != pytest.approx(moments[1], rel=1e-2)
 
 
-def polar(matrix: np.ndarray) -> np.ndarray:
-    """The nearest orthonormal matrix."""
-    left, _, right = np.linalg.svd(matrix, full_matrices=False)
-    return left @ right
-
-
-@pytest.mark.parametrize(("dim", "rank"), [(5, 2), (4, 3), (3, 1)])
-def test_the_distance_is_that_of_the_best_rotation(dim, rank, rng):
-    """Against the orthogonal Procrustes problem; rotating the subspace's basis leaves it."""
-    basis, other = random_subspace(dim, rank, rng), random_subspace(dim, rank, rng)
-    rotation = polar(other.T @ basis)
-    expected = np.linalg.norm(basis - other @ rotation)
-    turned = basis @ orthonormalise(rng.standard_normal((rank, rank)))
-    for one in (basis, turned):
-        assert distance_to_net(one, other[None]) == pytest.approx(expected, rel=1e-9)
-        assert distance_to_net(one, np.stack([other, basis])) == pytest.approx(0, abs=1e-7)
-
-
 @pytest.mark.parametrize("radius", [0.0, -1.0, math.nan, math.inf])
 def test_bad_radius_is_named(radius):
     with pytest.raises(ValueError, match=r"^radius is .*; it must be positive and finite"):

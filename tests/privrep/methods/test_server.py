@@ -6,9 +6,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pytest
 from conftest import fake_users, handle
-from hypothesis import given
-from hypothesis import strategies as st
-from pieces import clip_outer
 
 from privrep.methods.steps.server import Server
 from privrep.privacy.accounting import gdp_epsilon
@@ -133,27 +130,6 @@ def test_an_empty_round_has_no_mean():
     assert len(ledger.entries) == 5
 
 
-def test_rounds_follow_each_other():
-    """A contribution is asked once a round of each block, and the handle of a round is no other round's:
-    who takes part is drawn anew."""
-    asked, seen = [], []
-    users = blank_users(block_size=5)
-    given = given_updates(np.ones((USERS, DIM, RANK)), seen)
-
-    def contribution(block):
-        asked.append(block.start)
-        return given(block)
-
-    release = handle(users, participants=np.random.default_rng([0, 1]))
-    means = [Server(4, CLIP, 0.5).mean("update", users, contribution, release) for _ in range(4)]
-    assert asked == [start for start, _ in seen] == [0, 5, 10] * 4
-    who = np.concatenate([mask for _, mask in seen]).reshape(4, USERS)
-    np.testing.assert_array_equal(who, drawn(4, 0.5))
-    assert release.taking_part is None
-    one = clip(np.ones((DIM, RANK)), CLIP)
-    np.testing.assert_allclose(means, who.sum(axis=1)[:, None, None] * one / (0.5 * USERS), rtol=1e-12)
-
-
 def test_two_handles_of_one_round_are_apart():
     """The divisor is that of the release handle whose sum it divides: |C_t| of those who took part there,
     also of a part of the users."""
@@ -188,45 +164,3 @@ def test_the_ledger_of_a_run(rate, divide_by, recorded):
         assert 0 < ledger.epsilon(1e-6) < 0.8 * plain
     else:
         assert ledger.epsilon(1e-6) == plain
-
-
-# Options
-
-
-# The clipped sum
-
-
-def slow_sum(left, right, bound, taking_part):
-    """One outer product per user."""
-    total = np.zeros((left.shape[1], right.shape[1]))
-    for one, other, present in zip(left, right, taking_part, strict=True):
-        if present:
-            total += clip(np.outer(one, other), bound)
-    return total
-
-
-sizes = st.integers(1, 9), st.integers(1, 5), st.integers(1, 3)
-
-
-@given(*sizes, st.floats(1e-3, 1e3), st.integers(0, 2**32 - 1))
-def test_clip_outer_is_the_sum_of_clipped_outer_products(users, dim, rank, bound, seed):
-    """Against a loop, at lengths far below and far above the bound, with users that stay away."""
-    rng = np.random.default_rng(seed)
-    left = rng.standard_normal((users, dim)) * 10 ** rng.uniform(-3, 3, (users, 1))
-    right = rng.standard_normal((users, rank)) * 10 ** rng.uniform(-3, 3, (users, 1))
-    taking_part = rng.random(users) < 0.7
-    found = clip_outer(left, right, bound, taking_part)
-    assert found.shape == (dim, rank)
-    assert found.dtype == np.float64
-    np.testing.assert_allclose(found, slow_sum(left, right, bound, taking_part), rtol=1e-10, atol=1e-12 * bound * users)
-    assert np.linalg.norm(found) <= bound * taking_part.sum() * (1 + 1e-12)
-
-
-def test_a_clip_by_a_float32_norm_would_be_noticed():
-    """Squares of 1e-25 vanish in float32: a norm taken from them lets the update through whole."""
-    left, right = np.full((1, 3), 1e-25), np.full((1, 2), 1e30)
-    short = left.astype(np.float32)
-    norm = float(np.sqrt((short * short).sum())) * np.linalg.norm(right)
-    assert norm == 0
-    assert np.linalg.norm(np.outer(left, right)) > 1e5
-    assert np.linalg.norm(clip_outer(short, right, 1e-3, np.ones(1, bool))) == pytest.approx(1e-3, rel=1e-9)

@@ -12,7 +12,6 @@ from scipy import stats
 
 from privrep.methods.steps.clip_units import (
     FAILURE_POWER,
-    SCALES,
     UPDATE_SCALES,
     gradient_threshold,
     label_threshold,
@@ -20,7 +19,6 @@ from privrep.methods.steps.clip_units import (
     sample_clip,
     user_units,
 )
-from privrep.options import among
 from privrep.users.problem import Problem, Users
 
 PROBLEM = Problem(400, 8, 9, 4, label_noise_sd=0.7, head_law="sphere")
@@ -52,13 +50,6 @@ def test_units(scale, problem, feature, label, factor):
     assert clip.label == 2 * label_threshold(scale, factor, problem.known)
 
 
-def test_unknown_scale_is_named():
-    for name in SCALES:
-        among(SCALES)("clip_scale", name)
-    with pytest.raises(ValueError, match=r"^clip_scale is 'paper'; it must be one of absolute, data, printed"):
-        among(SCALES)("clip_scale", "paper")
-
-
 LAWS = [("gauss", 1.0), ("sphere", 1.0), ("aniso", 1.0), ("aniso", 2.5)]
 
 
@@ -77,18 +68,6 @@ def test_bound_of_gauss_heads_holds_with_the_stated_probability(rank, users):
     one."""
     bound = Problem(users, 1, rank, rank).known.head_bound
     assert 1e-6 < users * stats.chi2.sf(bound**2, rank) < 0.05
-
-
-@pytest.mark.parametrize(("law", "condition"), LAWS)
-@pytest.mark.parametrize("sigma", [0.0, 0.5, 20.0])
-def test_printed_thresholds_clip_nothing(law, condition, sigma):
-    """No ||x|| ||v|| and no |y| of a data set with true heads reaches them; thresholds of `data` are exceeded."""
-    problem = Problem(2000, 8, 10, 2, label_noise_sd=sigma, head_law=law, head_condition=condition)
-    features, labels, heads = gather(Users(problem))
-    norms = np.linalg.norm(features, axis=2) * np.linalg.norm(heads, axis=1)
-    printed, data = (sample_clip(scale, 1.0, 1.0, problem.known) for scale in ("printed", "data"))
-    assert data.feature < norms.max() < printed.feature
-    assert data.label < np.abs(labels).max() < printed.label
 
 
 @pytest.mark.parametrize("problem", [PROBLEM, ANISO, Problem(50, 200, 40, 2, 5.0, head_law="sphere")])
@@ -125,6 +104,7 @@ LONG = 9 / (1 + 8 / 100)
     ("problem", "longest_squared"),
     [
         (PROBLEM, 4.0),
+        (replace(PROBLEM, dim=25, rank=1), 1.0),
         (ANISO, 9 * 4.0),
         (HEAVY, LONG * 4.0),
         (GAUSS, 4 + 2 * math.sqrt(4 * LOG) + 2 * LOG),
@@ -132,51 +112,22 @@ LONG = 9 / (1 + 8 / 100)
 )
 @pytest.mark.parametrize("factor", [1.0, 0.4])
 def test_units_of_updates(problem, longest_squared, factor):
-    """By hand at d = 9, k = 4, with mu^2 k s_k^2 the squared length of the longest head.
+    """With mu^2 k s_k^2 the squared length of the longest head; labels' noise plays no part.
 
     zeta_g = mu^2 k s_k^2 sqrt(d k ln n) (Theorem 5.1); zeta_0 = mu^2 k^1.5 s_k^2 sqrt(d) ln n (sqrt(ln n) + sqrt(k))
     (Lemma F.1).
     """
+    d, k = problem.dim, problem.rank
+    moment = longest_squared * k**0.5 * d**0.5 * LOG * (LOG**0.5 + k**0.5)
     expected = {
         "absolute": (1.0, 1.0),
-        "practical": (3 * 8.0, 3 * 8.0),
-        "prescribed": (
-            longest_squared * 6 * math.sqrt(LOG),
-            longest_squared * 2 * 3 * LOG * (math.sqrt(LOG) + 2),
-        ),
+        "practical": (d**0.5 * k**1.5, d**0.5 * k**1.5),
+        "prescribed": (longest_squared * (d * k * LOG) ** 0.5, moment),
     }
     assert set(expected) == set(UPDATE_SCALES)
     for scale, (gradient, moment) in expected.items():
         assert gradient_threshold(scale, factor, problem.known) == pytest.approx(factor * gradient, rel=1e-12)
         assert moment_threshold(scale, factor, problem.known) == pytest.approx(factor * moment, rel=1e-12)
-
-
-@given(st.integers(2, 6), st.integers(1, 5))
-def test_exponents_of_the_prescribed_bounds(growth, rank):
-    """zeta_g ~ sqrt(d), zeta_0 ~ sqrt(d); in k they grow as k^1.5 and, from k on, between k^1.5 and k^2.
-    Labels' noise plays no part."""
-    small, large = (Problem(1000, 8, dim, rank, head_law="sphere") for dim in (16, 16 * growth**2))
-    for threshold in (gradient_threshold, moment_threshold):
-        assert threshold("prescribed", 1.0, large.known) == pytest.approx(
-            growth * threshold("prescribed", 1.0, small.known)
-        )
-        assert threshold("practical", 1.0, large.known) == pytest.approx(
-            growth * threshold("practical", 1.0, small.known)
-        )
-    wide = Problem(1000, 8, 16, 2 * rank, head_law="sphere", label_noise_sd=3.0)
-    narrow = Problem(1000, 8, 16, rank, head_law="sphere")
-    assert gradient_threshold("prescribed", 1.0, wide.known) == pytest.approx(
-        2**1.5 * gradient_threshold("prescribed", 1.0, narrow.known)
-    )
-    ratio = moment_threshold("prescribed", 1.0, wide.known) / moment_threshold("prescribed", 1.0, narrow.known)
-    assert 2**1.5 < ratio < 2**2
-
-
-def test_unknown_scale_of_updates_is_named():
-    for name in UPDATE_SCALES:
-        among(UPDATE_SCALES)("clip_scale", name)
-    with pytest.raises(ValueError, match=r"^clip_scale is 'data'; it must be one of absolute, practical, prescribed"):
-        among(UPDATE_SCALES)("clip_scale", "data")
 
 
 @pytest.mark.parametrize("problem", [PROBLEM, Problem(400, 8, 5, 1, head_law="sphere")])

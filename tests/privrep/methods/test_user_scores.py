@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from conftest import fake_users, recut
+from conftest import recut
 
 from privrep.methods.steps.grassmann_chain import uniform_starts
 from privrep.methods.steps.nets import chart_net
@@ -208,14 +208,3 @@ def test_final_heads(loss, rng):
     assert np.abs(first - heads).max() > 0.1
     far = np.concatenate([block.features[:4], 10 * block.features[4:]])
     assert np.abs(BoundedHeads(basis, loss, BOUND, slice(4, 8))(Block(0, far, block.labels)) - heads).max() > 0.1
-
-
-def test_the_sum_is_over_all_users():
-    """Twice the same users have twice the score."""
-    users = Users(PROBLEM)
-    (block,) = users.blocks()
-    twice = fake_users(
-        *(np.concatenate([part] * 2, axis=1) for part in (block.features, block.labels)), np.tile(block.heads, (2, 1))
-    )
-    score, bases = of(Loss("huber")), candidates(4)
-    assert score.totals(twice, bases) == pytest.approx(2 * score.totals(users, bases), abs=0.01 * TOLERANCE * 120)

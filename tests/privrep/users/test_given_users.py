@@ -148,12 +148,6 @@ FOUR = np.ones((4, 2)), np.ones(4), np.arange(4)
         (lambda: fit_users("own_data", *FOUR, rank=1, epsilon=1.0), "own_data takes none"),
         (lambda: fit_users("unit_steps", *FOUR, rank=1, epsilon="1"), "epsilon"),
         (lambda: fit_users("unit_steps", *FOUR, rank=1, epsilon=1.0, label_noise=1.0), "label_noise is no option of"),
-        (
-            lambda: fit_users(
-                "centaur", *FOUR, rank=1, epsilon=1.0, init="planted", rounds=1, clip=1.0, batch_samples=1
-            ),
-            "samples|planted",
-        ),
     ],
 )
 def test_what_does_not_fit_is_named(call, message):

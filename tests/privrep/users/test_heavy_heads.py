@@ -69,28 +69,3 @@ def test_the_bound_on_heads_is_the_long_ones():
         plain = replace(PROBLEM, head_law=law, head_factor=1.0)
         assert plain.longest_head == 1
         assert plain.known.head_bound == pytest.approx(3**0.5, rel=1e-12)
-
-
-def test_a_factor_of_one_is_the_sphere():
-    """All heads of length sqrt(k), and no name of a stream has the factor."""
-    plain = replace(PROBLEM, head_factor=1.0)
-    np.testing.assert_allclose(lengths(Users(plain)), 3**0.5, rtol=1e-6)
-    assert "head_factor" not in plain.axes
-    assert PROBLEM.axes["head_factor"] == 5.0
-    assert gather(Users(plain))[0][0, 0, 0] != gather(Users(PROBLEM))[0][0, 0, 0]
-
-
-@pytest.mark.parametrize("factor", [0.5, 0.0, -1.0, math.inf, math.nan])
-def test_a_bad_factor_is_named(factor):
-    with pytest.raises(ValueError, match=rf"^head_factor is {factor!r}; it must be finite and at least 1"):
-        replace(PROBLEM, head_factor=factor)
-
-
-@pytest.mark.parametrize("law", ["gauss", "sphere", "aniso"])
-def test_only_heavy_heads_have_a_factor(law):
-    with pytest.raises(ValueError, match=rf"^head_factor is 5\.0; head_law '{law}' needs 1"):
-        replace(PROBLEM, head_law=law)
-    with pytest.raises(ValueError, match=r"^head_law is 'long'; it must be one of gauss, sphere, aniso, heavy"):
-        replace(PROBLEM, head_law="long")
-    with pytest.raises(ValueError, match=r"^head_condition is 2\.0; head_law 'heavy' needs 1"):
-        replace(PROBLEM, head_condition=2.0)

@@ -301,14 +301,6 @@ def test_the_risk_is_the_prediction_error_on_fresh_samples(condition):
         assert normal_score(drawn, (gaps**2).sum(axis=1).mean()) > LIMIT
 
 
-def test_adversaries_do_not_count_in_the_risk():
-    """At the truth it is 0, whatever is predicted for them."""
-    users = Users(replace(BASE, adversaries=37))
-    heads = lambda block: np.nan_to_num(block.heads, nan=1e6)  # noqa: E731
-    assert personal_risk(users, users.truth.basis, heads) < 1e-12
-    assert model_risk(users, lambda block: heads(block) @ users.truth.basis.T) < 1e-10
-
-
 # Defaults, errors and blocks
 
 
@@ -341,6 +333,7 @@ WHOLE = ("seed", "fewest_samples", "adversaries")
         ("head_law", "cauchy", "one of gauss, sphere, aniso, heavy"),
         ("truth_law", "none", "one of orthonormal, unit-columns"),
         *(("head_condition", value, "finite and at least 1") for value in (0.5, math.nan, math.inf)),
+        *(("head_factor", value, "finite and at least 1") for value in (0.5, 0.0, -1.0, math.inf, math.nan)),
         *(("head_bias", value, "at least 0 and at most 1") for value in (-0.1, 1.1, math.nan)),
         *(("feature_law", value, "one of gauss, rare, skewed") for value in ("bernoulli", 1.0)),
         *(("feature_axes", value, "one of coordinates, mixed") for value in ("rotated", 1.0)),
@@ -365,8 +358,12 @@ def test_a_bad_parameter_is_named_with_its_bounds(name, value, bounds):
         ({"rank": 7}, "rank is 7; it must not exceed dim, which is 5"),
         ({"rank": 5, "adversaries": 1}, "adversaries is 1; there is nothing off a subspace of rank 5"),
         *(
-            ({"head_law": law, "head_condition": 2.0}, f"head_condition is 2.0; head_law '{law}' needs 1")
-            for law in ("gauss", "sphere")
+            ({"head_law": law, name: 2.0}, f"{name} is 2.0; head_law '{law}' needs 1")
+            for name, without in (
+                ("head_condition", ("gauss", "sphere", "heavy")),
+                ("head_factor", ("gauss", "sphere", "aniso")),
+            )
+            for law in without
         ),
     ],
 )

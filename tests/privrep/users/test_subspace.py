@@ -72,13 +72,6 @@ def test_known_angles():
     np.testing.assert_allclose(dist_frobenius(one, other), np.hypot(np.sin(large), np.sin(small)), rtol=1e-14)
 
 
-def test_orthogonal_subspaces_are_at_the_maximum():
-    """dist2 = 1 and distF = sqrt(k) for orthogonal subspaces."""
-    basis = np.eye(6)
-    assert dist2(basis[:, :3], basis[:, 3:]) == 1
-    np.testing.assert_allclose(dist_frobenius(basis[:, :3], basis[:, 3:]), 3**0.5, rtol=1e-14)
-
-
 @given(shapes, seeds)
 def test_orthonormalise_keeps_the_span(shape, seed):
     """Orthonormal in float64, from float32 too, with the span of the columns."""
