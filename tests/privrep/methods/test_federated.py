@@ -1,5 +1,5 @@
-"""The methods of shen2023 Section 6: against slow loops over users, round after round, with
-state that stays private."""
+"""The methods of shen2023 Section 6: against slow loops over users, bounds on what a user adds, noise,
+and state that stays private."""
 
 from __future__ import annotations
 
@@ -9,9 +9,11 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from conftest import fake_users, fixed_noise, gather, handle, make_task, recut
+from pieces import clipped_rows
 
 from privrep.methods import dp_fedavg, general_centaur, pmtl, ppsgd
 from privrep.methods.running.runner import fit
+from privrep.privacy.accounting import Budget
 from privrep.privacy.mechanisms import Release
 from privrep.users.passes import Own
 from privrep.users.problem import Problem, Users
@@ -120,6 +122,37 @@ def learned(name: str, users, noise: float = 0.0, seed: int = 0, *, rounds: int 
 
 
 @pytest.mark.parametrize("name", OPTIONS)
+def test_a_round_adds_the_mean_of_clipped_displacements(name):
+    """Without noise, over blocks: the sum over users one at a time, divided by n."""
+    users = recut(Users(PROBLEM), 7)
+    together = learned(name, users)
+    start = learned(name, users, clip=1e-300)
+    features, labels, heads = gather(Users(PROBLEM))
+    parts = []
+    for j in range(20):
+        alone = fake_users(features[:, j : j + 1], labels[:, j : j + 1], heads[j : j + 1])
+        parts.append(learned(name, alone) - start)
+        assert np.linalg.norm(parts[-1]) <= 0.5 * (1 + 1e-6)
+    np.testing.assert_allclose(together - start, np.mean(parts, axis=0), rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.parametrize("name", OPTIONS)
+def test_participation(name):
+    """Poisson sampling at rate p is in the ledger, and costs less epsilon than full participation;
+    too large a rate is refused."""
+    users = Users(PROBLEM)
+    epsilons = []
+    for rate in (0.2, 1.0):
+        task = make_task(users, Budget(2.0, 1e-6, "exact"))
+        fit(load_options(name, OPTIONS[name] | {"rounds": 3, "participation": rate}), task)
+        assert {entry.rate for entry in task.ledger.entries} == {rate}
+        epsilons.append(task.ledger.epsilon(1e-6))
+    assert epsilons[0] < epsilons[1] == pytest.approx(2.0, abs=1e-6)
+    with pytest.raises(ValueError, match=r"^participation is 1\.5"):
+        load_options(name, OPTIONS[name] | {"participation": 1.5})
+
+
+@pytest.mark.parametrize("name", OPTIONS)
 @pytest.mark.parametrize("participation", [1.0, 0.6])
 def test_rounds_follow_each_other(name, participation):
     """A round starts from the model to which the one before has added its mean over p n, with mini-batches of its
@@ -139,12 +172,25 @@ def test_rounds_follow_each_other(name, participation):
         np.testing.assert_array_equal([contribution.batches for contribution in rounds], drawn)
 
 
-def test_a_head_that_overflowed_keeps_its_last_sound_value(rng):
-    """In the domain, where the steps overflow."""
+def test_personal_heads_stay_with_those_who_take_part(rng):
+    """Only participants write their head anew, and a head that overflowed keeps its last sound value;
+    the sum never sees them."""
+    users, model = recut(Users(PROBLEM), 7), rng.standard_normal((7, 2))
+    (block,) = Users(PROBLEM).blocks()
+    personal = Own(np.zeros((20, 2)))
+    here = np.arange(20) < 12
+    contribution = ppsgd.Displacements(model, personal, BATCHES, STEP, STEP)
+    total, kept = replace(handle(users), taking_part=here).sum("displacement", users, contribution, clip=0.5)
+    moved, heads = dp_fedavg.model_steps(block, BATCHES, model, np.zeros((20, 2)), STEP, STEP)
+    np.testing.assert_allclose(total, clipped_rows(moved, 0.5, here))
+    after = personal.updated(kept, here).rows
+    np.testing.assert_array_equal(after[12:], 0)
+    np.testing.assert_allclose(after[:12], heads[:12])
+    assert (after[:12] != 0).all() and not personal.rows.any()
+    # In the domain, and the steps overflow.
     wild = fake_users(1e11 * np.ones((8, 1, 6)), np.ones((8, 1)), np.ones((1, 2)))
     (block,) = wild.blocks()
-    model = 1e30 * rng.standard_normal((7, 2))
-    wild = ppsgd.Displacements(model, Own(np.full((1, 2), 0.25)), BATCHES * 20, 1.0, 1.0)
+    wild = ppsgd.Displacements(1e30 * model, Own(np.full((1, 2), 0.25)), BATCHES * 20, 1.0, 1.0)
     np.testing.assert_array_equal(wild(block)[1].rows, 0.25)
 
 
@@ -193,6 +239,17 @@ def test_what_is_learned_where_it_can_be():
     assert risks["ppsgd"] < 0.05
     assert 0.9 < risks["pmtl"] < 1.3
     assert risks["dp_fedavg"] > 1.0
+
+
+def test_fedavg_learns_a_common_model():
+    """Rank 1, all users with one model: DP-FedAvg finds its direction; with signs at random and one local step it does
+    not."""
+    risks = {}
+    for bias in (0.0, 1.0):
+        users = Users(Problem(400, 8, 16, 1, head_law="sphere", head_bias=bias))
+        options = {"rounds": 80, "clip": 5.0, "batch_samples": 4, "local_step": 0.2}
+        risks[bias] = fit(load_options("dp_fedavg", options), make_task(users, fixed_noise())).excess_risk
+    assert risks[1.0] < 0.01 < 0.5 < risks[0.0]
 
 
 def test_too_few_samples_are_named():

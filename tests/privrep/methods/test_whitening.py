@@ -21,6 +21,7 @@ from privrep.methods.steps.whitening import (
     released_whitening,
     shrunk,
 )
+from privrep.privacy.ledger import Ledger
 from privrep.users.misspecification import feature_root, feature_scales
 from privrep.users.problem import Problem, Users
 
@@ -51,6 +52,25 @@ def test_what_noise_explains_is_not_kept(size):
         values, _, differs = shrunk(np.eye(size) + length * noise * off, sd)
         assert np.array_equal(values, np.ones(size)) == (length < 1)
         assert differs == (length > 1.5)
+
+
+def test_shrinking_a_deviation_brings_it_nearer(rng):
+    """Squared error over 400 draws of the noise: as none where there is nothing, below that of what was found for a
+    deviation of the noise's size, and twice it at most for a strong one, whose mean eigenvalue is estimated, too; of
+    half the noise level it is not where there is nothing."""
+    size, sd = 6, 0.1
+    direction = symmetric(size, 1.0, rng)
+    direction -= np.trace(direction) / size * np.eye(size)
+    direction *= sd * math.sqrt(size * (size + 1) / 2) / np.linalg.norm(direction)
+    for length, low, high in ((0.0, 0.0, 0.1), (1.0, 0.3, 0.8), (20.0, 0.8, 2.0)):
+        true = np.eye(size) + length * direction
+        errors = np.zeros(3)
+        for _ in range(400):
+            found = true + symmetric(size, sd, rng)
+            for number, one in enumerate((found, *(matrix_of(*shrunk(found, level)[:2]) for level in (sd, sd / 2)))):
+                errors[number] += ((one - true) ** 2).sum()
+        assert low <= errors[1] / errors[0] < high
+        assert length > 0 or errors[2] / errors[0] > 0.3
 
 
 @given(st.integers(1, 6), st.integers(0, 999), st.floats(0, 10), st.floats(0.1, 10))
@@ -209,6 +229,20 @@ def test_small_eigenvalues_are_raised(rng):
     for floor in (0.01, 0.25):
         squares = np.diag(whitened(users, floor=floor).matrix) ** 2
         np.testing.assert_allclose(squares[2] / squares[:2], 1.5 / floor, rtol=0.05)
+
+
+def test_the_covariance_is_released_once():
+    """One entry of sensitivity sqrt 2 at the noise multiplier of the release handle, and W is symmetric and positive,
+    of C with trace d."""
+    users, ledger = Users(Problem(500, 6, 10, 2, feature_condition=2.0)), Ledger()
+    matrix = released_whitening(users, plain(10), handle(users, 0.7, ledger=ledger), 0.3)[0].matrix
+    (entry,) = ledger.entries
+    assert (entry.name, entry.start, entry.stop) == ("unit_covariance", 0, 500)
+    assert entry.sensitivity == pytest.approx(math.sqrt(2), rel=1e-12)
+    assert ledger.mu == pytest.approx(1 / 0.7, rel=1e-12)
+    np.testing.assert_allclose(matrix, matrix.T, rtol=0, atol=1e-12)
+    assert np.linalg.eigvalsh(matrix).min() > 0
+    assert np.trace(np.linalg.inv(matrix @ matrix)) == pytest.approx(10, rel=1e-9)
 
 
 def test_clipped_moments_are_those_of_a_loop(rng):

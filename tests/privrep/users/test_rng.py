@@ -4,10 +4,11 @@ import hashlib
 
 import numpy as np
 import pytest
+from conftest import uncorrelated
 from hypothesis import given
 from hypothesis import strategies as st
 
-from privrep.users.rng import BlockStreams, canonical, digest, stream
+from privrep.users.rng import BlockStreams, canonical, digest, seed_sequence, stream
 
 AXES = {"users": 100, "epsilon": 1.0, "algorithm": "altmin", "private": True, "clip": None}
 
@@ -35,6 +36,11 @@ def test_the_spelling_is_pinned():
     assert digest(axes) == hashlib.sha256(text.encode()).hexdigest()
 
 
+def test_true_is_not_one():
+    """A flag and a number are different values."""
+    assert canonical({"a": True}) != canonical({"a": 1})
+
+
 @given(st.dictionaries(st.text(min_size=1, max_size=5), values, max_size=6), st.randoms(use_true_random=False))
 def test_order_of_axes_does_not_matter(axes, random):
     """Streams are named by a set of axes, not by a sequence."""
@@ -60,6 +66,11 @@ def test_every_part_of_the_name_counts():
     assert len(words) == len(names)
 
 
+def test_seed_sequences_use_the_whole_hash():
+    """The spawn key holds all 256 bits of the name."""
+    assert len(seed_sequence(0, "noise", AXES).spawn_key) == 8
+
+
 def test_blocks_redraw_identically_and_in_any_order():
     """Block i is reached without the blocks before it."""
     streams = BlockStreams(5, "data", AXES)
@@ -81,6 +92,16 @@ def test_block_streams_have_separate_counter_ranges():
     counter = used.bit_generator.state["state"]["counter"]
     assert counter[0] > 0
     assert list(counter[1:]) == [0, 0, 1]
+
+
+def test_block_streams_share_no_words():
+    """No raw word of one block turns up in another, and their normals are uncorrelated."""
+    streams = BlockStreams(5, "data", AXES)
+    words = [set(streams[i].bit_generator.random_raw(5000).tolist()) for i in range(4)]
+    assert len(set.union(*words)) == sum(len(part) for part in words) == 20_000
+    first, second = (streams[i].standard_normal(20_000) for i in (0, 1))
+    assert uncorrelated(first, second)
+    assert not uncorrelated(first, streams[0].standard_normal(20_000))
 
 
 def test_block_streams_of_other_names_differ():
