@@ -62,12 +62,6 @@ def drawn_figure() -> Picture:
 FIGURES = [figure for study in STUDIES for figure in read_yaml(ROOT / settings_of(study))["figures"]]
 
 
-def judged_at(scale: str, measures: dict[str, dict]) -> pd.DataFrame:
-    """claims.csv of a run of some of the studies."""
-    judged = (judge(claims, paper, measures, scale, "figures") for paper, claims in checked_claims().items())
-    return pd.DataFrame([row for rows in judged for row in rows], columns=list(CLAIM_COLUMNS))
-
-
 def write_run(folder: Path, **changes: float) -> Path:
     """A run of three studies in a folder: tables of one number throughout, and pictures.
     Keywords, with _ for blanks, give quantities of figure2 another number."""
@@ -83,7 +77,9 @@ def write_run(folder: Path, **changes: float) -> Path:
         (folder / "results" / study / "facts.json").write_text(facts)
     for study in SIMULATED:
         planned_sizes(study).to_csv(folder / "results" / study / "sizes.csv", index=False)
-    judged_at("quick", measures).to_csv(folder / "claims.csv", index=False)
+    judged = (judge(claims, paper, measures, "quick", "figures") for paper, claims in checked_claims().items())
+    table = pd.DataFrame([row for rows in judged for row in rows], columns=list(CLAIM_COLUMNS))
+    table.to_csv(folder / "claims.csv", index=False)
     erratum = {"id": "E9", "paper": "jain2021", "place": "Section 6", "severity": "T", "changes": "nothing"}
     erratum |= {"same_as": "", "claims": "A-F2; A-zCDP", "printed": "sigma_F^2", "correct": "2 sigma_F^2"}
     erratum |= {"demonstration": "Arithmetic.", "measured": "2", "confirmed": "yes"}

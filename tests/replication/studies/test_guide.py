@@ -296,7 +296,7 @@ def points(grid: str) -> list[dict]:
 
 
 def test_settings_lie_on_the_grid_of_the_guide():
-    """In all three grids the same ones, and the example among them."""
+    """In all three grids the same ones, the example and all values among them; own data at no sizes twice."""
     assert all(point[key] in AXES[key] for point in points("guide") for key in KEYS)
     assert EXAMPLE in points("guide")
     for point, split, own in zip(points("guide"), points("guide-split"), points("guide-own"), strict=True):
@@ -305,10 +305,6 @@ def test_settings_lie_on_the_grid_of_the_guide():
     quick = read_study(read_config([ROOT / "config" / "scales" / "quick.yaml"]), "guide")
     assert all(point in points(grid) for grid in STUDY.grids for point in quick.grids[grid]["together"])
     assert EXAMPLE in quick.grids["guide"]["together"]
-
-
-def test_every_value_of_an_axis_is_measured():
-    """And own data at no sizes twice, so that each setting has its own."""
     for key in KEYS:
         assert {point[key] for point in points("guide")} == set(AXES[key])
     assert len({tuple(point.values()) for point in points("guide-own")}) == len(points("guide-own"))

@@ -1,7 +1,6 @@
 """The study of the image experiments: what it makes of the lines of the table, and of rows that were not run."""
 
 import math
-from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -227,8 +226,3 @@ def test_the_committed_table_is_of_the_list():
     assert table[["device", "commit", "seconds"]].notna().all(axis=None) and (table["commit"].str.len() >= 7).all()
     noisy = table[table["method"] != "stand_alone"]
     np.testing.assert_allclose(noisy["epsilon_add_remove"], noisy["epsilon"], rtol=1e-6)
-
-
-def test_an_unknown_kind_of_row_is_no_line(runs):
-    """A row that fits no line is empty, whatever its method."""
-    assert analysis.lines(runs, replace(MNIST, where=MNIST.where | {"batch": 7}), "centaur").empty
