@@ -14,8 +14,14 @@ from privrep.methods.steps.whitening import LEVEL_WIDTH, LOG_LENGTH, WhitenedSam
 from privrep.methods.steps.whitening import log_coordinates as coordinates
 from privrep.methods.steps.whitening import log_levels as levels
 from privrep.methods.unit_steps import RESIDUAL_WIDTH, LogScales, Round, UnitModels
+from privrep.privacy.contributions import Rows
 from privrep.privacy.mechanisms import clipped_sums
 from privrep.privacy.paired_samples import AllPairs, DisjointPairs
+
+
+def clipped_rows(rows, bound, taking_part=None):
+    """In the shape of one user's."""
+    return Rows(rows).clipped(bound, taking_part)[0]
 
 
 def clipped_products(block, samples, bases, bound):

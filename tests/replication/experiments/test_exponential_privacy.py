@@ -1,4 +1,4 @@
-"""The exponential mechanism as a mechanism: its draw, its ledger, what its exponents and its stages spend."""
+"""The exponential mechanism as a mechanism: its draw, its ledger, its sensitivity, and users who mean harm."""
 
 import math
 
@@ -10,12 +10,16 @@ from scipy.special import logsumexp
 
 from privrep.methods.exponential import personalised
 from privrep.methods.running.runner import fit, prepared
-from privrep.privacy.accounting import Budget
+from privrep.methods.steps.nets import chart_net
+from privrep.methods.steps.user_scores import UserScore
+from privrep.privacy.accounting import Budget, gdp_epsilon
 from privrep.privacy.contributions import Scores
 from privrep.privacy.ledger import GaussianRelease, Ledger, PureRelease
 from privrep.privacy.mechanisms import Release
 from privrep.users.given_users import GivenUsers
+from privrep.users.losses import Loss
 from privrep.users.problem import Problem, Users
+from replication.experiments.exponential_neighbours import exact_law, neighbouring_scores
 from replication.run.registry import load_options
 
 FALSE_ALARM = 1e-6
@@ -66,6 +70,18 @@ def test_ledger_of_a_choice():
         assert not refusing.ledger.entries
 
 
+def test_the_sensitivity_is_attained():
+    """Opposed users among many that agree come within 3 % of epsilon, so that half the temperature would break it."""
+    score = UserScore(Loss("absolute", 0.0), 2.0, 1.5, slice(0, 2))
+    net = chart_net(3, 1, 0.0674)  # holds the axes
+    scale = 2 * score.width * 1.0
+    for times, within in ((1.0, True), (0.5, False)):
+        laws = [exact_law(s, times * scale) for s in neighbouring_scores(score, net, 400, "agreeing")]
+        loss = np.abs(laws[0] - laws[1]).max()
+        assert (loss <= 1) == within
+        assert loss > 0.97
+
+
 @pytest.mark.parametrize(
     ("calibration", "exponent", "spent"),
     [("paper", "proved", 0.25), ("paper", "printed", 0.25 * 60), ("exact", "proved", 1)],
@@ -94,6 +110,8 @@ def test_a_first_stage_is_charged(first, epsilon):
     gaussian = [entry for entry in task.ledger.entries if isinstance(entry, GaussianRelease)]
     (pure,) = [entry for entry in task.ledger.entries if isinstance(entry, PureRelease)]
     assert len(gaussian) == (2 if first == "spectral" else 10)
+    mu = math.sqrt(sum(entry.mu**2 for entry in gaussian))
+    assert gdp_epsilon(mu, 1e-6) + pure.epsilon == pytest.approx(epsilon)
     assert pure.epsilon == pytest.approx(epsilon / 2, rel=0.06)
     assert 0.94 * epsilon < task.ledger.epsilon(1e-6) <= epsilon + 1e-3
     assert outcome.log["chosen_from"] == (2 * 4 if first == "spectral" else 2 * (6 + 3))

@@ -126,6 +126,14 @@ class Unclipped(Rows):
         return (self.values.sum(axis=0),)
 
 
+@dataclass(frozen=True, eq=False)
+class Quiet(Rows):
+    """A kind of its own with half the noise for what it clips."""
+
+    def noise_spec(self, clip):
+        return super().noise_spec(clip / 2)
+
+
 @dataclass(frozen=True)
 class Direction:
     """The leading direction of the users' clipped y x, and the ways in which it can cheat."""
@@ -192,6 +200,23 @@ def test_a_cheat_is_seen(cheat, seen, multiplier):
 def test_the_smallest_leak_is_seen():
     """A label that moves the last digits alone."""
     assert "subspace" in leaks(Direction(cheat="a label beside"), 1.0)
+
+
+@dataclass(frozen=True)
+class Opposite(Direction):
+    """Two users with opposite contributions attain the sensitivity, so that noise for half of it is seen."""
+
+    def fit(self, users, release):
+        kind = Quiet if self.cheat else Rows
+        for sign in (1.0, -1.0):  # both at once: what the first user adds is +-clip, by the sign of its first label
+            added = lambda block, sign=sign: kind(sign * 9 * np.sign(block.labels[0, :, None]))  # noqa: E731
+            found = release.share(0.5).sum("sign", users, added, clip=self.clip)
+            yield Iterate(np.eye(PROBLEM.dim)[:, :1], log={"sign": float(found[0])})
+
+
+def test_half_the_bound_is_seen():
+    assert leaks(Opposite(), 1.0) == set()
+    assert leaks(Opposite(cheat="half the bound"), 1.0) == {"more than is charged"}
 
 
 CLIPPED = [case for case in REPLAYED if not case.name.startswith(("unit_steps", "full_prior")) and not case.pure]
