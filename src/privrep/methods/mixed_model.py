@@ -83,6 +83,11 @@ def moments(block: Block) -> SemidefiniteByNorm:
     return SemidefiniteByNorm(block.features.astype(np.float64) / np.sqrt(np.maximum(block.counts, 1))[:, None])
 
 
+def moment_squares(block: Block) -> np.ndarray:
+    """Return |X^T X / m|^2, (B,)."""
+    return moments(block).norms ** 2
+
+
 def mean_labels(block: Block) -> Scalars:
     """Contribution of users: their mean label."""
     return Scalars(block.labels.sum(axis=0, dtype=np.float64) / np.maximum(block.counts, 1))
@@ -126,8 +131,7 @@ class Features:
     def released(cls, users: UserData, lengths: Release, release: Release) -> Features:
         """Estimate C from two releases."""
         n, d = users.known.users, users.known.dim
-        length = typical("mixed_feature_length", users, lambda block: moments(block).norms ** 2, float(d), lengths)
-        clip = FEATURE_CLIP * length
+        clip = FEATURE_CLIP * typical("mixed_feature_length", users, moment_squares, float(d), lengths)
         found = release.sum("mixed_features", users, moments, clip=clip) / n
         noise_sd = math.sqrt(2) * clip * release.noise_multiplier / n
         level = max(np.trace(found) / d, LEAST_EIGENVALUE * clip / d)
