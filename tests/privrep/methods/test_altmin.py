@@ -205,6 +205,15 @@ def test_without_privacy_it_is_altmin_without_noise():
 WIDE = Problem(60, 16, 6, 2, label_noise_sd=0.1)
 
 
+def test_the_reported_eigenvalue_is_the_smallest_of_all_steps():
+    """A row shows whether any of its steps had no minimum: by batches it falls and stays, never rises."""
+    users = Users(PROBLEM)
+    release = replace(handle(users, 0.0), streams=Streams(make_task(users, fixed_noise()).stream))
+    _, *steps = algorithm(epochs=3, batches=2).build(PROBLEM.known).fit(users, release)
+    reported = [step.log["min_eigenvalue"] for step in steps]
+    assert reported == sorted(reported, reverse=True) and len(reported) == 6
+
+
 @pytest.mark.parametrize("sine", [0.0, 0.3, 1.0])
 def test_a_planted_start_has_the_given_sine(sine):
     """Read off before the first step; it takes no noise and no release, and comes from the stream of starts."""
