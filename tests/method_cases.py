@@ -217,7 +217,7 @@ class Case:
 
 
 ABOUT = {
-    "altmin": {"audit": altmin_audit},
+    **{key: {"audit": altmin_audit} for key in ("altmin", "altmin_ablations")},
     "spectral_init": {"audit": spectral_audit, "scored": False},
     "step_lemmas": {"audit": step_lemmas_audit, "reads_truth": True, "scored": False},
     "gradient_descent": {"audit": gradient_audit},
@@ -253,13 +253,15 @@ OPTIONS = {
         {"init": "random", "split": "all-samples-reused", "epochs": 3, **CLIPS},
         {"init": "spectral", "split": "halves-then-all", "clip_unit": "user", "init_label_clip": 0.7, **CLIPS},
         {"init": "random", "split": "text", "fallback": "ridge", **CLIPS},
-        {"init": "random", "split": "text", "symmetry": "averaged", "epochs": 2, **CLIPS},
-        {"init": "spectral", "split": "halves-then-all", "init_pairs": "all", "init_label_clip": 0.7, **CLIPS},
         {"init": "spectral", "split": "text", "fallback": "eigclip", "epochs": 2, **CLIPS},
         {"init": "spectral", "split": "text", "batches": 2, "clip_scale": "data", "init_label_clip": 0.7, **SCALED},
+        {"init": "planted", "start_sine": 0.3, "split": "text", "batches": 2, "fallback": "ridge", **CLIPS},
+    ],
+    "altmin_ablations": [
+        {"init": "random", "split": "text", "symmetry": "averaged", "epochs": 2, **CLIPS},
+        {"init": "spectral", "split": "halves-then-all", "init_pairs": "all", "init_label_clip": 0.7, **CLIPS},
         {"init": "random", "split": "text", "heads": "true", **CLIPS},
         {"init": "spectral", "split": "text", "heads": "true", "clip_scale": "data", "init_label_clip": 0.7, **SCALED},
-        {"init": "planted", "start_sine": 0.3, "split": "text", "batches": 2, "fallback": "ridge", **CLIPS},
     ],
     "spectral_init": [{"init_label_clip": 1.5}, {"init_label_clip": 0.7, "clip_scale": "data", "split": "text"}],
     "step_lemmas": [

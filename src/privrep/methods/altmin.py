@@ -24,22 +24,21 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from privrep.methods.running.method import Iterate, LowRank
-from privrep.methods.spectral_init import PAIRS, SpectralInit
+from privrep.methods.spectral_init import SpectralInit
 from privrep.methods.steps.clip_units import CLIP_SCALE_COLUMN, SCALES, USER_SCALES
-from privrep.methods.steps.moment_step import FALLBACKS, MOMENT_COLUMNS, SYMMETRIES, MomentStep
-from privrep.methods.steps.starts import START_COLUMNS, RandomStart, Start, check_start, free_start
+from privrep.methods.steps.moment_step import FALLBACKS, MOMENT_COLUMNS, MomentStep, check_split
+from privrep.methods.steps.starts import START_COLUMNS, Start, check_start, free_start
 from privrep.options import Declared, among, check_any_sine, check_count, option
 from privrep.privacy.accounting import Cost, Theorem, sequential_theorem
 from privrep.privacy.clipping import check_bound
 from privrep.privacy.mechanisms import Release
 from privrep.privacy.regression_moments import MomentClip, SampleClip, UserClip
-from privrep.users.heads import FINAL_HEADS, FINAL_HEADS_COLUMN, FittedHeads, final_penalty, true_heads
+from privrep.users.heads import FINAL_HEADS, FINAL_HEADS_COLUMN, FittedHeads, final_penalty
 from privrep.users.known import Known
 from privrep.users.problem import UserData
-from privrep.users.splits import SPLIT_COLUMN, Split, count, split_samples
+from privrep.users.splits import SPLIT_COLUMN, count, split_samples
 from privrep.users.subspace import orthonormalise
 
-STARTS = ("random", "spectral")
 THEOREM_4_2 = Theorem("A-T4.2", 16)  # Delta = sqrt(16 L)/eps for Algorithm 3 and one pass over disjoint batches
 
 
@@ -48,33 +47,14 @@ def disjoint_batches(users: int, count: int) -> list[range]:
     return [range(t * users // count, (t + 1) * users // count) for t in range(count)]
 
 
-def check_split(preset: str, known: Known) -> Split:
-    """Return the split, after checking that each step has enough samples for the rank."""
-    split = split_samples(preset, known.samples)
-    for step in ("heads", "final"):
-        samples = count(getattr(split, step))
-        if samples < known.rank:
-            raise ValueError(
-                f"samples is {known.samples}; split {preset!r} leaves {samples} for {step}, which need at least rank = "
-                f"{known.rank}"
-            )
-    return split
-
-
-def start_of(init: str, samples: slice, label_clip: float) -> Start:
-    """Return U_init of other methods: `random` costs nothing, `spectral` is Algorithm 3 on these samples."""
-    return RandomStart() if init == "random" else SpectralInit(samples, label_clip)
-
-
 @dataclass(frozen=True)
 class AltminOptions(Declared):
     """Private alternating minimisation (Algorithm 1 of jain2021), by its options.
 
-    A planted start knows the truth, for the local theory; privacy statements then take the truth as public. True heads
-    make the subspace step the one regression of jain2021 Remark 1. By default one noise multiplier serves all releases,
-    as printed. User-level clipping, all pairs and averaged noise are not in the paper."""
+    A planted start knows the truth, for the local theory; privacy statements then take the truth as public. By default
+    one noise multiplier serves all releases, as printed. User-level clipping is not in the paper."""
 
-    init: str = option(START_COLUMNS["init"], among((*STARTS, "planted")))
+    init: str = option(START_COLUMNS["init"], among(("random", "spectral", "planted")))
     split: str = option(SPLIT_COLUMN["split"])
     clip_feature: float = option(MOMENT_COLUMNS["clip_feature"], check_bound)
     clip_label: float = option(MOMENT_COLUMNS["clip_label"], check_bound)
@@ -83,16 +63,9 @@ class AltminOptions(Declared):
     clip_unit: str = option("what is clipped: each sample, or each user's sums", among(("sample", "user")), "sample")
     init_label_clip: float = option("clipping bound of the labels in Algorithm 3", check_bound, 2.0)
     init_share: float | None = option("share of the privacy cost that Algorithm 3 takes", default=None)
-    init_pairs: str = option(
-        "pairs of a user's samples in Algorithm 3: disjoint, or all, clipped by user", among(PAIRS), "disjoint"
-    )
     clip_scale: str = option(CLIP_SCALE_COLUMN, among(SCALES), "absolute")
     start_sine: float = option(START_COLUMNS["start_sine"], check_any_sine, 0.1)
-    heads: str = option("heads in the subspace step: fitted, or the true ones", among(("fitted", "true")), "fitted")
     fallback: str = option("how the noisy linear system is solved: solve, ridge, or eigclip", among(FALLBACKS), "solve")
-    symmetry: str = option(
-        "how the noise of the Gram is made symmetric: copied, or averaged", among(SYMMETRIES), "copied"
-    )
     final_heads: str = option(FINAL_HEADS_COLUMN, among(FINAL_HEADS), "least squares")
     numbers: ClassVar = {name: MOMENT_COLUMNS[name] for name in ("eta", "zeta", "min_eigenvalue")}
 
@@ -111,41 +84,38 @@ class AltminOptions(Declared):
         if self.batches > known.users:
             raise ValueError(f"batches is {self.batches}; it must not exceed users, which is {known.users}")
         feature, label = SCALES[scale](known)
-        init_label_clip = self.init_label_clip * label
+        start = {"init_label_clip": self.init_label_clip * label}
         if self.clip_unit == "user":
             feature, label = USER_SCALES[scale](known, count(split.subspace))
-        return replace(
-            self,
-            clip_scale="absolute",
-            clip_feature=self.clip_feature * feature,
-            clip_label=self.clip_label * label,
-            init_label_clip=init_label_clip,
-        )
+        clips = {"clip_feature": self.clip_feature * feature, "clip_label": self.clip_label * label}
+        return replace(self, clip_scale="absolute", **clips, **start)
 
     def fit(self, users: UserData, release: Release) -> Iterator[Iterate]:
-        known, split = users.known, split_samples(self.split, users.known.samples)
-        subspace_step = MomentStep(split.subspace, self.clip, self.fallback, self.symmetry)
+        split, penalty = split_samples(self.split, users.known.samples), final_penalty(self.final_heads, users.known)
         start = self.start(split.init).first(users, release, self.steps_cost)
         yield start
-        basis, smallest = start.subspace, math.inf
+        basis, smallest, step = start.subspace, math.inf, self.step(split.subspace)
         for _ in range(self.epochs):
-            for batch in disjoint_batches(known.users, self.batches):
-                heads = FittedHeads(basis, split.heads) if self.heads == "fitted" else true_heads
-                step = subspace_step(users, heads, release.of(batch))
-                basis = orthonormalise(step.minimiser)
-                smallest = min(smallest, step.min_eigenvalue)
-                final = FittedHeads(basis, split.final, final_penalty(self.final_heads, known))
+            for batch in disjoint_batches(users.known.users, self.batches):
+                found = step(users, self.head_rule(basis, split.heads), release.of(batch))
+                basis, smallest = orthonormalise(found.minimiser), min(smallest, found.min_eigenvalue)
+                final = FittedHeads(basis, split.final, penalty)
                 yield Iterate(basis, LowRank(basis, final), {"min_eigenvalue": smallest, **self.clip.log})
+
+    def start(self, samples: slice = slice(0)) -> Start:
+        """Return U_init, where it is spectral from these samples, on which its cost does not depend."""
+        spectral = SpectralInit(samples, self.init_label_clip, self.init_share)
+        return spectral if self.init == "spectral" else free_start(self.init, self.start_sine)
+
+    def step(self, samples: slice) -> MomentStep:
+        return MomentStep(samples, self.clip, self.fallback)
+
+    head_rule: ClassVar = FittedHeads
+    """Start, step and heads are parts that an ablation replaces."""
 
     @property
     def clip(self) -> MomentClip:
         return (UserClip if self.clip_unit == "user" else SampleClip)(self.clip_feature, self.clip_label)
-
-    def start(self, samples: slice = slice(0)) -> Start:
-        """Return U_init, where it is spectral from these samples, on which its cost does not depend."""
-        if self.init == "spectral":
-            return SpectralInit(samples, self.init_label_clip, self.init_share, self.init_pairs)
-        return free_start(self.init, self.start_sine)
 
     @property
     def steps_cost(self) -> Cost:

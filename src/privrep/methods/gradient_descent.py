@@ -21,9 +21,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from privrep.methods.altmin import STARTS, check_split, start_of
 from privrep.methods.running.method import Iterate, LowRank
-from privrep.methods.steps.starts import START_COLUMNS
+from privrep.methods.spectral_init import SpectralInit
+from privrep.methods.steps.moment_step import check_split
+from privrep.methods.steps.starts import START_COLUMNS, RandomStart, Start
 from privrep.options import Declared, among, check_count, option
 from privrep.privacy.accounting import Cost, Theorem, sequential_theorem
 from privrep.privacy.clipping import check_bound
@@ -64,7 +65,7 @@ class Sequential:
 class GradientDescentOptions(Sequential, Declared):
     """Alternation with one gradient step per epoch, by its options."""
 
-    init: str = option(START_COLUMNS["init"], among(STARTS))
+    init: str = option(START_COLUMNS["init"], among(("random", "spectral")))
     split: str = option(SPLIT_COLUMN["split"])
     clip_feature: float = option("clipping bound of a user's gradient", check_bound)
     step: float = option("step size, in units of the clipping bound", check_bound)
@@ -77,7 +78,7 @@ class GradientDescentOptions(Sequential, Declared):
 
     def fit(self, users: UserData, release: Release) -> Iterator[Iterate]:
         split = split_samples(self.split, users.known.samples)
-        start = start_of(self.init, split.init, self.init_label_clip).first(users, release, self.steps_cost)
+        start = self.start(split.init).first(users, release, self.steps_cost)
         yield start
         basis, unit = start.subspace, users.known.users * self.clip_feature
         for t in range(1, self.epochs + 1):
@@ -87,6 +88,10 @@ class GradientDescentOptions(Sequential, Declared):
             basis = orthonormalise(basis - self.step / t * gradient / unit)
             yield Iterate(basis, LowRank(basis, FittedHeads(basis, split.final)))
 
+    def start(self, samples: slice = slice(0)) -> Start:
+        """Return U_init, where it is spectral from these samples, on which its cost does not depend."""
+        return SpectralInit(samples, self.init_label_clip) if self.init == "spectral" else RandomStart()
+
     @property
     def steps_cost(self) -> Cost:
         """Privacy cost of one user at noise multiplier 1, without the start."""
@@ -95,4 +100,4 @@ class GradientDescentOptions(Sequential, Declared):
     @property
     def cost(self) -> Cost:
         """Privacy cost of one user at noise multiplier 1."""
-        return start_of(self.init, slice(0), self.init_label_clip).cost_with(self.steps_cost)
+        return self.start().cost_with(self.steps_cost)

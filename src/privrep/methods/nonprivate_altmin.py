@@ -15,10 +15,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
-from privrep.methods.altmin import STARTS, check_split, start_of
 from privrep.methods.running.method import Iterate, LowRank
-from privrep.methods.steps.moment_step import MOMENT_COLUMNS, MomentStep
-from privrep.methods.steps.starts import START_COLUMNS
+from privrep.methods.spectral_init import SpectralInit
+from privrep.methods.steps.moment_step import MOMENT_COLUMNS, MomentStep, check_split
+from privrep.methods.steps.starts import START_COLUMNS, RandomStart
 from privrep.options import Declared, among, check_count, check_nonnegative, option
 from privrep.privacy.mechanisms import Release
 from privrep.privacy.regression_moments import SampleClip
@@ -33,7 +33,7 @@ from privrep.users.subspace import dist2, orthonormalise
 class NonprivateAltminOptions(Declared):
     """Alternation until two successive subspaces are closer than `tolerance` in dist2, at most `max_epochs` times."""
 
-    init: str = option(START_COLUMNS["init"], among(STARTS), "random")
+    init: str = option(START_COLUMNS["init"], among(("random", "spectral")), "random")
     split: str = option(SPLIT_COLUMN["split"], default="all-samples-reused")
     tolerance: float = option(
         "distance between successive subspaces at which alternation stops", check_nonnegative, 1.0e-5
@@ -48,7 +48,8 @@ class NonprivateAltminOptions(Declared):
     def fit(self, users: UserData, release: Release) -> Iterator[Iterate]:
         split = split_samples(self.split, users.known.samples)
         subspace_step = MomentStep(split.subspace, SampleClip(math.inf, math.inf))
-        start = start_of(self.init, split.init, math.inf).first(users, release, subspace_step.clip.cost)
+        start = SpectralInit(split.init, math.inf) if self.init == "spectral" else RandomStart()
+        start = start.first(users, release, subspace_step.clip.cost)
         yield start
         basis = start.subspace
         for epoch in range(1, self.max_epochs + 1):

@@ -15,8 +15,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from privrep.methods.altmin import check_split
 from privrep.methods.running.method import Iterate, LowRank
+from privrep.methods.steps.moment_step import check_split
 from privrep.methods.steps.starts import START_COLUMNS, check_start, free_start
 from privrep.options import Declared, among, check_any_sine, option
 from privrep.privacy.accounting import Cost

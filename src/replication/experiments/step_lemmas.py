@@ -14,11 +14,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from privrep.methods.altmin import check_split
 from privrep.methods.running.experiment import Spending, experiment
 from privrep.methods.running.method import EXACT, Outcome, Task
 from privrep.methods.steps.clip_units import CLIP_SCALE_COLUMN, SCALES, sample_clip
-from privrep.methods.steps.moment_step import UserMoments
+from privrep.methods.steps.moment_step import UserMoments, check_split
 from privrep.options import among, check_sine, option
 from privrep.privacy.accounting import sequential_theorem
 from privrep.privacy.clipping import check_bound

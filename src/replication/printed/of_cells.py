@@ -29,7 +29,7 @@ def step_sizes(cells: pd.DataFrame) -> StepSizes:
         np.array([count(getattr(split, step)) for split in splits], dtype=float)
         for step in ("heads", "subspace", "final")
     )
-    given = (cells["heads"] == "true").to_numpy()
+    given = (cells.reindex(columns=["heads"])["heads"] == "true").to_numpy()  # an ablation has true heads
     few = (heads <= cells["rank"] + 1).to_numpy()  # a head's error has no variance
     conditions = zip(cells["head_condition"], cells["rank"], strict=True)
     return StepSizes(

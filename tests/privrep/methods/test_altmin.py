@@ -17,6 +17,7 @@ from privrep.users.problem import Problem, Users
 from privrep.users.rng import Streams
 from privrep.users.splits import PRESETS, split_samples
 from privrep.users.subspace import dist2, orthonormalise, planted_subspace, random_subspace, sines
+from replication.experiments.altmin_ablations import AltminAblationsOptions
 
 PROBLEM = Problem(60, 20, 5, 2, label_noise_sd=0.1)
 TEXT = Problem(60, 16, 5, 2, label_noise_sd=0.1)
@@ -27,9 +28,9 @@ def problem_for(preset: str) -> Problem:
     return TEXT if TEXT.samples % PRESETS[preset][1] == 0 else PROBLEM
 
 
-def algorithm(**options) -> AltminOptions:
+def algorithm(kind=AltminOptions, **options) -> AltminOptions:
     defaults = {"init": "random", "split": "all-samples-reused", "clip_feature": 1e3, "clip_label": 1e3}
-    return AltminOptions(**{**defaults, **options})
+    return kind(**{**defaults, **options})
 
 
 def heads_of(features, labels, samples, basis, j):
@@ -238,7 +239,7 @@ def test_with_true_heads_it_is_one_regression(preset, epochs):
     expected = orthonormalise(np.linalg.lstsq(rows, targets, rcond=None)[0].reshape(2, 6).T)
     for noise_seed in (0, 1):
         task = make_task(users, fixed_noise(), noise_seed)
-        outcome = fit(algorithm(heads="true", split=preset, epochs=epochs), task)
+        outcome = fit(algorithm(AltminAblationsOptions, heads="true", split=preset, epochs=epochs), task)
         assert dist2(outcome.subspace, expected) < 1e-5
         fitted = fit(algorithm(split=preset, epochs=epochs), make_task(users, fixed_noise(), noise_seed))
         assert dist2(fitted.subspace, expected) > 1e-2

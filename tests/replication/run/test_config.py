@@ -88,7 +88,7 @@ def test_new_keys_are_accepted():
     window = {"saturation": 0.4, "noise_ratio": 0.3, "over_floor": 0, "points": 2, "span": 1}
     override = {
         "grids": {"new": grid | {"seed": 2}},
-        "series": {"new": {"algorithm": "altmin", "grid": "new", "problem": problem, "options": options}},
+        "series": {"new": {"algorithm": "altmin_ablations", "grid": "new", "problem": problem, "options": options}},
         "window": window,
         "fits": {"a": FIT | {"prediction": "x", "paired": True, "power": 2, "window": window}},
     }

@@ -47,17 +47,19 @@ def test_keys_do_not_depend_on_the_grid_around(study):
 def test_key_ignores_the_label_and_defaults_but_no_value(study):
     """The label of a series and an option written out at its default change nothing; any other value does."""
 
-    def key(**options):
+    def key(name="altmin", **options):
         small = as_written()
         base = {"init": "random", "split": "halves-then-all", "clip_feature": 1.0, "clip_label": 1.0}
-        small["series"] = {options.pop("label", "a"): {"algorithm": "altmin", "grid": "one", "options": base | options}}
+        small["series"] = {options.pop("label", "a"): {"algorithm": name, "grid": "one", "options": base | options}}
         small["grids"] = {"one": {"epsilon": [1], "seed": [0]}}
         return expand(checked(Study, small, "test"))[0].key
 
     assert key() == key(label="b") == key(batches=1) == key(clip_feature=1)
-    assert key() == key(heads="fitted") == key(fallback="solve") == key(clip_scale="absolute") == key(start_sine=0.1)
-    changes = [{"batches": 2}, {"clip_label": 2.0}, {"init": "spectral"}, {"init": "planted"}, {"heads": "true"}]
-    changes += [{"fallback": "ridge"}, {"fallback": "eigclip"}, {"clip_scale": "data"}, {"start_sine": 0.2}]
+    assert key() == key(fallback="solve") == key(clip_scale="absolute") == key(start_sine=0.1)
+    assert key() == key("altmin_ablations", heads="fitted", symmetry="copied")
+    changes = [{"batches": 2}, {"clip_label": 2.0}, {"init": "spectral"}, {"init": "planted"}, {"start_sine": 0.2}]
+    changes += [{"fallback": "ridge"}, {"fallback": "eigclip"}, {"clip_scale": "data"}]
+    changes += [{"name": "altmin_ablations", "heads": "true"}]
     assert len({key(), *(key(**change) for change in changes)}) == len(changes) + 1
 
 

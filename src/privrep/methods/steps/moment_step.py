@@ -20,8 +20,9 @@ import numpy as np
 from privrep.privacy.mechanisms import Release
 from privrep.privacy.regression_moments import MomentClip, Moments
 from privrep.users.heads import HeadRule
+from privrep.users.known import Known
 from privrep.users.problem import Block, UserData
-from privrep.users.splits import count
+from privrep.users.splits import Split, count, split_samples
 
 MOMENT_COLUMNS = {
     "clip_feature": "clipping bound of the features (eta), or of the whole A_j of a user",
@@ -30,6 +31,19 @@ MOMENT_COLUMNS = {
     "zeta": "clipping bound of the labels in absolute terms",
     "min_eigenvalue": "smallest eigenvalue of the noisy Gram over the mean magnitude of all, least over the steps",
 }
+
+
+def check_split(preset: str, known: Known) -> Split:
+    """Return the split, after checking that each step has enough samples for the rank."""
+    split = split_samples(preset, known.samples)
+    for step in ("heads", "final"):
+        samples = count(getattr(split, step))
+        if samples < known.rank:
+            raise ValueError(
+                f"samples is {known.samples}; split {preset!r} leaves {samples} for {step}, which need at least rank = "
+                f"{known.rank}"
+            )
+    return split
 
 
 @dataclass(frozen=True, eq=False)
