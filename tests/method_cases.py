@@ -134,8 +134,7 @@ def private_fedrep_audit(options, sds) -> list[float]:
     costs = centaur_audit({"rounds": 5, "clip": 0.5, "init": "random"} | {**options, "init": "random"}, sds)
     if options.get("init", "spectral") == "spectral":
         unit = 1.0 if options.get("clip_scale") == "absolute" else 2**0.5 + 0.1
-        pairs = slice(0, PROBLEM.samples - options.get("final_samples", 0))
-        start = spectral_cost(pairs, options.get("init_label_clip", 0.5) * unit, sds["init_noise"])
+        start = spectral_cost(slice(0, PROBLEM.samples), options.get("init_label_clip", 0.5) * unit, sds["init_noise"])
         assert sum(start) == pytest.approx(options.get("init_share", 0.5) * (sum(start) + sum(costs)), rel=1e-9)
         costs += start
     return costs
@@ -294,10 +293,9 @@ OPTIONS = {
     ],
     "private_fedrep": [
         {},
-        {"init": "random", "clip_scale": "absolute", "clip": 3.0, "step": 0.5, "final_samples": 6},
-        {"rounds": 2, "clip_scale": "absolute", "clip": 2.0, "sample_use": "fresh", "final_samples": 4}
-        | {"init_label_clip": 0.7, "init_share": 0.2},
-        {"init": "planted", "rounds": 3, "sample_use": "reuse", "batch_samples": 5, "start_sine": 0.3},
+        {"init": "random", "clip_scale": "absolute", "clip": 3.0, "step": 0.5},
+        {"rounds": 2, "clip_scale": "absolute", "clip": 2.0, "init_label_clip": 0.7, "init_share": 0.2},
+        {"init": "planted", "rounds": 3, "start_sine": 0.3},
     ],
     "unit_steps": [{}, {"scale_guess": 3.0, "noise_guess": 0.3}, {"assumed_rank": 3}],
     "unit_steps_ablations": [{"without": part} for part in list(ABLATIONS)[1:]],

@@ -3,25 +3,24 @@ ICML 2025).
 
     U <- U_init
     for t = 1..T:
-        each user: v_i <- least squares of y on U^T x over S
-                   G_i <- (1/|S'|) sum_{S'} (v_i^T U^T x - y) x v_i^T                  half the printed gradient
+        each user: v_i <- least squares of y on U^T x
+                   G_i <- (1/m) sum (v_i^T U^T x - y) x v_i^T                          half the printed gradient
         G <- ( sum_i clip(G_i; c) + N(0, (2 c Delta)^2) ) / n                         Frobenius norm, whole user
         U <- QR( U - eta G )                                                          eta = step / s_1^2
     each user: v_i <- least squares in the final U
 
-The public code (github.com/learningformality/Private_FedRep, FedRep_Ready.py) has S = S' = all samples of the user in
-every round, and fits the last heads on as many samples of their own. It runs T = 5, step 2.5 and clip 10 on the
+Each step takes all samples of a user, as the public code does (github.com/learningformality/Private_FedRep,
+FedRep_Ready.py), which fits the last heads on as many samples of their own. It runs T = 5, step 2.5 and clip 10 on the
 gradient of the mean squared error, twice the above, for heads with E v v^T = I/k. For heads with E v v^T = I, as here,
 and half the gradient, clip 10 is 10 k/2, which at its d = 50, k = 2 is 0.5 sqrt(d) k^1.5, and step 2.5 is 2.5: the
 defaults. Its noise multiplier is sqrt(12 T ln(1.25/delta)) / eps; here the budget decides. Its baseline, alternating
 minimisation, has m times the noise on b that it needs, and clips of 1e-4, so that the ridge of 1e-8 decides A.
 The paper, as second-hand notes have it (its text was not at hand), takes in each round two disjoint batches of
-floor(m / 2T) samples that serve once: `sample_use: fresh`.
+floor(m / 2T) samples that serve once.
 
 Differs from both: U_init. The code takes singular vectors of a matrix that is zero but for rounding (it subtracts the
 same sum twice), without noise. The notes have a private one with half of the budget, from all pairs of samples, clipped
-by user. Here `spectral` is Algorithm 3 of jain2021, with `init_share` of the cost; its samples serve the rounds again.
-eta in units of 1 / s_1^2 is this project's.
+by user. Here it is Algorithm 3 of jain2021, with `init_share` of the cost. eta in units of 1 / s_1^2 is this project's.
 
 >>> from privrep.simulate import fit
 >>> row, _ = fit("private_fedrep", users=2000, samples=16, dim=8, rank=2, epsilon=8.0)
@@ -43,39 +42,25 @@ from privrep.methods.spectral_init import SpectralInit
 from privrep.methods.steps.clip_units import CLIP_SCALE_COLUMN, UPDATE_SCALES, gradient_threshold, label_threshold
 from privrep.methods.steps.server import SERVER_COLUMNS, Server
 from privrep.methods.steps.starts import START_COLUMNS, Start, check_start, free_start
-from privrep.options import Declared, among, check_count, check_positive, check_share, check_sine, option, unless
+from privrep.options import Declared, among, check_count, check_positive, check_share, check_sine, option
 from privrep.privacy.accounting import Cost
 from privrep.privacy.clipping import check_bound
 from privrep.privacy.mechanisms import Release
 from privrep.users.heads import FINAL_HEADS, FINAL_HEADS_COLUMN, FittedHeads, final_penalty
 from privrep.users.known import Known
 from privrep.users.problem import UserData
-from privrep.users.splits import SAMPLE_USES, SampleDraws, check_draws
 from privrep.users.subspace import orthonormalise
-
-USES = ("same", *SAMPLE_USES)  # `same`: head and gradient take the same samples in each round
 
 
 @dataclass(frozen=True)
 class PrivateFedrepOptions(Declared):
-    """Private FedRep, by its options. The defaults are those of the public code, but for the start: it has the `same`
-    samples for head and gradient, and as many final samples as for the rounds. By default a batch takes all that there
-    are. The clip of labels is absolute where the others are, else in units of a label's sd, c sqrt(k) + sigma_F."""
+    """Private FedRep, by its options. The defaults are those of the public code, but for the start. The clip of labels
+    is absolute where the others are, else in units of a label's sd, c sqrt(k) + sigma_F."""
 
     rounds: int = option(SERVER_COLUMNS["rounds"], check_count, 5)
     clip: float = option(SERVER_COLUMNS["clip"], check_bound, 0.5)
     clip_scale: str = option(CLIP_SCALE_COLUMN, among(UPDATE_SCALES), "practical")
     step: float = option("step size, in units of 1 / s_1^2", check_positive, 2.5)
-    sample_use: str = option(
-        "whether head and gradient share their samples (same), or these serve one round alone (fresh) or are drawn "
-        "anew (reuse)",
-        among(USES),
-        "same",
-    )
-    batch_samples: int | None = option(
-        "samples per user for each of head and gradient in a round", unless(None, check_count), None
-    )
-    final_samples: int = option("samples per user that serve the last heads alone", unless(0, check_count), 0)
     init: str = option(START_COLUMNS["init"], among(("planted", "random", "spectral")), "spectral")
     start_sine: float = option(START_COLUMNS["start_sine"], check_sine, 0.1)
     init_label_clip: float = option("clipping bound of the labels in Algorithm 3", check_bound, 0.5)
@@ -85,18 +70,11 @@ class PrivateFedrepOptions(Declared):
     theorem = None
 
     def build(self, known: Known) -> PrivateFedrepOptions:
-        """Return the method with clips and step in absolute terms, after checking that there are samples for all."""
+        """Return the method with clips and step in absolute terms, after checking that there are samples for a head."""
         check_start(self.init, known)
-        if 0 < self.final_samples < known.rank:
-            raise ValueError(f"final_samples is {self.final_samples}; it must be at least the rank, {known.rank}")
-        samples = known.samples - self.final_samples
-        subsets = {"same": 1, "reuse": 2, "fresh": 2 * self.rounds}[self.sample_use]
-        q = samples // subsets if self.batch_samples is None else self.batch_samples
         # Least squares on k samples leaves no residual, and no gradient on the same ones.
-        least = known.rank + (self.sample_use == "same")
-        if q < least:
-            raise ValueError(f"batch_samples is {q}; sample_use {self.sample_use!r} needs at least {least}")
-        check_draws("reuse", samples, [subsets * q])
+        if known.samples <= known.rank:
+            raise ValueError(f"samples is {known.samples}; it must be at least the rank and one, {known.rank + 1}")
         label_scale = "absolute" if self.clip_scale == "absolute" else "data"
         return replace(
             self,
@@ -104,33 +82,28 @@ class PrivateFedrepOptions(Declared):
             clip=gradient_threshold(self.clip_scale, self.clip, known),
             init_label_clip=label_threshold(label_scale, self.init_label_clip, known),
             step=self.step / known.head_condition**2,
-            batch_samples=q,
         )
 
     def fit(self, users: UserData, release: Release) -> Iterator[Iterate]:
-        samples, q = users.known.samples, self.batch_samples
-        in_rounds = samples - self.final_samples
-        start = self.start(slice(0, in_rounds - in_rounds % 2)).first(users, release, self.server.cost)
+        everything = np.arange(users.known.samples)
+        start = self.start(users.known.samples).first(users, release, self.server.cost)
         yield start
-        same, draws = self.sample_use == "same", SampleDraws(self.sample_use, in_rounds, release.streams["samples"])
-        final = slice(in_rounds if self.final_samples else 0, samples)
         basis, penalty = start.subspace, final_penalty(self.final_heads, users.known)
         for _ in range(self.rounds):
-            subsets = [np.arange(q)] * 2 if same else draws.take(q, q)
-            contribution = RepresentationGradients(basis, *subsets)
+            contribution = RepresentationGradients(basis, everything, everything)
             gradient = self.server.mean("gradient", users, contribution, release)
             basis = orthonormalise(basis - self.step * gradient)
-            yield Iterate(basis, LowRank(basis, FittedHeads(basis, final, penalty)), {"zeta": self.clip})
+            heads = FittedHeads(basis, slice(0, len(everything)), penalty)
+            yield Iterate(basis, LowRank(basis, heads), {"zeta": self.clip})
 
     @property
     def server(self) -> Server:
         return Server(self.rounds, self.clip)
 
-    def start(self, pairs: slice = slice(0)) -> Start:
-        """Return U_init, where it is spectral from the pairs of these samples, on which its cost does not depend."""
-        if self.init == "spectral":
-            return SpectralInit(pairs, self.init_label_clip, self.init_share)
-        return free_start(self.init, self.start_sine)
+    def start(self, samples: int = 0) -> Start:
+        """Return U_init, where it is spectral from the pairs of so many samples, on which its cost does not depend."""
+        spectral = SpectralInit(slice(0, samples - samples % 2), self.init_label_clip, self.init_share)
+        return spectral if self.init == "spectral" else free_start(self.init, self.start_sine)
 
     @property
     def cost(self) -> Cost:
