@@ -26,9 +26,9 @@ from typing import ClassVar
 from privrep.methods.running.method import Iterate, LowRank
 from privrep.methods.spectral_init import SpectralInit
 from privrep.methods.steps.clip_units import CLIP_SCALE_COLUMN, SCALES, USER_SCALES
-from privrep.methods.steps.moment_step import FALLBACKS, MOMENT_COLUMNS, MomentStep, check_split
+from privrep.methods.steps.moment_step import FALLBACKS, MOMENT_COLUMNS, MomentStep, check_split, disjoint_batches
 from privrep.methods.steps.starts import START_COLUMNS, Start, check_start, free_start
-from privrep.options import Declared, among, check_any_sine, check_count, option
+from privrep.options import Declared, among, check_any_sine, check_count, check_share, option, unless
 from privrep.privacy.accounting import Cost, Theorem, sequential_theorem
 from privrep.privacy.clipping import check_bound
 from privrep.privacy.mechanisms import Release
@@ -40,11 +40,6 @@ from privrep.users.splits import SPLIT_COLUMN, count, split_samples
 from privrep.users.subspace import orthonormalise
 
 THEOREM_4_2 = Theorem("A-T4.2", 16)  # Delta = sqrt(16 L)/eps for Algorithm 3 and one pass over disjoint batches
-
-
-def disjoint_batches(users: int, count: int) -> list[range]:
-    """Return contiguous ranges of users that differ by one user at most."""
-    return [range(t * users // count, (t + 1) * users // count) for t in range(count)]
 
 
 @dataclass(frozen=True)
@@ -62,7 +57,9 @@ class AltminOptions(Declared):
     batches: int = option("disjoint batches of users per epoch, T", check_count, 1)
     clip_unit: str = option("what is clipped: each sample, or each user's sums", among(("sample", "user")), "sample")
     init_label_clip: float = option("clipping bound of the labels in Algorithm 3", check_bound, 2.0)
-    init_share: float | None = option("share of the privacy cost that Algorithm 3 takes", default=None)
+    init_share: float | None = option(
+        "share of the privacy cost that Algorithm 3 takes", unless(None, check_share), None
+    )
     clip_scale: str = option(CLIP_SCALE_COLUMN, among(SCALES), "absolute")
     start_sine: float = option(START_COLUMNS["start_sine"], check_any_sine, 0.1)
     fallback: str = option("how the noisy linear system is solved: solve, ridge, or eigclip", among(FALLBACKS), "solve")
@@ -73,10 +70,8 @@ class AltminOptions(Declared):
         super().__post_init__()
         if self.clip_unit == "user" and self.clip_scale not in USER_SCALES:
             raise ValueError(f"clip_scale is {self.clip_scale!r}; clip_unit 'user' needs 'absolute' or 'data'")
-        if self.init_share is not None and not (self.init == "spectral" and 0 < self.init_share < 1):
-            raise ValueError(
-                f"init_share is {self.init_share!r}; it must lie strictly between 0 and 1, and init must be spectral"
-            )
+        if self.init_share is not None and self.init != "spectral":
+            raise ValueError(f"init_share is {self.init_share!r}; init {self.init!r} takes none, only 'spectral' does")
 
     def build(self, known: Known) -> AltminOptions:
         split, scale = check_split(self.split, known), self.clip_scale
@@ -94,7 +89,7 @@ class AltminOptions(Declared):
         split, penalty = split_samples(self.split, users.known.samples), final_penalty(self.final_heads, users.known)
         start = self.start(split.init).first(users, release, self.steps_cost)
         yield start
-        basis, smallest, step = start.subspace, math.inf, self.step(split.subspace)
+        basis, smallest, step = start.subspace, math.inf, self.moment_step(split.subspace, self.clip, self.fallback)
         for _ in range(self.epochs):
             for batch in disjoint_batches(users.known.users, self.batches):
                 found = step(users, self.head_rule(basis, split.heads), release.of(batch))
@@ -107,11 +102,8 @@ class AltminOptions(Declared):
         spectral = SpectralInit(samples, self.init_label_clip, self.init_share)
         return spectral if self.init == "spectral" else free_start(self.init, self.start_sine)
 
-    def step(self, samples: slice) -> MomentStep:
-        return MomentStep(samples, self.clip, self.fallback)
-
-    head_rule: ClassVar = FittedHeads
-    """Start, step and heads are parts that an ablation replaces."""
+    moment_step, head_rule = MomentStep, FittedHeads
+    """Parts that an ablation replaces, and the start."""
 
     @property
     def clip(self) -> MomentClip:

@@ -6,8 +6,7 @@ import math
 
 import numpy as np
 
-from privrep.methods.altmin import disjoint_batches
-from privrep.methods.steps.moment_step import MomentStep, UserMoments
+from privrep.methods.steps.moment_step import MomentStep, UserMoments, disjoint_batches
 from privrep.privacy.accounting import sequential_theorem
 from privrep.privacy.ledger import Ledger
 from privrep.privacy.mechanisms import Release, clipped_sums

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from privrep.methods.altmin import AltminOptions
 from privrep.methods.spectral_init import PAIRS, SpectralInit
 from privrep.methods.steps.moment_step import SYMMETRIES, MomentStep
 from privrep.methods.steps.starts import Start
 from privrep.options import among, option
+from privrep.privacy.regression_moments import MomentClip
 from privrep.users.heads import FittedHeads, HeadRule, true_heads
 
 
@@ -32,8 +35,8 @@ class AltminAblationsOptions(AltminOptions):
         found = super().start(samples)
         return replace(found, pairs=self.init_pairs) if isinstance(found, SpectralInit) else found
 
-    def step(self, samples: slice) -> MomentStep:
-        return replace(super().step(samples), symmetry=self.symmetry)
+    def moment_step(self, samples: slice, clip: MomentClip, fallback: str) -> MomentStep:
+        return MomentStep(samples, clip, fallback, self.symmetry)
 
-    def head_rule(self, basis, samples: slice) -> HeadRule:
+    def head_rule(self, basis: np.ndarray, samples: slice) -> HeadRule:
         return FittedHeads(basis, samples) if self.heads == "fitted" else true_heads

@@ -46,6 +46,11 @@ def check_split(preset: str, known: Known) -> Split:
     return split
 
 
+def disjoint_batches(users: int, count: int) -> list[range]:
+    """Return contiguous ranges of users that differ by one user at most."""
+    return [range(t * users // count, (t + 1) * users // count) for t in range(count)]
+
+
 @dataclass(frozen=True, eq=False)
 class UserMoments:
     """Contribution of users: moments of a range of their samples, with heads by a rule."""
