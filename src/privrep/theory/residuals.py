@@ -1,4 +1,4 @@
-"""How far the laws err: runs at random settings, and factors between run and prediction that cover 95 % of them.
+"""How far the laws err: factors between a run and its prediction that cover 95 % of runs at random settings.
 
 Factors go by method, by whether the law is known there, and by log n mu sqrt(m) / d; between the centres of bins their
 logarithms are interpolated. The table is made by workflow/scripts/calibrate_advice.py.
@@ -13,9 +13,6 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from privrep.privacy.accounting import gdp_mu
-from privrep.simulate import fit
-from privrep.theory.choice import METHODS, expected
 from privrep.theory.whole_methods import Regime
 
 TABLE = Path(__file__).with_name("factors.csv")
@@ -28,9 +25,6 @@ RANGES = {
     "label_noise": (0.01, 2.0),
 }
 """Ranges of the random settings; users and epsilon are uniform in their logarithms."""
-NOISES = (0.01, 0.3, 1.0, 2.0)
-COVERED, BIN = 0.95, 40
-"""A bin has at least this many settings; an end is then the most extreme of them."""
 
 
 def usual_delta(users: int) -> float:
@@ -38,86 +32,9 @@ def usual_delta(users: int) -> float:
     return users**-1.1
 
 
-def settings(count: int, seed: int) -> pd.DataFrame:
-    """Draw settings, with a column for each of `RANGES`."""
-    rng = np.random.default_rng(seed)
-
-    def one() -> dict[str, float]:
-        whole = {name: int(rng.integers(low, high + 1)) for name, (low, high) in list(RANGES.items())[1:4]}
-        users, epsilon = (math.exp(rng.uniform(*np.log(RANGES[name]))) for name in ("users", "epsilon"))
-        return {"users": round(users), **whole, "epsilon": float(f"{epsilon:.3g}"), "label_noise": rng.choice(NOISES)}
-
-    return pd.DataFrame([one() for _ in range(count)])[list(RANGES)]
-
-
 def place(sizes: Regime, mu: float) -> float:
     """Return log n mu sqrt(m) / d."""
     return math.log(sizes.users * mu * math.sqrt(sizes.samples) / sizes.dim)
-
-
-def predicted(where: pd.DataFrame) -> pd.DataFrame:
-    """Return a row for each setting and each method that can be run there: predicted risk, known, `place`, options."""
-    rows = []
-    for setting, row in enumerate(where.to_dict("records")):
-        sizes = Regime(*(row[key] for key in ("users", "samples", "dim", "rank", "label_noise")))
-        mu = gdp_mu(row["epsilon"], usual_delta(sizes.users))
-        for name in METHODS:
-            found = expected(name, sizes, np.array([mu]))
-            if np.isfinite(found.risk[0]):
-                base = {"setting": setting, "method": name, "predicted": found.risk[0], "known": found.known[0]}
-                rows.append(base | {"place": place(sizes, mu), "options": found.options[0]})
-    return pd.DataFrame(rows)
-
-
-def simulated(where: pd.DataFrame) -> pd.DataFrame:
-    """Return `predicted`, with the risk of one run in place of the options."""
-    table = predicted(where)
-    table["risk"] = [run_once(row.method, row.options, where.loc[row.setting].to_dict()) for row in table.itertuples()]
-    return table.drop(columns="options")
-
-
-def run_once(name: str, options: dict, setting: dict) -> float:
-    """Return the excess risk of one run over that of predicting zero."""
-    sizes = {key: int(setting[key]) for key in ("users", "samples", "dim", "rank")}
-    private = {} if name == "own" else {"epsilon": setting["epsilon"]}
-    row, _ = fit(
-        METHODS[name][0],
-        **sizes,
-        **private,
-        label_noise_sd=float(setting["label_noise"]),
-        head_law="sphere",
-        delta=usual_delta(sizes["users"]),
-        **options,
-    )
-    return row["excess_risk"] / sizes["rank"]
-
-
-def factors(table: pd.DataFrame) -> pd.DataFrame:
-    """Return for each method, known and bin: its centre, both ends of risk over prediction, and number of settings."""
-    rows = []
-    for (name, known), part in table.groupby(["method", "known"]):
-        if len(part) < BIN:  # too few to stand alone
-            part = table[table["method"] == name]
-        part = part.sort_values("place")
-        logs = np.log(part["risk"] / part["predicted"])
-        for those in np.array_split(np.arange(len(part)), max(1, min(4, len(part) // BIN))):
-            ends = covering(np.sort(logs.to_numpy()[those]))
-            centre = part["place"].to_numpy()[those].mean()
-            rows.append([name, known, centre, *np.exp(ends), len(those)])
-    return pd.DataFrame(rows, columns=["method", "known", "place", "low", "high", "settings"])
-
-
-def covering(ordered: np.ndarray) -> tuple[float, float]:
-    """Return ends that cover the next value with probability `COVERED`, or all of few values."""
-    out = max(0, math.floor((len(ordered) + 1) * (1 - COVERED) / 2) - 1)
-    return ordered[out], ordered[-1 - out]
-
-
-def covered(table: pd.DataFrame) -> pd.Series:
-    """Return the share of the runs of `simulated` that lie in their intervals, by method."""
-    ends = [interval(row.method, row.predicted, row.known, row.place) for row in table.itertuples()]
-    inside = [low <= risk <= high for risk, (low, high) in zip(table["risk"], ends, strict=True)]
-    return pd.Series(inside).groupby(table["method"]).mean()
 
 
 @cache

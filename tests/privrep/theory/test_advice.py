@@ -10,24 +10,26 @@ import numpy as np
 import pandas as pd
 import pytest
 import yaml
+from workflow_helpers import script
 
 from privrep.methods.steps.mixed_model_plan import shares, two_spectra
 from privrep.theory.advise import Setting, advise
 from privrep.theory.choice import METHODS, NAMES, expected, method_to_use
 from privrep.theory.mixed_model import mixed_model, posterior_risk
-from privrep.theory.residuals import RANGES, covered, covering, factors, settings, shipped, simulated
+from privrep.theory.residuals import RANGES, shipped
 from privrep.theory.whole_methods import Regime
 from replication.run.registry import load_options
 from replication.run.settings import Series
 from replication.studies.guide import analysis as guide
 
+CALIBRATE = script("calibrate_advice")
 HERE = {"samples": 12, "dim": 16, "rank": 2, "label_noise": 1.0}
 
 
 @pytest.fixture(scope="module")
 def runs() -> pd.DataFrame:
     """One run of each method at 16 settings from which no interval was made."""
-    return simulated(settings(16, 2))
+    return CALIBRATE.simulated(CALIBRATE.settings(16, 2))
 
 
 def test_posterior_risk_is_that_of_many_users():
@@ -145,15 +147,15 @@ def test_series_and_checks_can_be_used():
 
 
 def test_settings_lie_in_their_ranges_and_are_drawn_again():
-    where = settings(50, 2)
+    where = CALIBRATE.settings(50, 2)
     for name, (low, high) in RANGES.items():
         assert where[name].between(low, high).all()
-    pd.testing.assert_frame_equal(where, settings(50, 2))
+    pd.testing.assert_frame_equal(where, CALIBRATE.settings(50, 2))
 
 
 def test_intervals_cover_runs_that_they_were_not_made_from(runs):
     """Of about 90 runs at least 90 %, and not by chance alone of each method, though they were made for 95 %."""
-    shares_of = covered(runs)
+    shares_of = CALIBRATE.covered(runs)
     assert set(shares_of.index) == set(METHODS)
     assert shares_of.mean() >= 0.9 and shares_of.min() >= 0.75
 
@@ -197,9 +199,9 @@ def test_the_label_noise_decides():
 
 
 def test_factors_cover_what_they_are_made_of():
-    low, high = covering(np.arange(99.0))
+    low, high = CALIBRATE.covering(np.arange(99.0))
     assert (low, high) == (1, 97)
     table = pd.DataFrame({"method": "own", "known": True, "place": np.arange(60.0), "predicted": 1.0, "risk": 2.0})
-    found = factors(table)
+    found = CALIBRATE.factors(table)
     assert (found["low"] == 2).all() and (found["high"] == 2).all() and found["settings"].sum() == 60
     assert (shipped()["low"] <= shipped()["high"]).all()
