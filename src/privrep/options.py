@@ -75,16 +75,17 @@ def unless(excepted: object, check: Check) -> Check:
     return lambda name, value: None if value is excepted or value == excepted else check(name, value)
 
 
-check_count = requires(
-    lambda value: isinstance(value, Integral) and not isinstance(value, bool) and value >= 1,
-    "be an integer of at least 1",
-)
+def integer(least: int) -> Check:
+    """Return a check that a value is an integer, no truth value, of at least this."""
+    return requires(
+        lambda value: isinstance(value, Integral) and not isinstance(value, bool) and value >= least,
+        f"be an integer of at least {least}",
+    )
+
+
+check_count, check_whole = integer(1), integer(0)
 check_share = requires(lambda value: 0 < value < 1, "lie strictly between 0 and 1")
 check_positive = requires(lambda value: 0 < value < math.inf, "be positive and finite")
-check_whole = requires(
-    lambda value: isinstance(value, Integral) and not isinstance(value, bool) and value >= 0,
-    "be an integer of at least 0",
-)
 check_nonnegative = requires(lambda value: value >= 0, "be at least 0")
 check_finite = requires(lambda value: 0 <= value < math.inf, "be finite and at least 0")
 check_ratio = requires(lambda value: 1 <= value < math.inf, "be finite and at least 1")

@@ -83,13 +83,9 @@ class Cell:
     @property
     def row(self) -> dict:
         """The part of a row that is known before the run."""
-        return {
-            "key": self.key,
-            "algorithm": self.algorithm,
-            **vars(self.problem),
-            **(self.budget.axes if self.budget else {}),
-            **{option_column(name): value for name, value in vars(self.options).items()},
-        }
+        budget = self.budget.axes if self.budget else {}
+        options = {option_column(name): value for name, value in vars(self.options).items()}
+        return {"key": self.key, "algorithm": self.algorithm, **vars(self.problem), **budget, **options}
 
     def stream(self, role: str, master_seed: int) -> np.random.Generator:
         """Return the random stream of a role, keyed by the problem alone for `SHARED_ROLES` and else by the cell."""
@@ -114,31 +110,20 @@ def run_cell(cell: Cell, users: Users) -> tuple[dict, dict, Ledger]:
     except NotRun as missing:
         row |= {"status": "not run", "reason": str(missing)}
     else:
-        row |= {
-            "status": "ok",
-            "theorem": outcome.theorem,
-            "epsilon_paper": outcome.epsilon_paper,
-            **outcome.log,
-            **outcome.scores,
-        }
+        row |= {"status": "ok", "theorem": outcome.theorem, "epsilon_paper": outcome.epsilon_paper}
+        row |= outcome.log | outcome.scores
         if outcome.excess_risk is not None:
             row |= {"excess_risk": outcome.excess_risk, "mse": outcome.excess_risk + cell.problem.label_noise_sd**2}
         if outcome.subspace is not None:
-            row |= {
-                "dist2": dist2(outcome.subspace, users.truth.basis),
-                "distF": dist_frobenius(outcome.subspace, users.truth.basis),
-            }
+            both = outcome.subspace, users.truth.basis
+            row |= {"dist2": dist2(*both), "distF": dist_frobenius(*both)}
     if ledger.entries:
         row |= {"releases": len(ledger.entries), "mu": ledger.mu, "ledger": ledger.summary}
         if cell.budget:
             row["epsilon_exact"] = ledger.epsilon(cell.budget.delta)
     check_columns(cell.algorithm, cell.options, row)
-    timing = {
-        "key": cell.key,
-        "cpu_seconds": round(time.process_time() - cpu, 4),
-        "wall_seconds": round(time.perf_counter() - wall, 4),
-    }
-    return cell.row | row, timing, ledger
+    cpu, wall = round(time.process_time() - cpu, 4), round(time.perf_counter() - wall, 4)
+    return cell.row | row, {"key": cell.key, "cpu_seconds": cpu, "wall_seconds": wall}, ledger
 
 
 ALONE = "{} releases a subspace and fits no model of any user, so that there is no {}"

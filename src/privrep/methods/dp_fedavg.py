@@ -83,4 +83,4 @@ class DpFedavgOptions(LocalGradients):
             model = model + self.moved(users, Displacements(model, batches(), self.local_step), release)
             basis = model[:-1]
             everything = FittedHeads(basis, slice(0, users.known.samples))
-            yield Iterate(orthonormalise(basis), LowRank(basis, everything), self.log)
+            yield Iterate(orthonormalise(basis), LowRank(basis, everything), {"zeta": self.clip})

@@ -77,4 +77,4 @@ class GeneralCentaurOptions(LocalGradients):
             if self.feasible == "orthonormal":
                 basis = orthonormalise(basis)
             everything = FittedHeads(basis, slice(0, users.known.samples))
-            yield Iterate(orthonormalise(basis), LowRank(basis, everything), self.log)
+            yield Iterate(orthonormalise(basis), LowRank(basis, everything), {"zeta": self.clip})

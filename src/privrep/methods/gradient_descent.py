@@ -24,7 +24,7 @@ import numpy as np
 from privrep.methods.running.method import Iterate, LowRank
 from privrep.methods.spectral_init import SpectralInit
 from privrep.methods.steps.moment_step import check_split
-from privrep.methods.steps.starts import START_COLUMNS, RandomStart, Start
+from privrep.methods.steps.starts import START_COLUMNS, FreeStart, Start
 from privrep.options import Declared, among, check_count, option
 from privrep.privacy.accounting import Cost, Theorem, sequential_theorem
 from privrep.privacy.clipping import check_bound
@@ -90,7 +90,7 @@ class GradientDescentOptions(Sequential, Declared):
 
     def start(self, samples: slice = slice(0)) -> Start:
         """Return U_init, where it is spectral from these samples, on which its cost does not depend."""
-        return SpectralInit(samples, self.init_label_clip) if self.init == "spectral" else RandomStart()
+        return SpectralInit(samples, self.init_label_clip) if self.init == "spectral" else FreeStart()
 
     @property
     def steps_cost(self) -> Cost:

@@ -18,7 +18,7 @@ from typing import ClassVar
 from privrep.methods.running.method import Iterate, LowRank
 from privrep.methods.spectral_init import SpectralInit
 from privrep.methods.steps.moment_step import MOMENT_COLUMNS, MomentStep, check_split
-from privrep.methods.steps.starts import START_COLUMNS, RandomStart
+from privrep.methods.steps.starts import START_COLUMNS, FreeStart
 from privrep.options import Declared, among, check_count, check_nonnegative, option
 from privrep.privacy.mechanisms import Release
 from privrep.privacy.regression_moments import SampleClip
@@ -48,7 +48,7 @@ class NonprivateAltminOptions(Declared):
     def fit(self, users: UserData, release: Release) -> Iterator[Iterate]:
         split = split_samples(self.split, users.known.samples)
         subspace_step = MomentStep(split.subspace, SampleClip(math.inf, math.inf))
-        start = SpectralInit(split.init, math.inf) if self.init == "spectral" else RandomStart()
+        start = SpectralInit(split.init, math.inf) if self.init == "spectral" else FreeStart()
         start = start.first(users, release, subspace_step.clip.cost)
         yield start
         basis = start.subspace

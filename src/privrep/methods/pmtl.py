@@ -72,4 +72,4 @@ class PmtlOptions(Federated):
         models = OwnModels(np.zeros(users.known.dim), self.penalty)
         for _ in range(self.rounds):
             models = OwnModels(models.centre + self.moved(users, models.moved, release), self.penalty)
-            yield Iterate(None, FullRank(models), self.log)
+            yield Iterate(None, FullRank(models), {"zeta": self.clip})

@@ -82,4 +82,4 @@ class PpsgdOptions(LocalGradients):
             moved, kept = handle.sum("displacement", users, contribution, clip=self.clip)
             model, personal = model + moved / many, personal.updated(kept, handle.taking_part)
             basis = model[:-1]
-            yield Iterate(orthonormalise(basis), LowRank(basis, SharedAndOwn(model[-1], personal)), self.log)
+            yield Iterate(orthonormalise(basis), LowRank(basis, SharedAndOwn(model[-1], personal)), {"zeta": self.clip})

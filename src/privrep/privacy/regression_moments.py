@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 import threading
 from dataclasses import dataclass
-from typing import ClassVar, Protocol
+from typing import ClassVar
 
 import numpy as np
 
@@ -26,21 +26,6 @@ SMALLEST_FACTOR = 1e-20
 """A user whose A_j would have to be clipped by more than the square of this adds nothing."""
 
 
-class MomentClip(Protocol):
-    """How the statistics A_j and b_j of one user are bounded."""
-
-    joint: float
-    """A bound on ||A_j - A_j'||^2 / (2a)^2 + ||b_j - b_j'||^2 / (2b)^2, with a and b the `bounds`."""
-    cost: Cost
-    log: dict[str, float]
-
-    def scale(self, moments: Moments) -> tuple[np.ndarray, np.ndarray]:
-        """Return row factors s and labels c: A = sum s^2 w w^T and b = sum s c w over unclipped w = vec(x v^T)."""
-
-    def bounds(self, samples: int) -> tuple[float, float]:
-        """Return bounds on ||A_j||_F and ||b_j||."""
-
-
 @dataclass(frozen=True)
 class SampleClip:
     """Algorithm 2 of jain2021 as printed: eta bounds each w_ij, zeta each label. inf switches a bound off.
@@ -54,6 +39,7 @@ class SampleClip:
     feature: float
     label: float
     joint = DOMINATED
+    """A bound on ||A_j - A_j'||^2 / (2a)^2 + ||b_j - b_j'||^2 / (2b)^2, with a and b the `bounds`."""
     cost = MOMENTS_COST
 
     def __post_init__(self):
@@ -66,6 +52,7 @@ class SampleClip:
         return {"eta": self.feature, "zeta": self.label}
 
     def scale(self, moments: Moments) -> tuple[np.ndarray, np.ndarray]:
+        """Return row factors s and labels c: A = sum s^2 w w^T and b = sum s c w over unclipped w = vec(x v^T)."""
         # ||vec(x v^T)|| = ||x|| ||v||; for a sample that is zero inf times whatever the head is, and a factor of 0.
         with np.errstate(invalid="ignore"):
             norms = moments.feature_norms.astype(np.float64) * np.linalg.norm(moments.heads, axis=1)
@@ -75,6 +62,7 @@ class SampleClip:
         return clip_factor(norms, feature), clip_scalar(moments.labels, label)
 
     def bounds(self, samples: int) -> tuple[float, float]:
+        """Return bounds on ||A_j||_F and ||b_j||."""
         return samples * self.feature**2, samples * self.feature * self.label
 
 
@@ -122,6 +110,9 @@ class UserClip:
 
     def bounds(self, samples: int) -> tuple[float, float]:
         return self.second, self.first
+
+
+MomentClip = SampleClip | UserClip
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,7 +16,8 @@ import numpy as np
 import pandas as pd
 import yaml
 
-from privrep.privacy.accounting import check_delta, check_epsilon, gdp_mu
+from privrep.options import check_positive, check_share, integer, unless
+from privrep.privacy.accounting import gdp_mu
 from privrep.theory.choice import METHODS, NAMES, expected, method_to_use
 from privrep.theory.residuals import RANGES, interval, place, usual_delta
 from privrep.theory.whole_methods import Regime
@@ -112,11 +113,9 @@ def noise_of(label_noise: float | None, signal: float | None, rank: int) -> floa
     if (label_noise is None) == (signal is None):
         raise ValueError(f"label_noise is {label_noise!r} and signal is {signal!r}; exactly one of them must be given")
     if signal is None:
-        if not 0 < label_noise < math.inf:
-            raise ValueError(f"label_noise is {label_noise!r}; it must be positive and finite")
+        check_positive("label_noise", label_noise)
         return float(label_noise)
-    if not 0 < signal < 1:
-        raise ValueError(f"signal is {signal!r}; it must lie between 0 and 1")
+    check_share("signal", signal)
     return math.sqrt(rank * (1 - signal) / signal)
 
 
@@ -176,17 +175,12 @@ def advise(
         raise ValueError(f"{' and '.join(unknown)} are left out; at most one of {', '.join(asked)} may be")
     given = {"users": users, "samples": samples, "dim": dim, "rank": rank}
     for name, least in {"users": 2, "samples": LEAST_SAMPLES, "dim": 2, "rank": 1}.items():
-        value = given[name]
-        if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < least):
-            raise ValueError(f"{name} is {value!r}; it must be an integer of at least {least}")
+        unless(None, integer(least))(name, given[name])
     if rank >= dim:
         raise ValueError(f"rank is {rank}; it must be below dim, which is {dim}")
-    if target is not None and not 0 < target < 1:
-        raise ValueError(f"target is {target!r}; it must lie between 0 and 1")
-    if epsilon is not None:
-        check_epsilon(epsilon)
-    if delta is not None:
-        check_delta(delta)
+    unless(None, check_share)("target", target)
+    unless(None, check_positive)("epsilon", epsilon)
+    unless(None, check_share)("delta", delta)
     base = given | {"epsilon": epsilon, "delta": delta, "noise": noise_of(label_noise, signal, rank)}
     solved = {}
     if unknown and unknown[0] != "target":

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pandas as pd
 
-from privrep.methods.steps.clip_units import gradient_threshold, label_threshold, moment_threshold, user_units
+from privrep.methods.steps.clip_units import USER_SCALES, gradient_threshold, label_threshold, moment_threshold
 from privrep.privacy.regression_moments import USER_MOMENTS_COST
 from privrep.theory import whole_methods
 from privrep.theory.mixed_model import mixed_model
@@ -105,7 +105,7 @@ def law(name: str, sizes: Regime, mu: np.ndarray, chosen: Mapping[str, Values]) 
         heads=count(split.heads),
         samples=count(split.subspace),
         factors=(chosen["clip_feature"], chosen["clip_label"]),
-        units=user_units("data", known, count(split.subspace)),
+        units=USER_SCALES["data"](known, count(split.subspace)),
         cost=USER_MOMENTS_COST.mu_squared,
     )
     return whole_methods.altmin(sizes, mu, start, step)

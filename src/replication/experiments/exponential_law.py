@@ -12,13 +12,14 @@ import numpy as np
 from privrep.methods.exponential import ScoreOptions, personalised
 from privrep.methods.running.experiment import Spending, experiment
 from privrep.methods.running.method import EXACT, Outcome, Task
-from privrep.methods.running.scoring import SCORE_COLUMNS, excess_loss, excess_risk
+from privrep.methods.running.scoring import SCORE_COLUMNS, excess_risk
 from privrep.methods.steps.grassmann_chain import Walk, uniform_starts, walk
 from privrep.methods.steps.nets import chart_net, check_net
 from privrep.options import check_count, check_nonnegative, option
 from privrep.privacy.mechanisms import PURE_COST, Release
 from privrep.users.passes import total
 from privrep.users.problem import Problem
+from privrep.users.risk import personal_loss
 from privrep.users.subspace import dist_frobenius
 
 KEPT = 4  # states of each chain in which the users' final models are scored
@@ -98,7 +99,7 @@ def exponential_law(
         "score_error": spread / n,
         "largest_gap": score.largest_gap(users, states),
         "law_distF": np.sqrt(np.mean([dist_frobenius(basis, truth) ** 2 for basis in states])),
-        "excess_loss": np.mean([excess_loss(users, model, score.loss) for model in models]),
+        "excess_loss": np.mean([personal_loss(users, one.basis, one.heads, score.loss) for one in models]),
     }
     if radius:
         net = chart_net(known.dim, known.rank, radius)

@@ -16,13 +16,13 @@ import numpy as np
 
 from privrep.methods.running.experiment import Spending, experiment
 from privrep.methods.running.method import EXACT, Outcome, Task
-from privrep.methods.steps.clip_units import CLIP_SCALE_COLUMN, SCALES, sample_clip
+from privrep.methods.steps.clip_units import CLIP_SCALE_COLUMN, SCALES
 from privrep.methods.steps.moment_step import UserMoments, check_split
 from privrep.options import among, check_sine, option
 from privrep.privacy.accounting import sequential_theorem
 from privrep.privacy.clipping import check_bound
 from privrep.privacy.mechanisms import Release, clipped_sums
-from privrep.privacy.regression_moments import MOMENTS_COST
+from privrep.privacy.regression_moments import MOMENTS_COST, SampleClip
 from privrep.users.heads import FittedHeads, HeadRule
 from privrep.users.passes import parts
 from privrep.users.problem import Block, Problem, Users
@@ -94,7 +94,8 @@ def step_lemmas(
     """One step of Algorithm 1 from a planted start, with options as in `privrep.methods.altmin`."""
     users, problem, truth = task.users, task.users.problem, task.users.truth.basis
     samples = check_split(split, problem.known)
-    clip = sample_clip(clip_scale, clip_feature, clip_label, problem.known)
+    eta, zeta = SCALES[clip_scale](problem.known)
+    clip = SampleClip(clip_feature * eta, clip_label * zeta)
     start = planted_subspace(truth, start_sine, release.streams["init"])
     overlap = truth.T @ start
     rule = FittedHeads(start, samples.heads)

@@ -11,7 +11,7 @@ from conftest import fake_users, fixed_noise, gather, handle, make_task
 from privrep.methods import nonprivate_altmin
 from privrep.methods.altmin import THEOREM_4_2, AltminOptions
 from privrep.methods.running.runner import fit
-from privrep.methods.steps.clip_units import user_units
+from privrep.methods.steps.clip_units import USER_SCALES
 from privrep.privacy.accounting import Budget
 from privrep.users.problem import Problem, Users
 from privrep.users.rng import Streams
@@ -137,7 +137,7 @@ def test_no_share_is_one_multiplier_for_all():
 def test_whole_users_in_units_of_the_data():
     """Both bounds are factors of the typical norms of A_j and b_j, from the samples of the subspace step."""
     chosen = algorithm(clip_unit="user", clip_scale="data", split="halves-then-all", clip_feature=0.5, clip_label=2.0)
-    second, first = user_units("data", PROBLEM.known, PROBLEM.samples // 2)
+    second, first = USER_SCALES["data"](PROBLEM.known, PROBLEM.samples // 2)
     assert chosen.build(PROBLEM.known).clip.bounds(PROBLEM.samples // 2) == (0.5 * second, 2.0 * first)
 
 

@@ -12,13 +12,14 @@ from scipy import stats
 
 from privrep.methods.steps.clip_units import (
     FAILURE_POWER,
+    SCALES,
     UPDATE_SCALES,
+    USER_SCALES,
     gradient_threshold,
     label_threshold,
     moment_threshold,
-    sample_clip,
-    user_units,
 )
+from privrep.privacy.regression_moments import SampleClip
 from privrep.users.problem import Problem, Users
 
 PROBLEM = Problem(400, 8, 9, 4, label_noise_sd=0.7, head_law="sphere")
@@ -44,7 +45,8 @@ TAIL = math.sqrt(2 * (math.log(4 * 400 * 8) + 10 * math.log(400)))
 @pytest.mark.parametrize("factor", [1.0, 0.4])
 def test_units(scale, problem, feature, label, factor):
     """eta and zeta by hand at d = 9, k = 4, where sqrt(d) = 3 and sqrt(k) = 2."""
-    clip = sample_clip(scale, factor, 2 * factor, problem.known)
+    eta, zeta = SCALES[scale](problem.known)
+    clip = SampleClip(factor * eta, 2 * factor * zeta)
     assert clip.feature == pytest.approx(factor * feature, rel=1e-12)
     assert label_threshold(scale, factor, problem.known) == pytest.approx(factor * label, rel=1e-12)
     assert clip.label == 2 * label_threshold(scale, factor, problem.known)
@@ -78,7 +80,7 @@ def test_printed_thresholds_fail_with_the_stated_probability(problem):
     """
     n, m, d = problem.users, problem.samples, problem.dim
     bound, sigma = problem.known.head_bound, problem.label_noise_sd
-    clip = sample_clip("printed", 1.0, 1.0, problem.known)
+    clip = SampleClip(*SCALES["printed"](problem.known))
     eta, zeta = clip.feature, clip.label
 
     def log_failure(shrink: float) -> float:
@@ -143,6 +145,6 @@ def test_units_of_whole_users_are_root_mean_squares(problem):
     length = (heads**2).sum(axis=1)
     second = (np.linalg.norm(features @ features.transpose(0, 2, 1), axis=(1, 2)) * length) ** 2
     first = (np.einsum("uqd,uq->ud", features, labels) ** 2).sum(axis=1) * length
-    for unit, squares in zip(user_units("data", problem.known, 8), (second, first), strict=True):
+    for unit, squares in zip(USER_SCALES["data"](problem.known, 8), (second, first), strict=True):
         assert unit**2 == pytest.approx(squares.mean(), abs=5 * squares.std() / 4000**0.5)
-    assert user_units("absolute", problem.known, 8) == (1.0, 1.0)
+    assert USER_SCALES["absolute"](problem.known, 8) == (1.0, 1.0)

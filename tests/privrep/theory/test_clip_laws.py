@@ -8,7 +8,7 @@ from conftest import fixed_noise, make_task
 
 from privrep.methods.altmin import AltminOptions
 from privrep.methods.running.runner import fit
-from privrep.methods.steps.clip_units import user_units
+from privrep.methods.steps.clip_units import USER_SCALES
 from privrep.theory import jain2021
 from privrep.theory.clipped_step import kept, sample_step, user_step
 from privrep.users.problem import Problem, Users
@@ -56,5 +56,5 @@ def test_the_step_leaves_as_much_as_the_law(unit):
     if unit == "sample":
         law = sample_step(20_000, 20, 2, delta, bounds.feature, bounds.label)
     else:
-        law = user_step(20_000, 16, delta, (0.5, 0.5), user_units("data", problem.known, 16))
+        law = user_step(20_000, 16, delta, (0.5, 0.5), USER_SCALES["data"](problem.known, 16))
     assert measured == pytest.approx(law.frobenius(20, 2), rel=0.25)

@@ -6,13 +6,13 @@ import math
 from dataclasses import replace
 
 from privrep.methods.running.method import Iterate, Method, MethodOptions, Outcome, Task
-from privrep.methods.running.scoring import WATCHED, NormWatch, Path, excess_loss, excess_risk, scores
+from privrep.methods.running.scoring import WATCHED, NormWatch, Path, excess_risk, scores
 from privrep.options import Declared
 from privrep.privacy.accounting import UNLIMITED, Cost
 from privrep.privacy.ledger import ROUNDING, OverBudget
 from privrep.privacy.mechanisms import Release
 from privrep.users.problem import Problem
-from privrep.users.risk import held_out_errors
+from privrep.users.risk import held_out_errors, personal_loss
 from privrep.users.rng import Streams
 
 
@@ -76,8 +76,9 @@ def scored(method: Method, names: tuple[str, ...], task: Task) -> Outcome:
         raise RuntimeError(f"{type(method).__name__} yields no iterate; a method yields one after each step")
     of_truth = {}
     if truth is not None:
-        way = Path(path, truth.basis, watch, lambda: excess_loss(users, last.personal, method.score.loss))
-        of_truth = {"excess_risk": excess_risk(users, last.personal), "scores": scores(names, way)}
+        own = last.personal
+        way = Path(path, truth.basis, watch, lambda: personal_loss(users, own.basis, own.heads, method.score.loss))
+        of_truth = {"excess_risk": excess_risk(users, own), "scores": scores(names, way)}
     return Outcome(
         subspace=last.subspace,
         **statement(method, noise_multiplier, task),

@@ -8,9 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from privrep.methods.running.method import EXACT, Candidates, FullRank, Iterate, LowRank
-from privrep.users.losses import Loss
 from privrep.users.problem import Users
-from privrep.users.risk import model_risk, personal_loss, personal_risk
+from privrep.users.risk import model_risk, personal_risk
 from privrep.users.subspace import average, dist2, dist_frobenius
 
 
@@ -107,8 +106,3 @@ def excess_risk(users: Users, personal: LowRank | FullRank | None) -> float | No
     if isinstance(personal, LowRank):
         return personal_risk(users, personal.basis, personal.heads)
     return None if personal is None else model_risk(users, personal.models)
-
-
-def excess_loss(users: Users, personal: LowRank, loss: Loss) -> float:
-    """Return the exact mean excess loss of personalised models over the true ones (jain2021, Theorem 5.2)."""
-    return personal_loss(users, personal.basis, personal.heads, loss)

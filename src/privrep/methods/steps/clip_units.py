@@ -11,7 +11,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from privrep.privacy.regression_moments import SampleClip
 from privrep.users.known import Known
 
 CLIP_SCALE_COLUMN = "unit of the clipping bounds, see SCALES and UPDATE_SCALES in privrep.methods.steps.clip_units"
@@ -40,23 +39,15 @@ thresholds, with zeta = (mu sqrt(k lam_k) + sigma_F) sqrt(2 ln(4 n m / beta)) (L
 (sqrt(d) + sqrt(2 ln(4 n m / beta)))."""
 
 
-def sample_clip(scale: str, feature: float, label: float, known: Known) -> SampleClip:
-    """Return eta and zeta, `feature` and `label` in units of the scale (jain2021, Lemma 4.4; B.1 if `printed`)."""
-    eta, zeta = SCALES[scale](known)
-    return SampleClip(feature * eta, label * zeta)
-
-
 def label_threshold(scale: str, factor: float, known: Known) -> float:
     """Return zeta: `factor` in units of the scale (jain2021, Lemmas 4.4 and 4.6, and Lemma B.1 for `printed`)."""
     return factor * SCALES[scale](known)[1]
 
 
 def _typical_sums(known: Known, samples: int) -> tuple[float, float]:
-    d, k, q = known.dim, known.rank, samples
-    head = known.head_condition**2 * k
-    return head * math.sqrt(q * d * (d + q + 1)), math.sqrt(
-        head * q * (head * (d + q + 1) + known.label_noise_sd**2 * d)
-    )
+    d, q, head = known.dim, samples, known.head_condition**2 * known.rank
+    first = math.sqrt(head * q * (head * (d + q + 1) + known.label_noise_sd**2 * d))
+    return head * math.sqrt(q * d * (d + q + 1)), first
 
 
 USER_SCALES: dict[str, Callable[[Known, int], tuple[float, float]]] = {
@@ -66,11 +57,6 @@ USER_SCALES: dict[str, Callable[[Known, int], tuple[float, float]]] = {
 """Name -> units of the bounds on a user's whole A_j and b_j from q samples: 1; their root mean square norms for a user
 whose head is the longest, ||A_j||_F = ||X X^T||_F ||v||^2 and ||b_j|| = ||sum_i y_i x_i|| ||v||, exact for Gaussian
 features."""
-
-
-def user_units(scale: str, known: Known, samples: int) -> tuple[float, float]:
-    """Return units of the bounds on ||A_j||_F and ||b_j|| of a user, in this order."""
-    return USER_SCALES[scale](known, samples)
 
 
 def _prescribed_moment(known: Known) -> float:

@@ -52,10 +52,6 @@ class Federated(Declared):
         replacing one costs four times as much (E10)."""
         return Theorem("B-R4.1", self.rounds / 2)
 
-    @property
-    def log(self) -> dict[str, float]:
-        return {"zeta": self.clip}
-
     def moved(self, users: UserData, contribution: Callable, release: Release) -> np.ndarray:
         """Release the noisy mean displacement of a round."""
         return self.server.mean("displacement", users, contribution, release)

@@ -34,32 +34,23 @@ class Start(Protocol):
 
 
 @dataclass(frozen=True)
-class Free:
-    """A start that releases nothing."""
+class FreeStart:
+    """A start that releases nothing: a uniformly distributed subspace, or one that is planted.
 
+    A planted one lies at a sine of every principal angle from the truth, in random directions, for the local theory. It
+    alone reads the truth, which no method can; the releases that follow are private if the truth is public."""
+
+    sine: float | None = None  # of a planted start
     samples_used = 0
 
     def cost_with(self, steps: Cost) -> Cost:
         return steps
 
-
-@dataclass(frozen=True)
-class RandomStart(Free):
-    """A uniformly distributed subspace."""
-
     def first(self, users: UserData, release: Release, steps: Cost) -> Iterate:
-        return Iterate(random_subspace(users.known.dim, users.known.rank, release.streams["init"]))
-
-
-@dataclass(frozen=True)
-class PlantedStart(Free):
-    """A start at this sine of every principal angle from the truth, in random directions, for the local theory. It
-    alone reads the truth, which no method can; the releases that follow are private if the truth is public."""
-
-    sine: float
-
-    def first(self, users: UserData, release: Release, steps: Cost) -> Iterate:
-        return Iterate(planted_subspace(truth_of(users), self.sine, release.streams["init"]))
+        rng = release.streams["init"]
+        if self.sine is None:
+            return Iterate(random_subspace(users.known.dim, users.known.rank, rng))
+        return Iterate(planted_subspace(truth_of(users), self.sine, rng))
 
 
 def truth_of(users: UserData) -> np.ndarray:
@@ -69,9 +60,9 @@ def truth_of(users: UserData) -> np.ndarray:
     return users.truth.basis
 
 
-def free_start(init: str, sine: float) -> RandomStart | PlantedStart:
+def free_start(init: str, sine: float) -> FreeStart:
     """Return a start that releases nothing: `random`, or `planted`."""
-    return RandomStart() if init == "random" else PlantedStart(sine)
+    return FreeStart(None if init == "random" else sine)
 
 
 def check_start(init: str, known: Known) -> None:

@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 from scipy.optimize import brentq
 
-from privrep.methods.steps.clip_units import user_units
+from privrep.methods.steps.clip_units import USER_SCALES
 from privrep.privacy.accounting import gdp_epsilon
 from privrep.theory import jain2021
 from privrep.theory.clipped_step import CutStep, sample_step, user_step
@@ -114,7 +114,7 @@ def first_step(row: pd.Series) -> tuple[CutStep, float]:
         sizes = (int(row[name]) for name in ("users", "samples", "dim", "rank"))
         problem = Problem(*sizes, head_condition=row["head_condition"], label_noise_sd=row["label_noise_sd"])
         q = count(split_samples(row["split"], int(row["samples"])).subspace)
-        units = user_units(row["clip_scale"], problem.known, q)
+        units = USER_SCALES[row["clip_scale"]](problem.known, q)
         step = user_step(n, q, delta, (row["clip_feature"], row["clip_label"]), units)
         return step, step.ratio(d, k)
     step = sample_step(n, int(d), int(k), delta, row["eta"] / math.sqrt(mean), row["zeta"] / math.sqrt(mean))
