@@ -5,15 +5,16 @@ import math
 
 import numpy as np
 
-from privrep.methods.full_prior import HalfProducts
 from privrep.methods.gradient_descent import Gradients
 from privrep.methods.power_method import Products
 from privrep.methods.spectral_init import SamplePairs
 from privrep.methods.steps.moment_step import UserMoments
-from privrep.methods.steps.whitening import LEVEL_WIDTH, LOG_LENGTH, WhitenedSamples
+from privrep.methods.steps.whitening import LEVEL_WIDTH, LOG_LENGTH, whitened_samples
 from privrep.methods.steps.whitening import log_coordinates as coordinates
 from privrep.methods.steps.whitening import log_levels as levels
-from privrep.methods.unit_steps import RESIDUAL_WIDTH, LogScales, Round, UnitModels
+from privrep.methods.unit_steps import RESIDUAL_WIDTH, Round, unit_models
+from privrep.methods.unit_steps import half_products as products_of_halves
+from privrep.methods.unit_steps import log_scales as of_log_scales
 from privrep.privacy.contributions import Rows
 from privrep.privacy.mechanisms import clipped_sums
 from privrep.privacy.paired_samples import AllPairs, DisjointPairs
@@ -52,17 +53,17 @@ def all_pairs(users, samples, label_clip):
 
 def half_products(block, penalty):
     """(d, d)."""
-    return HalfProducts(penalty)(block).clipped(1.0)[0]
+    return products_of_halves(block.features, block.labels, penalty).clipped(1.0)[0]
 
 
 def start_moments(block, whitening, penalty):
     """(d, d)."""
-    return UnitModels(whitening, penalty)(block).clipped(1.0)[0]
+    return unit_models(whitening, penalty, block).clipped(1.0)[0]
 
 
 def clipped_moments(block, whitening):
     """(d, d)."""
-    return WhitenedSamples(whitening)(block).clipped(1.0)[0]
+    return whitened_samples(whitening, block).clipped(1.0)[0]
 
 
 def log_levels(block):
@@ -77,7 +78,7 @@ def log_coordinates(block):
 
 def log_scales(block, expected, width):
     """A number."""
-    return LogScales(expected)(block).clipped(width)[0]
+    return of_log_scales(expected, block).clipped(width)[0]
 
 
 def round_sums(block, *given, width=RESIDUAL_WIDTH, **options):

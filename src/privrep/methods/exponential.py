@@ -20,7 +20,7 @@ Calibration `exact` takes the largest beta that is safe, eps / (2 L_f C xi) (E34
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -42,28 +42,6 @@ from privrep.users.problem import UserData
 EXPONENTS = ("proved", "printed")
 
 
-@dataclass(frozen=True)
-class NetSubspaces:
-    """A net of the given radius, see `privrep.methods.steps.nets`."""
-
-    radius: float
-    cost = 0 * PURE_COST
-
-    def bases(self, users: UserData, release: Release) -> np.ndarray:
-        return chart_net(users.known.dim, users.known.rank, self.radius).bases
-
-
-@dataclass(frozen=True)
-class RandomSubspaces:
-    """Independent uniform subspaces, from a public stream."""
-
-    count: int
-    cost = 0 * PURE_COST
-
-    def bases(self, users: UserData, release: Release) -> np.ndarray:
-        return uniform_starts(self.count, users.known.dim, users.known.rank, release.streams["init"])
-
-
 def personalised(basis: np.ndarray, score: UserScore, known: Known) -> LowRank:
     """Return the users' own models in a subspace, on the second half of their samples (Algorithm 4, last line)."""
     return LowRank(basis, BoundedHeads(basis, score.loss, score.bound, slice(known.samples // 2, known.samples)))
@@ -74,16 +52,17 @@ class Exponential:
     """The exponential mechanism over a set of subspaces (Algorithm 4 of jain2021)."""
 
     score: UserScore
-    subspaces: NetSubspaces | RandomSubspaces  # N: what has a cost, and `bases`, (c, d, k), orthonormal columns in each
+    bases: Callable[[UserData, Release], np.ndarray]  # N, (c, d, k), orthonormal columns in each
     theorem: PureTheorem | None  # which beta a printed epsilon stands for
+    first: Cost = 0 * PURE_COST  # what N costs
 
     @property
     def cost(self) -> Cost:
         """Privacy cost of one user at noise multiplier 1: epsilon 1 for the choice, and what the candidates cost."""
-        return PURE_COST + self.subspaces.cost
+        return PURE_COST + self.first
 
     def fit(self, users: UserData, release: Release) -> Iterator[Iterate]:
-        bases = self.subspaces.bases(users, release)
+        bases = self.bases(users, release)
         chosen = release.choice("subspace", users, Shares(self.score, bases, kept=True), width=self.score.width)
         basis = bases[chosen]
         yield Iterate(basis, personalised(basis, self.score, users.known), {"chosen_from": len(bases)})
@@ -139,7 +118,11 @@ class ExponentialOptions(ScoreOptions):
     def build(self, known: Known) -> Exponential:
         if self.candidates == "net":
             check_net(known.dim, known.rank, self.radius)
-            subspaces = NetSubspaces(self.radius)
-        else:
-            subspaces = RandomSubspaces(self.count)
-        return Exponential(self.score(known), subspaces, self.theorem(known))
+        return Exponential(self.score(known), self.bases, self.theorem(known))
+
+    def bases(self, users: UserData, release: Release) -> np.ndarray:
+        """Return the net, or independent uniform subspaces from a public stream."""
+        d, k = users.known.dim, users.known.rank
+        if self.candidates == "net":
+            return chart_net(d, k, self.radius).bases
+        return uniform_starts(self.count, d, k, release.streams["init"])

@@ -90,4 +90,5 @@ class ExponentialStagedOptions(ScoreOptions):
             first = SpectralInit(slice(0, known.samples), label_threshold("data", self.init_label_clip, known))
         else:
             first = CentaurOptions(self.rounds, self.clip, known.samples // 2, init="random").build(known)
-        return Exponential(self.score(known), StagedCandidates(first, self.runs, self.around, self.init_noise), None)
+        staged = StagedCandidates(first, self.runs, self.around, self.init_noise)
+        return Exponential(self.score(known), staged.bases, None, staged.cost)

@@ -66,18 +66,6 @@ def mean_squares(mean: np.ndarray, block: Block) -> np.ndarray:
     return np.einsum("bm,bm->b", left, left) / np.maximum(block.counts, 1)
 
 
-@dataclass(frozen=True, eq=False)
-class LogLengths:
-    """Contribution of users: logs of lengths over a guess; a user of length 0 adds 0."""
-
-    squares: Callable[[Block], np.ndarray]  # of the lengths, (B,)
-    guess: float
-
-    def __call__(self, block: Block) -> Scalars:
-        squares = self.squares(block)
-        return Scalars(np.log(np.where(squares > 0, squares, self.guess**2)) / 2 - math.log(self.guess))
-
-
 def moments(block: Block) -> SemidefiniteByNorm:
     """Contribution of users: X^T X / m, (d, d)."""
     return SemidefiniteByNorm(block.features.astype(np.float64) / np.sqrt(np.maximum(block.counts, 1))[:, None])
@@ -106,18 +94,6 @@ class Gradients:
 
     def squares(self, block: Block) -> np.ndarray:
         return (self(block).values ** 2).sum(axis=1)
-
-
-@dataclass(frozen=True, eq=False)
-class ResidualHalves:
-    """Contribution of users: (a b^T + b a^T) / 2, (d, d), of norm at most 1."""
-
-    mean: np.ndarray  # beta, (d,)
-    root: np.ndarray  # W
-
-    def __call__(self, block: Block) -> SymmetricOuter:
-        left = residuals(block, self.mean).T.astype(np.float32)
-        return half_products(block.features @ self.root.astype(np.float32), left, float(len(self.mean)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,8 +126,14 @@ class Features:
 
 
 def typical(name: str, users: UserData, squares: Callable, guess: float, release: Release) -> float:
-    """Release the typical length: the guess times exp of the mean over users of log lengths over it."""
-    found = release.sum(name, users, LogLengths(squares, guess), clip=LENGTH_WIDTH) / users.known.users
+    """Release the typical length: the guess times exp of the mean over users of log lengths over it, by their squares;
+    a user of length 0 adds 0."""
+
+    def logs(block: Block) -> Scalars:
+        found = squares(block)
+        return Scalars(np.log(np.where(found > 0, found, guess**2)) / 2 - math.log(guess))
+
+    found = release.sum(name, users, logs, clip=LENGTH_WIDTH) / users.known.users
     return guess * math.exp(min(max(found, -LENGTH_WIDTH), LENGTH_WIDTH))
 
 
@@ -212,7 +194,12 @@ class MixedModel:
     def shapes(self, users: UserData, mean: np.ndarray, root: np.ndarray, release: Release) -> list[np.ndarray]:
         """Release roots of P, (d, rank), from S with eigenvalues raised and shrunk."""
         n, d = users.known.users, users.known.dim
-        values, vectors = np.linalg.eigh(release.sum("mixed_shape", users, ResidualHalves(mean, root), clip=1.0) / n)
+
+        def halves(block: Block) -> SymmetricOuter:
+            left = residuals(block, mean).T.astype(np.float32)
+            return half_products(block.features @ root.astype(np.float32), left, float(d))
+
+        values, vectors = np.linalg.eigh(release.sum("mixed_shape", users, halves, clip=1.0) / n)
         edge = 2 * release.noise_multiplier / n * math.sqrt(2 * d)
         kept = slice(d - (self.rank or d), None)
         return [root @ (vectors * np.sqrt(found))[:, kept] for found in two_spectra(values, edge)]

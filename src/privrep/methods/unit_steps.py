@@ -33,6 +33,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
@@ -84,7 +85,7 @@ class HyperparameterOptions(Declared):
 def learned_scale(users: UserData, release: Release, rank: int, head_scale: float, noise: float) -> float:
     """Release h from the mean log power of the labels, given public guesses of it and of the label noise."""
     guess = rank * head_scale**2 + noise**2
-    logs = release.sum("unit_scale", users, LogScales(math.log(guess)), clip=SCALE_WIDTH) / users.known.users
+    logs = release.sum("unit_scale", users, partial(log_scales, math.log(guess)), clip=SCALE_WIDTH) / users.known.users
     logs = min(max(logs, -SCALE_WIDTH), SCALE_WIDTH)
     # Heads are taken midway between those of one length and Gaussian ones.
     power = guess * math.exp(logs - log_chi(np.asarray(rank)) / 2)
@@ -99,15 +100,10 @@ def log_powers(power: np.ndarray, freedom: np.ndarray, variance: float = 1.0, ex
     return Scalars(np.where(sound, logs, 0.0))
 
 
-@dataclass(frozen=True)
-class LogScales:
+def log_scales(expected: float, block: Block) -> Scalars:
     """Contribution of users: log(|y|^2 / m) less its expectation; a user without samples or labels adds 0."""
-
-    expected: float
-
-    def __call__(self, block: Block) -> Scalars:
-        power = np.einsum("mb,mb->b", block.labels, block.labels, dtype=np.float64)
-        return log_powers(power, block.counts, expected=self.expected)
+    power = np.einsum("mb,mb->b", block.labels, block.labels, dtype=np.float64)
+    return log_powers(power, block.counts, expected=expected)
 
 
 def ridge_models(features: np.ndarray, labels: np.ndarray, penalty: float) -> np.ndarray:
@@ -130,15 +126,9 @@ def half_products(features: np.ndarray, labels: np.ndarray, penalty: float) -> S
     return SymmetricOuter(*(unit(ridge_models(features[half], labels[half], penalty)) for half in halves))
 
 
-@dataclass(frozen=True, eq=False)
-class UnitModels:
+def unit_models(whitening: Whitening, penalty: float, block: Block) -> Semidefinite:
     """Contribution of users to the start: theta_i theta_i^T / |theta_i|^2, (d, d)."""
-
-    whitening: Whitening
-    penalty: float
-
-    def __call__(self, block: Block) -> Semidefinite:
-        return Semidefinite(unit(ridge_models(self.whitening.rows(block.features), block.labels, self.penalty)))
+    return Semidefinite(unit(ridge_models(whitening.rows(block.features), block.labels, penalty)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -266,7 +256,7 @@ class UnitSteps:
     def start(self, users: UserData, whitening: Whitening, noise2: float, release: Release) -> np.ndarray:
         """Release the first subspace, (d, k): leading eigenvectors of the moments of users' models."""
         d, k = users.known.dim, self.rank
-        noisy = release.sum("unit_start", users, UnitModels(whitening, noise2 * d / k), clip=1.0)
+        noisy = release.sum("unit_start", users, partial(unit_models, whitening, noise2 * d / k), clip=1.0)
         return np.ascontiguousarray(np.linalg.eigh(noisy)[1][:, ::-1][:, :k])
 
     def round(self, sizes: Sizes, known: FilterState, **where: object) -> Round:

@@ -245,33 +245,26 @@ class Theorem:
     id: str
     constant: float
 
+    def product(self, delta: float) -> float:
+        """Return epsilon times the noise multiplier."""
+        check_delta(delta)
+        return math.sqrt(self.constant * math.log(1 / delta))
+
     def noise_multiplier(self, epsilon: float, delta: float) -> float:
         """Return the noise multiplier that the statement prescribes."""
         check_epsilon(epsilon)
-        check_delta(delta)
-        return math.sqrt(self.constant * math.log(1 / delta)) / epsilon
+        return self.product(delta) / epsilon
 
     def epsilon(self, noise_multiplier: float, delta: float) -> float:
         """Return the epsilon that the statement promises at this noise multiplier; inf without noise."""
-        check_delta(delta)
-        return math.sqrt(self.constant * math.log(1 / delta)) / noise_multiplier if noise_multiplier else math.inf
+        return self.product(delta) / noise_multiplier if noise_multiplier else math.inf
 
 
-@dataclass(frozen=True)
-class PureTheorem:
+class PureTheorem(Theorem):
     """A printed statement without a delta: epsilon = constant / Delta (jain2021 Theorem 5.1)."""
 
-    id: str
-    constant: float
-
-    def noise_multiplier(self, epsilon: float, delta: float) -> float:
-        """Return the noise multiplier that the statement prescribes; delta plays no part."""
-        check_epsilon(epsilon)
-        return self.constant / epsilon
-
-    def epsilon(self, noise_multiplier: float, delta: float) -> float:
-        """Return the epsilon that the statement promises at this noise multiplier; inf without noise."""
-        return self.constant / noise_multiplier if noise_multiplier else math.inf
+    def product(self, delta: float) -> float:
+        return self.constant
 
 
 def sequential_theorem(cost: Cost) -> Theorem:
@@ -315,7 +308,7 @@ class Budget:
                 f"epsilon is {self.epsilon!r}; the printed theorems need at most ln(1/delta) = {limit:.4g}"
             )
 
-    def noise_multiplier(self, cost: Cost, theorem: Theorem | PureTheorem | None) -> float:
+    def noise_multiplier(self, cost: Cost, theorem: Theorem | None) -> float:
         """Return the noise multiplier for releases of the given total cost.
 
         Parameters
@@ -357,7 +350,7 @@ class FixedNoise:
         check_delta(self.delta)
         check_redraw(self.redraw)
 
-    def noise_multiplier(self, cost: Cost, theorem: Theorem | PureTheorem | None) -> float:
+    def noise_multiplier(self, cost: Cost, theorem: Theorem | None) -> float:
         """Return the given noise multiplier, whatever the releases cost. Parameters as in `Budget.noise_multiplier`."""
         return self.multiplier
 

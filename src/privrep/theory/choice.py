@@ -19,7 +19,17 @@ from privrep.theory import whole_methods
 from privrep.theory.mixed_model import mixed_model
 from privrep.theory.rival_options import PASSES, ROUNDS
 from privrep.theory.shared import Values
-from privrep.theory.whole_methods import Moments, PowerStart, Prediction, Regime, Rounds, SpectralStart
+from privrep.theory.whole_methods import (
+    Moments,
+    PowerStart,
+    Prediction,
+    Regime,
+    Rounds,
+    SpectralStart,
+    by_rounds,
+    power_outside,
+    spectral_outside,
+)
 from privrep.users.problem import Problem
 from privrep.users.splits import count, split_samples
 
@@ -86,21 +96,18 @@ def law(name: str, sizes: Regime, mu: np.ndarray, chosen: Mapping[str, Values]) 
         pairs = np.broadcast(sizes.users, mu)
         each = [mixed_model(replace(sizes, users=users), one) for users, one in pairs]
         return Prediction(*(np.array([getattr(one, part) for one in each]) for part in ("risk", "known")))
-    if name == "centaur":
-        start = PowerStart(
-            ITERATIONS,
-            chosen["init_samples"],
-            moment_threshold("practical", chosen["init_clip"], known),
-            chosen["init_share"],
-        )
-        clip = gradient_threshold("practical", chosen["clip"], known)
-        return whole_methods.centaur(sizes, mu, start, Rounds(chosen["rounds"], samples // 2, chosen["step"], clip))
-    if name == "fedrep":
-        start = SpectralStart(samples, label_threshold("data", FEDREP_LABEL_CLIP, known), chosen["init_share"])
-        clip = gradient_threshold("practical", chosen["clip"], known)
-        return whole_methods.private_fedrep(sizes, mu, start, Rounds(chosen["rounds"], 0, chosen["step"], clip))
+    share = chosen["init_share"]
+    if name in ("centaur", "fedrep"):
+        if name == "centaur":
+            init_clip = moment_threshold("practical", chosen["init_clip"], known)
+            start = power_outside(sizes, mu, PowerStart(ITERATIONS, chosen["init_samples"], init_clip, share))
+        else:
+            label_clip = label_threshold("data", FEDREP_LABEL_CLIP, known)
+            start = spectral_outside(sizes, mu, SpectralStart(samples, label_clip, share))
+        batch, clip = samples // 2 if name == "centaur" else 0, gradient_threshold("practical", chosen["clip"], known)
+        return by_rounds(sizes, mu, start, share, Rounds(chosen["rounds"], batch, chosen["step"], clip))
     split = split_samples(SPLIT, samples)
-    start = SpectralStart(samples, label_threshold("data", chosen["init_label_clip"], known), chosen["init_share"])
+    start = SpectralStart(samples, label_threshold("data", chosen["init_label_clip"], known), share)
     step = Moments(
         heads=count(split.heads),
         samples=count(split.subspace),

@@ -264,23 +264,17 @@ def rounds_outside(sizes: Regime, mu2: Values, rounds: Rounds, outside: Values) 
 
 
 def by_rounds(sizes: Regime, mu: Values, start: Values, share: float, rounds: Rounds) -> Prediction:
-    """Rounds from a start that takes a share of mu^2, then ridge heads on all samples; infinite risk where a head has
-    more coordinates than samples."""
-    left = (1 - share) * np.square(mu)
-    outside = rounds_outside(sizes, left, rounds, start)
-    heads = rounds.batch or sizes.samples
+    """Rounds from a start that takes a share of mu^2, then ridge heads: CENTAUR after the power method, with fresh
+    samples for head and gradient, and private FedRep after Algorithm 3 of jain2021, with all samples for both."""
+    outside = rounds_outside(sizes, (1 - share) * np.square(mu), rounds, start)
+    return with_heads(sizes, start, outside, rounds.batch or sizes.samples)
+
+
+def with_heads(sizes: Regime, start: Values, outside: Values, heads: int) -> Prediction:
+    """Ridge heads on all samples in what the steps leave outside, after heads on so many samples in each step;
+    infinite risk where one of these has more coordinates than samples."""
     risk = personal(sizes, outside) if heads >= sizes.rank else np.full(np.shape(outside), math.inf)
     return Prediction(risk, (start <= STARTED) & (outside <= NEAR) & (heads > sizes.rank + 1))
-
-
-def centaur(sizes: Regime, mu: Values, start: PowerStart, rounds: Rounds) -> Prediction:
-    """CENTAUR: the power method, then rounds with fresh samples for head and gradient."""
-    return by_rounds(sizes, mu, power_outside(sizes, mu, start), start.share, rounds)
-
-
-def private_fedrep(sizes: Regime, mu: Values, start: SpectralStart, rounds: Rounds) -> Prediction:
-    """Private FedRep: Algorithm 3 of jain2021, then rounds with all samples for head and gradient."""
-    return by_rounds(sizes, mu, spectral_outside(sizes, mu, start), start.share, rounds)
 
 
 # Alternating minimisation
@@ -307,10 +301,7 @@ def moments_outside(sizes: Regime, mu2: Values, step: Moments, start: Values) ->
 
 
 def altmin(sizes: Regime, mu: Values, start: SpectralStart, step: Moments) -> Prediction:
-    """Alternating minimisation: Algorithm 3, one step of Algorithm 2 with user-level clipping, ridge heads on all
-    samples; infinite risk where a head has more coordinates than samples."""
+    """Alternating minimisation: Algorithm 3, one step of Algorithm 2 with user-level clipping, ridge heads."""
     first = spectral_outside(sizes, mu, start)
     outside = moments_outside(sizes, (1 - start.share) * np.square(mu), step, first)
-    within = (first <= STARTED) & (outside <= NEAR) & (min(sizes.samples, step.heads) > sizes.rank + 1)
-    risk = personal(sizes, outside) if step.heads >= sizes.rank else np.full(np.shape(outside), math.inf)
-    return Prediction(risk, within)
+    return with_heads(sizes, first, outside, step.heads)

@@ -15,14 +15,21 @@ from privrep.methods.running.method import EXACT, Outcome, Task
 from privrep.methods.running.scoring import SCORE_COLUMNS, excess_risk
 from privrep.methods.steps.grassmann_chain import Walk, uniform_starts, walk
 from privrep.methods.steps.nets import chart_net, check_net
+from privrep.methods.steps.user_scores import UserScore
 from privrep.options import check_count, check_nonnegative, option
 from privrep.privacy.mechanisms import PURE_COST, Release
-from privrep.users.passes import total
-from privrep.users.problem import Problem
+from privrep.users.passes import parts, total
+from privrep.users.problem import Problem, UserData
 from privrep.users.risk import personal_loss
 from privrep.users.subspace import dist_frobenius
 
 KEPT = 4  # states of each chain in which the users' final models are scored
+
+
+def largest_gap(score: UserScore, users: UserData, bases: np.ndarray) -> float:
+    """Return the largest certified distance of a user's loss from its minimum, over the subspaces."""
+    gaps = parts(users, lambda block: (np.array([fit.gaps.max() for fit in score.fits(block, bases)]),))[0]
+    return float(np.concatenate(gaps).max())
 
 
 def mixing(path: Walk) -> dict[str, float]:
@@ -97,7 +104,7 @@ def exponential_law(
         "score_truth": float(least + total(users, lambda block: score.at_zero(block).sum())) / n,
         "score_excess": path.scores.mean() / n,
         "score_error": spread / n,
-        "largest_gap": score.largest_gap(users, states),
+        "largest_gap": largest_gap(score, users, states),
         "law_distF": np.sqrt(np.mean([dist_frobenius(basis, truth) ** 2 for basis in states])),
         "excess_loss": np.mean([personal_loss(users, one.basis, one.heads, score.loss) for one in models]),
     }

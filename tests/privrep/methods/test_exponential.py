@@ -92,7 +92,7 @@ def handle(users, multiplier: float, seed: int = 0) -> Release:
 def test_staged_candidates_hold_what_was_released(options):
     """The subspaces that the first stage yields by itself, at the same noise, are among them;
     the others lie around the last, nearest first."""
-    users, stage = Users(PROBLEM), prepared(load_options("exponential_staged", options), PROBLEM).subspaces
+    users, stage = Users(PROBLEM), prepared(load_options("exponential_staged", options), PROBLEM).bases.__self__
     bases = stage.bases(users, handle(users, 1.0))
     released = [iterate.subspace for iterate in stage.first.fit(users, handle(users, 1.0).start(stage.relative))]
     for own, candidate in zip(released, bases, strict=False):

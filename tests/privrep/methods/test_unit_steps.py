@@ -31,17 +31,17 @@ from privrep.methods.steps.unit_schedule import (
 from privrep.methods.steps.unit_schedule import (
     SCALE as SCALE_SHARE,
 )
-from privrep.methods.steps.whitening import WhitenedSamples, Whitening
+from privrep.methods.steps.whitening import Whitening, whitened_samples
 from privrep.methods.unit_steps import (
     RESIDUAL_WIDTH,
     SCALE_WIDTH,
     HeadMoments,
     Round,
-    UnitModels,
     UnitSteps,
     UnitStepsOptions,
     log_chi,
     unit,
+    unit_models,
 )
 from privrep.privacy.accounting import Budget
 from privrep.privacy.ledger import Ledger
@@ -147,7 +147,7 @@ def test_no_clip_at_one_bites(population):
     basis, people = population
     block, whitening = together(*people), Whitening(np.eye(len(basis)) + 0.5 * np.outer(basis[:, 0], basis[:, -1]))
     _, second, step = Round(whitening, basis, 2 * basis, RESIDUAL, SCALE)(block)
-    for kind in (second, step, UnitModels(whitening, PENALTY)(block), WhitenedSamples(whitening)(block)):
+    for kind in (second, step, unit_models(whitening, PENALTY, block), whitened_samples(whitening, block)):
         assert kind.norms.shape == (1,) and 0 <= kind.norms[0] <= 1
 
 

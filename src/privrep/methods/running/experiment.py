@@ -15,7 +15,7 @@ from inspect import Parameter, signature
 from privrep.methods.running.method import Outcome, Task
 from privrep.methods.running.runner import open_release, statement
 from privrep.options import Declared, plain
-from privrep.privacy.accounting import Cost, PureTheorem, Theorem
+from privrep.privacy.accounting import Cost, Theorem
 from privrep.users.problem import Problem
 
 
@@ -24,7 +24,7 @@ class Spending:
     """The cost and theorem by which an experiment's noise is chosen, and what its ledger may hold if something else."""
 
     cost: Cost
-    theorem: Theorem | PureTheorem | None = None
+    theorem: Theorem | None = None
     spends: Cost | None = None
 
 

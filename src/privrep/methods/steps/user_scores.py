@@ -19,7 +19,6 @@ from privrep.privacy.contributions import Scores
 from privrep.privacy.mechanisms import clipped_sums
 from privrep.users.bounded_heads import BoundedFit, fit_bounded
 from privrep.users.losses import Loss
-from privrep.users.passes import parts
 from privrep.users.problem import Block, UserData
 
 CHUNK = 2**16  # projected samples that are fitted at once; arrays of this length stay in the second-level cache
@@ -67,11 +66,6 @@ class UserScore:
     def totals(self, users: UserData, bases: np.ndarray) -> np.ndarray:
         """Return sum_j a_j(U) in each subspace; (c,), in [-n w, 0], exact."""
         return clipped_sums(users, Shares(self, bases), self.width)[0]
-
-    def largest_gap(self, users: UserData, bases: np.ndarray) -> float:
-        """Return the largest certified distance of a user's loss from its minimum, over the subspaces."""
-        gaps = parts(users, lambda block: (np.array([fit.gaps.max() for fit in self.fits(block, bases)]),))[0]
-        return float(np.concatenate(gaps).max())
 
 
 @dataclass(frozen=True, eq=False)

@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -100,24 +101,19 @@ class Whitening:
         return Whitening(matrix @ self.matrix if self.matrix.ndim == 2 else matrix * self.matrix)
 
 
-@dataclass(frozen=True, eq=False)
-class WhitenedSamples:
+def whitened_samples(whitening: Whitening, block: Block) -> Semidefinite:
     """Contribution of users: (1/m) sum_l x x^T / max(|x|^2, d), (d, d), of x in the coordinates of W: of trace at most
     1.
 
     In float64: in float32 the rounding of a large block would move with a user's data by more than the sensitivity
     leaves. A sample that is not finite in these coordinates adds nothing."""
-
-    whitening: Whitening
-
-    def __call__(self, block: Block) -> Semidefinite:
-        with np.errstate(over="ignore", invalid="ignore"):
-            rows = self.whitening.rows(block.features).astype(np.float64)
-            norms = np.sqrt(np.einsum("qbi,qbi->qb", rows, rows)) * (1 + 1e-12)
-        rows[~np.isfinite(norms)] = 0
-        bounds = np.fmax(norms, math.sqrt(rows.shape[2])) * math.sqrt(len(block.labels))
-        rows /= np.where(np.isfinite(bounds), bounds, 1.0)[:, :, None]
-        return Semidefinite(rows)
+    with np.errstate(over="ignore", invalid="ignore"):
+        rows = whitening.rows(block.features).astype(np.float64)
+        norms = np.sqrt(np.einsum("qbi,qbi->qb", rows, rows)) * (1 + 1e-12)
+    rows[~np.isfinite(norms)] = 0
+    bounds = np.fmax(norms, math.sqrt(rows.shape[2])) * math.sqrt(len(block.labels))
+    rows /= np.where(np.isfinite(bounds), bounds, 1.0)[:, :, None]
+    return Semidefinite(rows)
 
 
 def shrunk(found: np.ndarray, noise_sd: float) -> tuple[np.ndarray, np.ndarray, bool]:
@@ -133,7 +129,7 @@ def shrunk(found: np.ndarray, noise_sd: float) -> tuple[np.ndarray, np.ndarray, 
 def released_whitening(users: UserData, whitening: Whitening, release: Release, floor: float) -> tuple[Whitening, bool]:
     """Release a better W, of mu^2 = 1 / noise_multiplier^2, and whether another covariance than I was seen."""
     n, d = users.known.users, users.known.dim
-    found = release.sum("unit_covariance", users, WhitenedSamples(whitening), clip=1.0)
+    found = release.sum("unit_covariance", users, partial(whitened_samples, whitening), clip=1.0)
     values, vectors, differs = shrunk(found * (d / n), math.sqrt(2) * release.noise_multiplier * d / n)
     values = np.maximum(values, floor)
     return whitening.then((vectors / np.sqrt(values * (d / values.sum()))) @ vectors.T), differs
