@@ -23,6 +23,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
@@ -30,6 +31,7 @@ import numpy as np
 from privrep.methods.running.method import FullRank, Iterate
 from privrep.methods.steps.unit_schedule import SCALE
 from privrep.methods.unit_steps import LEAST_NOISE, HyperparameterOptions, half_products, learned_scale
+from privrep.privacy.contributions import SymmetricOuter
 from privrep.privacy.mechanisms import GAUSSIAN_COST, Release
 from privrep.users.known import Known
 from privrep.users.problem import Block, UserData
@@ -37,6 +39,11 @@ from privrep.users.problem import Block, UserData
 RAISED, LEAST_EIGENVALUE = 0.25, 1e-3
 """Eigenvalues are raised to these parts of the noise's norm and of the largest: too small a prior forbids a model."""
 TINY = 1e-12  # the least eigenvalue where nothing was learned at all, as from users with one sample
+
+
+def halves(penalty: float, block: Block) -> SymmetricOuter:
+    """Contribution of users: (a b^T + b a^T)/2, (d, d), of norm at most 1."""
+    return half_products(block.features, block.labels, penalty)
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,10 +79,7 @@ class FullPrior:
         of_scale, handle = release.split(SCALE, 1 - SCALE)
         scale = learned_scale(users, of_scale, d, self.head_scale, self.noise)
         noise2 = max(self.noise / scale, LEAST_NOISE) ** 2
-        found = handle.sum(
-            "half_products", users, lambda block: half_products(block.features, block.labels, noise2), clip=1.0
-        )
-        values, vectors = np.linalg.eigh(found)
+        values, vectors = np.linalg.eigh(handle.sum("half_products", users, partial(halves, noise2), clip=1.0))
         noise = 2 * handle.noise_multiplier * math.sqrt(2 * d)
         values = np.maximum(values, max(RAISED * noise, LEAST_EIGENVALUE * np.abs(values).max(), TINY))
         values *= d / values.sum()

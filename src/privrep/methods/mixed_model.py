@@ -66,6 +66,12 @@ def mean_squares(mean: np.ndarray, block: Block) -> np.ndarray:
     return np.einsum("bm,bm->b", left, left) / np.maximum(block.counts, 1)
 
 
+def log_lengths(squares: Callable[[Block], np.ndarray], guess: float, block: Block) -> Scalars:
+    """Contribution of users: logs of lengths, given by their squares, over a guess; a user of length 0 adds 0."""
+    found = squares(block)
+    return Scalars(np.log(np.where(found > 0, found, guess**2)) / 2 - math.log(guess))
+
+
 def moments(block: Block) -> SemidefiniteByNorm:
     """Contribution of users: X^T X / m, (d, d)."""
     return SemidefiniteByNorm(block.features.astype(np.float64) / np.sqrt(np.maximum(block.counts, 1))[:, None])
@@ -94,6 +100,12 @@ class Gradients:
 
     def squares(self, block: Block) -> np.ndarray:
         return (self(block).values ** 2).sum(axis=1)
+
+
+def residual_halves(mean: np.ndarray, root: np.ndarray, block: Block) -> SymmetricOuter:
+    """Contribution of users: (a b^T + b a^T) / 2, (d, d), of norm at most 1, from residuals and features W x."""
+    left = residuals(block, mean).T.astype(np.float32)
+    return half_products(block.features @ root.astype(np.float32), left, float(len(mean)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,14 +138,8 @@ class Features:
 
 
 def typical(name: str, users: UserData, squares: Callable, guess: float, release: Release) -> float:
-    """Release the typical length: the guess times exp of the mean over users of log lengths over it, by their squares;
-    a user of length 0 adds 0."""
-
-    def logs(block: Block) -> Scalars:
-        found = squares(block)
-        return Scalars(np.log(np.where(found > 0, found, guess**2)) / 2 - math.log(guess))
-
-    found = release.sum(name, users, logs, clip=LENGTH_WIDTH) / users.known.users
+    """Release the typical length: the guess times exp of the mean over users of log lengths over it."""
+    found = release.sum(name, users, partial(log_lengths, squares, guess), clip=LENGTH_WIDTH) / users.known.users
     return guess * math.exp(min(max(found, -LENGTH_WIDTH), LENGTH_WIDTH))
 
 
@@ -194,12 +200,8 @@ class MixedModel:
     def shapes(self, users: UserData, mean: np.ndarray, root: np.ndarray, release: Release) -> list[np.ndarray]:
         """Release roots of P, (d, rank), from S with eigenvalues raised and shrunk."""
         n, d = users.known.users, users.known.dim
-
-        def halves(block: Block) -> SymmetricOuter:
-            left = residuals(block, mean).T.astype(np.float32)
-            return half_products(block.features @ root.astype(np.float32), left, float(d))
-
-        values, vectors = np.linalg.eigh(release.sum("mixed_shape", users, halves, clip=1.0) / n)
+        found = release.sum("mixed_shape", users, partial(residual_halves, mean, root), clip=1.0) / n
+        values, vectors = np.linalg.eigh(found)
         edge = 2 * release.noise_multiplier / n * math.sqrt(2 * d)
         kept = slice(d - (self.rank or d), None)
         return [root @ (vectors * np.sqrt(found))[:, kept] for found in two_spectra(values, edge)]

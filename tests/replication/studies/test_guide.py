@@ -356,8 +356,15 @@ def test_a_law_takes_the_best_of_all_options(name, grid):
 def test_thresholds_and_multipliers_are_those_of_the_methods(name, monkeypatch):
     """What the law is told is what the method does, in absolute terms."""
     told = {}
-    law = {"centaur": "centaur", "fedrep": "private_fedrep", "altmin": "altmin"}[name]
-    monkeypatch.setattr(whole_methods, law, lambda sizes, mu, start, steps: told.update(start=start, steps=steps))
+
+    def rounds(sizes, mu, outside, share, steps):
+        told.update(steps=steps)
+        assert (outside, share) == (0.125, told["start"].share)
+
+    for start in ("power_outside", "spectral_outside"):
+        monkeypatch.setattr(methods, start, lambda sizes, mu, start: told.update(start=start) or 0.125)
+    monkeypatch.setattr(methods, "by_rounds", rounds)
+    monkeypatch.setattr(whole_methods, "altmin", lambda sizes, mu, start, steps: told.update(start=start, steps=steps))
     sizes = whole_methods.Regime(np.array([100.0]), 10, 30, 3, 0.01)
     methods.law(name, sizes, np.array([MU]), options_of(name))
     known = Problem(100, 10, 30, 3, 0.01, "sphere").known
