@@ -5,7 +5,7 @@ import math
 
 import numpy as np
 
-from privrep.methods.gradient_descent import Gradients
+from privrep.methods.gradient_descent import gradients as of_gradients
 from privrep.methods.power_method import Products
 from privrep.methods.spectral_init import SamplePairs
 from privrep.methods.steps.moment_step import UserMoments
@@ -33,7 +33,7 @@ def clipped_products(block, samples, bases, bound):
 
 def clipped_gradients(block, samples, basis, heads, bound):
     """(d, k)."""
-    return Gradients(basis, lambda _: heads, samples)(block).clipped(bound)[0]
+    return of_gradients(basis, lambda _: heads, samples, block).clipped(bound)[0]
 
 
 def moments(users, batch, rule, samples, clip):

@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -59,17 +60,10 @@ def model_steps(
         return np.concatenate([basis.transpose(1, 2, 0), shared[:, None]], axis=1) - model, personal
 
 
-@dataclass(frozen=True, eq=False)
-class Displacements:
+def displacements(model: np.ndarray, batches: list[np.ndarray], step: float, block: Block) -> Rows:
     """Contribution of users in one round: the displacement of their copies of the model."""
-
-    model: np.ndarray
-    batches: list[np.ndarray]
-    step: float
-
-    def __call__(self, block: Block) -> Rows:
-        personal = np.zeros((block.users, self.model.shape[1]))
-        return Rows(model_steps(block, self.batches, self.model, personal, self.step, 0.0)[0])
+    personal = np.zeros((block.users, model.shape[1]))
+    return Rows(model_steps(block, batches, model, personal, step, 0.0)[0])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,7 +74,7 @@ class DpFedavgOptions(LocalGradients):
         model = start_model(users.known, release.streams["init"])
         batches = self.batches(users, release)
         for _ in range(self.rounds):
-            model = model + self.moved(users, Displacements(model, batches(), self.local_step), release)
+            model = model + self.moved(users, partial(displacements, model, batches(), self.local_step), release)
             basis = model[:-1]
             everything = FittedHeads(basis, slice(0, users.known.samples))
             yield Iterate(orthonormalise(basis), LowRank(basis, everything), {"zeta": self.clip})

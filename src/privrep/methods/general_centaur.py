@@ -23,6 +23,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -51,16 +52,9 @@ def representation_steps(
     return moved, heads
 
 
-@dataclass(frozen=True, eq=False)
-class Displacements:
+def displacements(basis: np.ndarray, batches: list[np.ndarray], step: float, block: Block) -> Outer:
     """Contribution of users in one round: the displacement of their copies of B."""
-
-    basis: np.ndarray
-    batches: list[np.ndarray]
-    step: float
-
-    def __call__(self, block: Block) -> Outer:
-        return Outer(*representation_steps(block, self.batches, self.basis, self.step))
+    return Outer(*representation_steps(block, batches, basis, step))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,7 +67,7 @@ class GeneralCentaurOptions(LocalGradients):
         basis = random_subspace(users.known.dim, users.known.rank, release.streams["init"])
         batches = self.batches(users, release)
         for _ in range(self.rounds):
-            basis = basis + self.moved(users, Displacements(basis, batches(), self.local_step), release)
+            basis = basis + self.moved(users, partial(displacements, basis, batches(), self.local_step), release)
             if self.feasible == "orthonormal":
                 basis = orthonormalise(basis)
             everything = FittedHeads(basis, slice(0, users.known.samples))

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -37,20 +38,12 @@ from privrep.users.splits import SPLIT_COLUMN, split_samples
 from privrep.users.subspace import orthonormalise
 
 
-@dataclass(frozen=True, eq=False)
-class Gradients:
+def gradients(basis: np.ndarray, head_rule: HeadRule, samples: slice, block: Block) -> Outer:
     """Contribution of users: the gradients of their mean squared error in U (d, k), with heads by a rule."""
-
-    basis: np.ndarray
-    heads: HeadRule
-    samples: slice
-
-    def __call__(self, block: Block) -> Outer:
-        # In float64 throughout: a head can be huge, and the norms must be exact where they are clipped.
-        features, labels = block.features[self.samples].astype(np.float64), block.labels[self.samples]
-        heads = self.heads(block)
-        residual = np.einsum("qbk,bk->qb", features @ self.basis, heads) - labels
-        return Outer(np.einsum("qb,qbd->bd", residual, features) * (2 / len(labels)), heads)
+    # In float64 throughout: a head can be huge, and the norms must be exact where they are clipped.
+    features, labels, heads = block.features[samples].astype(np.float64), block.labels[samples], head_rule(block)
+    residual = np.einsum("qbk,bk->qb", features @ basis, heads) - labels
+    return Outer(np.einsum("qb,qbd->bd", residual, features) * (2 / len(labels)), heads)
 
 
 class Sequential:
@@ -82,8 +75,7 @@ class GradientDescentOptions(Sequential, Declared):
         yield start
         basis, unit = start.subspace, users.known.users * self.clip_feature
         for t in range(1, self.epochs + 1):
-            heads = FittedHeads(basis, split.heads)
-            contribution = Gradients(basis, heads, split.subspace)
+            contribution = partial(gradients, basis, FittedHeads(basis, split.heads), split.subspace)
             gradient = release.sum("gradient", users, contribution, clip=self.clip_feature)
             basis = orthonormalise(basis - self.step / t * gradient / unit)
             yield Iterate(basis, LowRank(basis, FittedHeads(basis, split.final)))

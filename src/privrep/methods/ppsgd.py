@@ -22,6 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -37,32 +38,20 @@ from privrep.users.problem import Block, UserData
 from privrep.users.subspace import orthonormalise
 
 
-@dataclass(frozen=True, eq=False)
-class Displacements:
-    """Contribution of users in one round: the displacement of their copies of the model; each keeps a new v."""
-
-    model: np.ndarray
-    personal: Own  # v of all users
-    batches: list[np.ndarray]
-    step: float
-    personal_step: float
-
-    def __call__(self, block: Block) -> tuple[Rows, Own]:
-        before = self.personal.of(block)
-        moved, heads = model_steps(block, self.batches, self.model, before, self.step, self.personal_step)
-        sound = np.isfinite(heads).all(axis=1)
-        return Rows(moved), Own(np.where(sound[:, None], heads, before), block.start)
+def displacements(
+    model: np.ndarray, personal: Own, batches: list[np.ndarray], step: float, personal_step: float, block: Block
+) -> tuple[Rows, Own]:
+    """Contribution of users in one round, who have these v: the displacement of their copies of the model; each keeps a
+    new v."""
+    before = personal.of(block)
+    moved, heads = model_steps(block, batches, model, before, step, personal_step)
+    sound = np.isfinite(heads).all(axis=1)
+    return Rows(moved), Own(np.where(sound[:, None], heads, before), block.start)
 
 
-@dataclass(frozen=True, eq=False)
-class SharedAndOwn:
-    """Heads w + v_i."""
-
-    shared: np.ndarray  # w, (k,)
-    personal: Own
-
-    def __call__(self, block: Block) -> np.ndarray:
-        return self.shared + self.personal.of(block)
+def shared_and_own(shared: np.ndarray, personal: Own, block: Block) -> np.ndarray:
+    """Return heads w + v_i."""
+    return shared + personal.of(block)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,8 +67,9 @@ class PpsgdOptions(LocalGradients):
         for _ in range(self.rounds):
             handle = self.server.handle(release)
             many = self.server.divisor(handle)
-            contribution = Displacements(model, personal, batches(), self.local_step, self.personal_step)
+            contribution = partial(displacements, model, personal, batches(), self.local_step, self.personal_step)
             moved, kept = handle.sum("displacement", users, contribution, clip=self.clip)
             model, personal = model + moved / many, personal.updated(kept, handle.taking_part)
             basis = model[:-1]
-            yield Iterate(orthonormalise(basis), LowRank(basis, SharedAndOwn(model[-1], personal)), {"zeta": self.clip})
+            heads = partial(shared_and_own, model[-1], personal)
+            yield Iterate(orthonormalise(basis), LowRank(basis, heads), {"zeta": self.clip})

@@ -16,11 +16,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
 
-from privrep.methods.gradient_descent import Gradients, Sequential
+from privrep.methods.gradient_descent import Sequential, gradients
 from privrep.methods.running.method import Iterate, LowRank
 from privrep.methods.steps.moment_step import MOMENT_COLUMNS, MomentStep
 from privrep.options import Declared, among, check_count, option
@@ -72,6 +73,6 @@ class SingleModelOptions(Sequential, Declared):
             return
         model, unit = np.zeros((known.dim, 1)), known.users * clip
         for t in range(1, self.epochs + 1):
-            gradient = release.sum("gradient", users, Gradients(model, ones, samples), clip=clip)
+            gradient = release.sum("gradient", users, partial(gradients, model, ones, samples), clip=clip)
             model = model - self.step / t * gradient / unit
             yield Iterate(None, LowRank(model, ones))

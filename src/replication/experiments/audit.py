@@ -39,7 +39,7 @@ from privrep.methods import (
 )
 from privrep.methods.running.experiment import Spending, experiment
 from privrep.methods.running.method import Method, Task
-from privrep.methods.running.registry import example_options, load_options, method_files
+from privrep.methods.running.registry import load_options, method_files
 from privrep.options import among, check_count, option
 from privrep.privacy.accounting import UNLIMITED, gdp_epsilon
 from privrep.privacy.ledger import Ledger
@@ -50,6 +50,7 @@ from replication.experiments.altmin_ablations import AltminAblationsOptions
 from replication.experiments.auditing import replay
 from replication.experiments.auditing.canaries import Pair, before_others, larger, worst_pair
 from replication.experiments.auditing.distinguishing import PrivacyClaim, play
+from replication.experiments.auditing.examples import example_options
 from replication.experiments.auditing.mutants import MUTANTS, Mutant, clipped_by
 from replication.experiments.auditing.network_rounds import NetworkRounds
 from replication.experiments.auditing.noise_check import POWER, SURE, noise_alarm, noise_found

@@ -15,10 +15,10 @@ from privrep.methods.steps.sharing import (
     HEADS,
     MEAN,
     OWN,
-    Comparison,
-    Gains,
     LogErrors,
     candidates,
+    gains_of_all,
+    gains_of_first,
     released_answer,
 )
 from privrep.privacy.ledger import Ledger
@@ -137,7 +137,7 @@ def test_no_user_moves_what_the_others_add():
     def others(features, labels, number):
         users = GivenUsers.capped(labels, features, number, 50, 6, 3)
         (block,) = users.blocks()
-        return np.delete(Gains(errors)(block).values, 7, axis=0), np.delete(moments(block).rows, 7, axis=1)
+        return np.delete(gains_of_all(errors, block).values, 7, axis=0), np.delete(moments(block).rows, 7, axis=1)
 
     before = others(features, labels, number)
     mine = number == 7
@@ -235,6 +235,6 @@ def test_a_gain_is_the_clipped_log_ratio_of_left_out_errors():
         return np.log(np.mean(left) + floor)
 
     expected = [np.clip(error(priors[1], user) - error(priors[0], user), -GAIN_WIDTH, GAIN_WIDTH) for user in range(40)]
-    found = Comparison(LogErrors(priors, floor))(block).values[:, 0]
+    found = gains_of_first(LogErrors(priors, floor), block).values[:, 0]
     np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
     assert 0 < np.sum(np.abs(expected) < GAIN_WIDTH) < 40

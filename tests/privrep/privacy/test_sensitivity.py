@@ -17,7 +17,7 @@ import pytest
 from conftest import Recorder, fake_users, handle
 from pieces import all_pairs, clipped_gradients, moments, pair_moments
 
-from privrep.methods.gradient_descent import Gradients
+from privrep.methods.gradient_descent import gradients
 from privrep.methods.spectral_init import SpectralInit
 from privrep.methods.steps.moment_step import MomentStep
 from privrep.privacy.ledger import GaussianRelease, Ledger
@@ -105,7 +105,7 @@ def gradient_release(samples: slice, basis: np.ndarray, bound: float) -> Release
         (block,) = person.alone.blocks()
         return [clipped_gradients(block, samples, basis, block.heads, bound)]
 
-    contribution = Gradients(basis, own_heads, samples)
+    contribution = partial(gradients, basis, own_heads, samples)
     return released(
         statistic,
         lambda users, release: release.sum("gradient", users, contribution, clip=bound),

@@ -7,6 +7,7 @@ What that user adds stays within its bound, and what the others add does not cha
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import pytest
@@ -84,7 +85,7 @@ def with_draws(data: Data) -> np.ndarray:
 
 def personal(data: Data) -> np.ndarray:
     heads = Own(np.full((data.labels.shape[1], RANK), 0.1))
-    return served(ppsgd.Displacements(MODEL, heads, BATCHES, 0.3, 0.3), data)
+    return served(partial(ppsgd.displacements, MODEL, heads, BATCHES, 0.3, 0.3), data)
 
 
 SUMS = {
@@ -96,8 +97,8 @@ SUMS = {
         clipped_gradients(data.block, slice(2, 8), BASIS, fitted(data.block), BOUND) / BOUND
     ),
     "centaur": with_draws,
-    "general_centaur": lambda data: served(general_centaur.Displacements(BASIS, BATCHES, 0.3), data),
-    "dp_fedavg": lambda data: served(dp_fedavg.Displacements(MODEL, BATCHES, 0.3), data),
+    "general_centaur": lambda data: served(partial(general_centaur.displacements, BASIS, BATCHES, 0.3), data),
+    "dp_fedavg": lambda data: served(partial(dp_fedavg.displacements, MODEL, BATCHES, 0.3), data),
     "ppsgd": personal,
     "pmtl": lambda data: served(pmtl.OwnModels(MODEL[:-1, 0], 0.5).moved, data),
 }

@@ -3,13 +3,10 @@ or an experiment of its own name (`privrep.methods.running.experiment`)."""
 
 from __future__ import annotations
 
-import ast
 import difflib
 import importlib
 import re
-import sys
 from collections.abc import Sequence
-from dataclasses import fields
 from pathlib import Path
 
 from privrep.methods.running.method import MethodOptions
@@ -65,13 +62,3 @@ def method_files(packages: Sequence[str] = METHODS) -> dict[str, Path]:
         for path in sorted((SOURCE / folder).glob("*.py"))
         if re.search(rf"^((class )?{options_name(path.stem)}|(def )?{path.stem})\b", path.read_text(), re.MULTILINE)
     }
-
-
-def example_options(name: str) -> dict:
-    """Return the options with which the docstring of a method's file fits it; tests and audits take them, too."""
-    kind = options_class(name)
-    lines = re.findall(r"^(?:>>>|\.\.\.) (.*)$", sys.modules[kind.__module__].__doc__, re.MULTILINE)
-    calls = [node for node in ast.walk(ast.parse("\n".join(lines))) if isinstance(node, ast.Call)]
-    (fit,) = [call for call in calls if ast.unparse(call.func) == "fit"]
-    given = {one.arg: ast.literal_eval(one.value) for one in fit.keywords}
-    return {one.name: given[one.name] for one in fields(kind) if one.name in given}

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -83,27 +84,17 @@ class LogErrors:
         return np.where(block.counts > 0, np.array(logs), 0.0)
 
 
-@dataclass(frozen=True, eq=False)
-class Gains:
+def gains_of_all(errors: LogErrors, block: Block) -> Rows:
     """Contribution of users: gains of all priors over their median, about their mean, (c,)."""
-
-    errors: LogErrors
-
-    def __call__(self, block: Block) -> Rows:
-        logs = self.errors(block)
-        gains = np.clip(np.median(logs, axis=0) - logs, -GAIN_WIDTH, GAIN_WIDTH)
-        return Rows((gains - gains.mean(axis=0)).T)
+    logs = errors(block)
+    gains = np.clip(np.median(logs, axis=0) - logs, -GAIN_WIDTH, GAIN_WIDTH)
+    return Rows((gains - gains.mean(axis=0)).T)
 
 
-@dataclass(frozen=True, eq=False)
-class Comparison:
+def gains_of_first(errors: LogErrors, block: Block) -> Rows:
     """Contribution of users: gains of the first prior over each of the others, clipped to +-GAIN_WIDTH, (c - 1,)."""
-
-    errors: LogErrors
-
-    def __call__(self, block: Block) -> Rows:
-        first, *others = self.errors(block)
-        return Rows(np.clip(np.array(others) - first, -GAIN_WIDTH, GAIN_WIDTH).T)
+    first, *others = errors(block)
+    return Rows(np.clip(np.array(others) - first, -GAIN_WIDTH, GAIN_WIDTH).T)
 
 
 def released_answer(
@@ -111,7 +102,8 @@ def released_answer(
 ) -> tuple[Mixture, dict[str, float]]:
     """Release whether sharing helps, from two releases; return the heads of the answer, and numbers of a row."""
     n, floor = users.known.users, GAIN_FLOOR * level**2
-    gains = of_choice.sum("mixed_choice", users, Gains(LogErrors([one.prior for one in found], floor)), clip=GAIN_WIDTH)
+    all_errors = LogErrors([one.prior for one in found], floor)
+    gains = of_choice.sum("mixed_choice", users, partial(gains_of_all, all_errors), clip=GAIN_WIDTH)
     gains, noise_sd = gains / n, 2 * GAIN_WIDTH * of_choice.noise_multiplier / n
 
     def best(*answers: str) -> int:
@@ -121,7 +113,7 @@ def released_answer(
     shared = best(HEADS, MEAN)
     worth = gains[shared] - gains[own] > SURE * math.sqrt(2) * noise_sd
     heads = best(HEADS)
-    compared = Comparison(LogErrors([found[index].prior for index in (heads, own, mean)], floor))
+    compared = partial(gains_of_first, LogErrors([found[index].prior for index in (heads, own, mean)], floor))
     clip = GAIN_WIDTH * math.sqrt(2)
     over_own, over_mean = of_answer.sum("mixed_answer", users, compared, clip=clip) / n
     noise_sd = 2 * clip * of_answer.noise_multiplier / n
