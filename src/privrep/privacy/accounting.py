@@ -11,10 +11,11 @@ import math
 from collections import Counter
 from dataclasses import dataclass
 from functools import cache
-from numbers import Integral
 
 import scipy
 from scipy.special import log_ndtr
+
+from privrep.options import among, check_finite, check_positive, check_share, check_whole
 
 CALIBRATIONS = ("paper", "exact")
 
@@ -68,7 +69,7 @@ def gdp_mu(epsilon: float, delta: float) -> float:
     epsilon : positive and finite, else ValueError.
     delta : strictly between 0 and 1, else ValueError.
     """
-    check_epsilon(epsilon)
+    check_positive("epsilon", epsilon)
     check_delta(delta)
     upper = 1.0
     while gdp_delta(epsilon, upper) < delta:
@@ -97,7 +98,7 @@ def zcdp_rho(epsilon: float, delta: float) -> float:
     epsilon : positive and finite, else ValueError.
     delta : strictly between 0 and 1, else ValueError.
     """
-    check_epsilon(epsilon)
+    check_positive("epsilon", epsilon)
     check_delta(delta)
     log_term = math.log(1 / delta)
     return (math.sqrt(log_term + epsilon) - math.sqrt(log_term)) ** 2
@@ -151,22 +152,9 @@ def composed_advantage(gaussian: tuple[tuple[float, float], ...], pure: tuple[fl
     return float(_composed(gaussian, pure).get_delta(0.0))
 
 
-def check_epsilon(epsilon: float) -> None:
-    """Raise ValueError unless epsilon is positive and finite."""
-    if not (epsilon > 0 and math.isfinite(epsilon)):
-        raise ValueError(f"epsilon is {epsilon!r}; it must be a positive number")
-
-
 def check_delta(delta: float) -> None:
     """Raise ValueError unless 0 < delta < 1."""
-    if not 0 < delta < 1:
-        raise ValueError(f"delta is {delta!r}; it must lie strictly between 0 and 1")
-
-
-def check_redraw(redraw: int) -> None:
-    """Raise ValueError unless the number of a noise repetition is an integer of at least 0."""
-    if not isinstance(redraw, Integral) or redraw < 0:
-        raise ValueError(f"redraw is {redraw!r}; it must be an integer of at least 0")
+    check_share("delta", delta)
 
 
 @dataclass(frozen=True)
@@ -252,7 +240,7 @@ class Theorem:
 
     def noise_multiplier(self, epsilon: float, delta: float) -> float:
         """Return the noise multiplier that the statement prescribes."""
-        check_epsilon(epsilon)
+        check_positive("epsilon", epsilon)
         return self.product(delta) / epsilon
 
     def epsilon(self, noise_multiplier: float, delta: float) -> float:
@@ -297,11 +285,10 @@ class Budget:
     redraw: int = 0
 
     def __post_init__(self):
-        check_epsilon(self.epsilon)
+        check_positive("epsilon", self.epsilon)
         check_delta(self.delta)
-        check_redraw(self.redraw)
-        if self.calibration not in CALIBRATIONS:
-            raise ValueError(f"calibration is {self.calibration!r}; it must be one of {', '.join(CALIBRATIONS)}")
+        check_whole("redraw", self.redraw)
+        among(CALIBRATIONS)("calibration", self.calibration)
         limit = math.log(1 / self.delta)
         if self.calibration == "paper" and self.epsilon > limit:
             raise ValueError(
@@ -345,10 +332,9 @@ class FixedNoise:
     redraw: int = 0
 
     def __post_init__(self):
-        if not 0 <= self.multiplier < math.inf:
-            raise ValueError(f"noise_multiplier is {self.multiplier!r}; it must be finite and at least 0")
+        check_finite("noise_multiplier", self.multiplier)
         check_delta(self.delta)
-        check_redraw(self.redraw)
+        check_whole("redraw", self.redraw)
 
     def noise_multiplier(self, cost: Cost, theorem: Theorem | None) -> float:
         """Return the given noise multiplier, whatever the releases cost. Parameters as in `Budget.noise_multiplier`."""

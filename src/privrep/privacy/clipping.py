@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from privrep.options import requires
+
 
 def clip_factor(norm: np.ndarray, bound: float) -> np.ndarray:
     """Return min(1, bound / norm), elementwise, 1 where the norm is 0; dtype of `norm`.
@@ -45,7 +47,5 @@ def clip_scalar(value: np.ndarray, bound: float) -> np.ndarray:
     return np.clip(value, -bound, bound)
 
 
-def check_bound(name: str, bound: float) -> None:
-    """Raise ValueError unless a clipping bound is positive (inf switches clipping off)."""
-    if not bound > 0:
-        raise ValueError(f"{name} is {bound!r}; it must be positive")
+check_bound = requires(lambda bound: bound > 0, "be positive")
+"""Check of a clipping bound; inf switches clipping off."""

@@ -11,10 +11,10 @@ import math
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from numbers import Real
-from typing import Protocol
 
 import numpy as np
 
+from privrep.options import check_nonnegative
 from privrep.privacy.accounting import UNLIMITED, Cost
 from privrep.privacy.contributions import Contribution, Scores
 from privrep.privacy.lattice import SystemNoise, on_lattice
@@ -25,12 +25,6 @@ from privrep.users.problem import Block, UserData
 
 GAUSSIAN_COST = Cost(mu_squared=1.0, rho=1 / 2)
 PURE_COST = Cost(mu_squared=0.0, rho=0.0, pure=1.0)
-
-
-class Watch(Protocol):
-    """Observer of norms of users' contributions before a clip, exact, for analysis: nothing of it is released."""
-
-    def lengths(self, norms: np.ndarray, bound: float) -> None: ...
 
 
 @dataclass(frozen=True)
@@ -109,7 +103,7 @@ class Release:
     part : share of mu^2 that a release through this handle takes, over that at `multiplier`.
     taking_part : of `users`, (len(users),), in the next release; by default everybody.
     rate : at which the ledger has them take part.
-    watch : sees norms before a clip.
+    watch : is told norms of users' contributions before a clip, and the clip; exact, for analysis, not released.
     """
 
     multiplier: float
@@ -121,11 +115,10 @@ class Release:
     part: float = 1.0
     taking_part: np.ndarray | None = None
     rate: float = 1.0
-    watch: Watch | None = None
+    watch: Callable[[np.ndarray, float], None] | None = None
 
     def __post_init__(self):
-        if not self.multiplier >= 0:
-            raise ValueError(f"noise_multiplier is {self.multiplier!r}; it must be at least 0")
+        check_nonnegative("noise_multiplier", self.multiplier)
 
     @property
     def noise_multiplier(self) -> float:
@@ -266,7 +259,7 @@ class Release:
         specs, *found = self._total(users, contribution, clips, self.watch is not None)
         if self.watch is not None:
             for norms, clip in zip(found.pop().rows.T, clips, strict=True):
-                self.watch.lengths(norms, clip)
+                self.watch(norms, clip)
         released = []
         for part, spec in zip(parts, specs, strict=True):
             exact, found = tuple(found[: len(spec.noises)]), found[len(spec.noises) :]

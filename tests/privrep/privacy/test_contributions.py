@@ -523,7 +523,7 @@ def test_a_sum_with_a_key_is_taken_once():
         (release, other, 0.4),
         (release.sampled(0.5), again, 0.4),
         (release.sampled(0.5), again, 0.4),
-        (replace(release, watch=watching), again, 0.4),
+        (replace(release, watch=watching.lengths), again, 0.4),
     ):
         before = len(contribution.asked)
         found = changed.sum("sum", users, contribution, clip=clip)
@@ -538,7 +538,7 @@ def test_a_sum_with_a_key_is_taken_once():
 def test_who_watches_changes_nothing():
     """Norms before the clip, of all parts in their order, and the same releases."""
     parts, watching = (Part("rows", 0.4), Part("outer", 0.7)), Watching()
-    plain, watched = opened(), replace(opened(), watch=watching)
+    plain, watched = opened(), replace(opened(), watch=watching.lengths)
     found = [release.sums(USERS, of_all("rows", "outer"), *parts) for release in (plain, watched)]
     for one, other in zip(*found, strict=True):
         np.testing.assert_array_equal(one, other)

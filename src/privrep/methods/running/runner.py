@@ -67,7 +67,7 @@ def scored(method: Method, names: tuple[str, ...], task: Task) -> Outcome:
     """Run a method and score it, by the named scores where a truth is known, and on held-out samples."""
     users, truth = task.users, task.users.truth
     watch = NormWatch() if WATCHED.intersection(names) else None
-    release = replace(open_release(method, task), watch=watch)
+    release = replace(open_release(method, task), watch=watch and watch.lengths)
     noise_multiplier = release.noise_multiplier
     path: list[Iterate] = []
     for last in method.fit(users, release):

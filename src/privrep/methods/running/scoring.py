@@ -15,7 +15,7 @@ from privrep.users.subspace import average, dist2, dist_frobenius
 
 @dataclass
 class NormWatch:
-    """Norms of users' contributions before a clip, as `privrep.privacy.mechanisms.Release` shows them."""
+    """Norms of users' contributions before a clip, as `privrep.privacy.mechanisms.Release` tells them."""
 
     longest: float = 0.0
     clipped: int = 0
