@@ -142,10 +142,9 @@ class Row(dict):
 def check_budget(name: str, method: object, budget: object, without: str, with_one: str) -> None:
     """Raise ValueError unless a private method has a budget, and no other; the message begins with `without` or
     `with_one`."""
-    private = is_private(method)
-    if private and budget is None:
+    if is_private(method) and budget is None:
         raise ValueError(f"{without}; {name} is private and needs one")
-    if budget is not None and not private:
+    if budget is not None and not is_private(method):
         raise ValueError(f"{with_one}; {name} takes none")
 
 
@@ -170,8 +169,8 @@ class Privacy(Declared):
     def budget(self, algorithm: str, method: object) -> Budget | None:
         """Return the budget, after checking that a private method has one, and no other."""
         found = None if self.epsilon is None else Budget(float(self.epsilon), self.delta, self.calibration)
-        with_one = f"epsilon is {self.epsilon!r}"
-        check_budget(algorithm, method, found, "epsilon is None, not a number greater than 0", with_one)
+        without = "epsilon is None, not a number greater than 0"
+        check_budget(algorithm, method, found, without, f"epsilon is {self.epsilon!r}")
         return found
 
 

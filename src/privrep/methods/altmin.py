@@ -39,15 +39,12 @@ from privrep.users.problem import UserData
 from privrep.users.splits import SPLIT_COLUMN, count, split_samples
 from privrep.users.subspace import orthonormalise
 
-THEOREM_4_2 = Theorem("A-T4.2", 16)  # Delta = sqrt(16 L)/eps for Algorithm 3 and one pass over disjoint batches
-
 
 @dataclass(frozen=True)
 class AltminOptions(Declared):
-    """Private alternating minimisation (Algorithm 1 of jain2021), by its options.
-
-    A planted start knows the truth, for the local theory; privacy statements then take the truth as public. By default
-    one noise multiplier serves all releases, as printed. User-level clipping is not in the paper."""
+    """Algorithm 1 of jain2021, by its options. A planted start knows the truth, for the local theory; privacy
+    statements then take it as public. By default one noise multiplier serves all releases, as printed. User-level
+    clipping is not in the paper."""
 
     init: str = option(START_COLUMNS["init"], among(("random", "spectral", "planted")))
     split: str = option(SPLIT_COLUMN["split"])
@@ -123,4 +120,4 @@ class AltminOptions(Declared):
     def theorem(self) -> Theorem:
         """Theorem 4.2 as stated (one epoch of disjoint batches from Algorithm 3), else Lemma 4.3 of jain2021."""
         as_stated = self.init == "spectral" and self.init_share is None and self.epochs == 1 and self.batches > 1
-        return THEOREM_4_2 if as_stated else sequential_theorem(self.cost)
+        return Theorem("A-T4.2", 16) if as_stated else sequential_theorem(self.cost)

@@ -132,10 +132,8 @@ class CentaurOptions(Declared):
     def start(self) -> Start:
         if self.init != "power_method":
             return free_start(self.init, self.start_sine)
-        runs = {"starts": self.starts, "iterations": self.iterations, "init_samples": self.init_samples}
-        clip = {"init_clip": self.init_clip, "clip_scale": self.clip_scale}
-        method = PowerMethodOptions(**runs, **clip, sample_use=self.sample_use, accuracy=self.accuracy)
-        return PowerMethodStart(method, self.init_share)
+        shared = ("starts", "iterations", "init_samples", "init_clip", "clip_scale", "sample_use", "accuracy")
+        return PowerMethodStart(PowerMethodOptions(**{name: getattr(self, name) for name in shared}), self.init_share)
 
     @property
     def cost(self) -> Cost:

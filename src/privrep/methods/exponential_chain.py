@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -46,9 +47,7 @@ class ExponentialChain:
         def end_of_chain(scale: float, rng: np.random.Generator) -> np.ndarray:
             if not scale:
                 raise ValueError("noise_multiplier is 0; a chain needs a positive one")
-            return walk(
-                lambda bases: self.score.totals(users, bases), start, scale, self.burn_in, self.steps, rng
-            ).last[0]
+            return walk(partial(self.score.totals, users), start, scale, self.burn_in, self.steps, rng).last[0]
 
         basis = release.approached("subspace", end_of_chain, width=self.score.width)
         yield Iterate(basis, personalised(basis, self.score, users.known))

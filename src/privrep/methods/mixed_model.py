@@ -167,9 +167,8 @@ class MixedModel:
     theorem = None
 
     def fit(self, users: UserData, release: Release) -> Iterator[Iterate]:
-        of_length, of_features, of_constant, *of_steps, of_level, of_choice, of_answer, of_shape = release.split(
-            *shares(self.constant)
-        )
+        handles = release.split(*shares(self.constant))
+        of_length, of_features, of_constant, *of_steps, of_level, of_choice, of_answer, of_shape = handles
         features = Features.released(users, of_length, of_features)
         mean = self.mean(users, features, of_constant, of_steps)
         level = typical("mixed_level", users, partial(mean_squares, mean), self.label_sd, of_level)

@@ -27,7 +27,6 @@ from privrep.users.passes import Own
 from privrep.users.problem import UserData
 from privrep.users.splits import split_samples
 
-KINDS = ("random", "random-subspace", "zero", "planted-subspace")
 SPLITS = {"random-subspace": "all-samples-reused", "planted-subspace": "text"}  # the last range fits the heads
 
 
@@ -35,7 +34,7 @@ SPLITS = {"random-subspace": "all-samples-reused", "planted-subspace": "text"}  
 class ReferenceModelOptions(Declared):
     """The reference models."""
 
-    kind: str = option("which reference model", among(KINDS))
+    kind: str = option("which reference model", among(("random", "random-subspace", "zero", "planted-subspace")))
     start_sine: float = option(START_COLUMNS["start_sine"], check_any_sine, 0.0)
 
     def build(self, known: Known) -> ReferenceModelOptions:

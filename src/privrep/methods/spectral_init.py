@@ -37,8 +37,6 @@ from privrep.users.known import Known
 from privrep.users.problem import Block, UserData
 from privrep.users.splits import SPLIT_COLUMN, split_samples
 
-LEMMA_4_5 = Theorem("A-L4.5", 8)  # Delta = sqrt(8 L)/eps for one release of M
-
 
 @dataclass(frozen=True)
 class SamplePairs:
@@ -79,13 +77,12 @@ class SpectralInit:
         check_bound("init_label_clip", self.label_clip)
 
     cost = GAUSSIAN_COST
-    theorem = LEMMA_4_5
+    theorem = Theorem("A-L4.5", 8)  # Lemma 4.5: Delta = sqrt(8 L)/eps for one release of M
 
     def subspace(self, users: UserData, release: Release) -> np.ndarray:
         """Release U, (d, k) orthonormal."""
         noisy = release.sum("spectral_init", users, SamplePairs(self.samples, PAIRS[self.pairs]), clip=self.label_clip)
-        vectors = np.linalg.eigh(noisy)[1]
-        return np.ascontiguousarray(vectors[:, ::-1][:, : users.known.rank])
+        return np.ascontiguousarray(np.linalg.eigh(noisy)[1][:, ::-1][:, : users.known.rank])
 
     def fit(self, users: UserData, release: Release) -> Iterator[Iterate]:
         """Run Algorithm 3 alone: it releases a subspace and personalises nothing."""

@@ -56,9 +56,7 @@ def gdp_epsilon(mu: float, delta: float) -> float:
     if gdp_delta(0.0, mu) <= delta:
         return 0.0
     upper = mu**2 / 2 + mu * math.sqrt(2 * math.log(1 / delta))
-    return float(
-        scipy.optimize.brentq(lambda epsilon: gdp_delta(epsilon, mu) - delta, 0.0, upper, xtol=1e-12, rtol=1e-12)
-    )
+    return scipy.optimize.brentq(lambda epsilon: gdp_delta(epsilon, mu) - delta, 0.0, upper, xtol=1e-12, rtol=1e-12)
 
 
 def gdp_mu(epsilon: float, delta: float) -> float:

@@ -98,9 +98,8 @@ class UserClip:
         rounding = (2 * len(labels) + 16) * 2.0**-24
         terms = np.einsum("bq,qb->b", np.sqrt(squares), np.abs(labels))
         second = (np.linalg.norm(kernel, axis=(1, 2)) + rounding * squares.sum(axis=1)) * squared
-        first = (np.linalg.norm(np.einsum("bqd,qb->bd", features, labels), axis=1) + rounding * terms) * np.sqrt(
-            squared
-        )
+        products = np.linalg.norm(np.einsum("bqd,qb->bd", features, labels), axis=1)
+        first = (products + rounding * terms) * np.sqrt(squared)
         root = np.sqrt(clip_factor(second, self.second))
         # A user far beyond the bound is clipped to nothing, in both statistics: its factors would not fit into float32.
         root[~(root > SMALLEST_FACTOR)] = 0

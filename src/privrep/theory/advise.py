@@ -194,12 +194,11 @@ def advise(
     setting = Setting(**base)
     rows = {name: setting.row(name) for name in METHODS}
     table = pd.DataFrame.from_dict({name: row for name, row in rows.items() if math.isfinite(row["risk"])}, "index")
-    table["users"] = [
-        smallest("users", lambda n, name=name: Setting(**base | {"users": n}).high(name) <= target)
-        if target is not None
-        else math.nan
-        for name in table.index
-    ]
+
+    def needed(name: str) -> float:
+        return smallest("users", lambda n: Setting(**base | {"users": n}).high(name) <= target)
+
+    table["users"] = [math.nan if target is None else needed(name) for name in table.index]
     best = method_to_use(table[["risk"]].T).iloc[0]
     if best != "own" and table.loc["own", "low"] <= table.loc[best, "high"]:
         table.loc[best, "flag"] = "; ".join(filter(None, [table.loc[best, "flag"], OVERLAP]))

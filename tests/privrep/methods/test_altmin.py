@@ -9,10 +9,10 @@ import pytest
 from conftest import fake_users, fixed_noise, gather, handle, make_task
 
 from privrep.methods import nonprivate_altmin
-from privrep.methods.altmin import THEOREM_4_2, AltminOptions
+from privrep.methods.altmin import AltminOptions
 from privrep.methods.running.runner import fit
 from privrep.methods.steps.clip_units import USER_SCALES
-from privrep.privacy.accounting import Budget
+from privrep.privacy.accounting import Budget, Theorem
 from privrep.users.problem import Problem, Users
 from privrep.users.rng import Streams
 from privrep.users.splits import PRESETS, split_samples
@@ -147,8 +147,7 @@ def test_theorems():
     def theorem(**options):
         return algorithm(**options).build(PROBLEM.known).theorem
 
-    assert theorem(init="spectral", batches=2) == THEOREM_4_2
-    assert THEOREM_4_2.constant == 16
+    assert theorem(init="spectral", batches=2) == Theorem("A-T4.2", 16)
     assert theorem(epochs=5).constant == 8 * 5
     assert theorem(init="spectral", epochs=2, batches=2).constant == 8 * 2.5
     assert theorem(init="spectral").constant == 8 * 1.5

@@ -8,7 +8,7 @@ from conftest import fake_users, fixed_noise, gather, handle, make_task
 from pieces import all_pairs, pair_moments
 
 from privrep.methods.running.runner import fit
-from privrep.methods.spectral_init import LEMMA_4_5, SpectralInit, SpectralInitOptions
+from privrep.methods.spectral_init import SpectralInit, SpectralInitOptions
 from privrep.privacy.ledger import Ledger
 from privrep.privacy.mechanisms import GAUSSIAN_COST
 from privrep.privacy.paired_samples import pairs_bound
@@ -121,7 +121,7 @@ def test_the_algorithm_is_the_step_alone(preset, multiplier):
 def test_the_promise_is_that_of_lemma_4_5():
     """epsilon = sqrt(8 ln(1/delta)) / Delta, printed for one release of M."""
     assert SpectralInitOptions(1.5).build(PROBLEM.known).cost == GAUSSIAN_COST
-    assert (LEMMA_4_5.id, LEMMA_4_5.constant) == ("A-L4.5", 8)
+    assert (SpectralInit.theorem.id, SpectralInit.theorem.constant) == ("A-L4.5", 8)
     outcome = fit(SpectralInitOptions(1.5), make_task(Users(PROBLEM), fixed_noise(3.0)))
     assert outcome.theorem == "A-L4.5"
     assert outcome.epsilon_paper == pytest.approx(math.sqrt(8 * math.log(1e6)) / 3, rel=1e-12)

@@ -91,14 +91,12 @@ SCORE_COLUMNS = {
     "clipped_share": "share of the updates, Y_i or G_i, that the clip shortens" + EXACT,
 }
 """Name of a column -> its meaning."""
-OF_CANDIDATES = tuple(name for name in SCORES if name.startswith(("start_", "runs_", "average_")))
-"""Scores that need candidates; a start that was not chosen among several has none."""
 
 
 def scores(names: tuple[str, ...], path: Path) -> dict[str, float]:
-    """Compute the named scores; those of candidates are left out where there are none."""
-    known = [name for name in names if path.candidates is not None or name not in OF_CANDIDATES]
-    return {name: SCORES[name](path) for name in known}
+    """Compute the named scores; those of candidates are left out where the start was not chosen among several."""
+    left_out = ("start_", "runs_", "average_") if path.candidates is None else ()
+    return {name: SCORES[name](path) for name in names if not name.startswith(left_out)}
 
 
 def excess_risk(users: Users, personal: LowRank | FullRank | None) -> float | None:
