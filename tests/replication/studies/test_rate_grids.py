@@ -13,7 +13,7 @@ import pytest
 
 from privrep.methods.running.columns import RESULTS, own_columns
 from privrep.methods.running.runner import prepared
-from privrep.methods.steps.clip_units import label_threshold, sample_clip
+from privrep.methods.steps.clip_units import SCALES, label_threshold
 from privrep.theory import jain2021
 from replication.evidence.claim_rules import Rate
 from replication.evidence.intervals import FEWEST
@@ -44,7 +44,8 @@ def planned(cell: Cell) -> dict:
     if row["noise_multiplier"] is np.nan and cell.budget is not None:
         row["noise_multiplier"] = cell.budget.noise_multiplier(method.cost, method.theorem)
     if hasattr(fitter, "clip_feature"):
-        row |= sample_clip(fitter.clip_scale, fitter.clip_feature, fitter.clip_label, problem.known).log
+        eta, zeta = SCALES[fitter.clip_scale](problem.known)
+        row |= {"eta": fitter.clip_feature * eta, "zeta": fitter.clip_label * zeta}
     elif hasattr(fitter, "init_label_clip"):
         row["zeta"] = label_threshold(fitter.clip_scale, fitter.init_label_clip, problem.known)
     return row
