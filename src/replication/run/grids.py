@@ -78,8 +78,7 @@ def _budget(point: dict, delta: float, calibration: str) -> Budget | FixedNoise 
 
 def _series_cells(study: Simulation, name: str) -> Iterator[Cell]:
     spec = study.series[name]
-    grid_name = spec.grid
-    for point in points(study.grids[grid_name]):
+    for point in points(study.grids[spec.grid]):
         if point.get("redraw") and point.get("noise_multiplier") == 0:
             continue  # there is no noise to draw again
         problem = study.problem | spec.problem
@@ -88,16 +87,14 @@ def _series_cells(study: Simulation, name: str) -> Iterator[Cell]:
         budget = _budget(point, spec.delta or study.delta, spec.calibration)
         options = spec.options | point
         if spec.tuned:
-            setting = vars(problem) | {"epsilon": budget.epsilon}
-            options |= chosen_options(study.choices, name, setting)
+            options |= chosen_options(study.choices, name, vars(problem) | {"epsilon": budget.epsilon})
         chosen = _chosen(spec.algorithm, tuple(options.items()))
         # What varies a method has its rows and its random streams.
         algorithm = getattr(chosen, "varies", spec.algorithm)
         cell = StudyCell(algorithm, chosen, problem, budget, study.study, name)
-        grid = f"grid {grid_name!r} has"
-        method = prepared(cell.options, cell.problem)
-        without, with_one = f"{grid} no epsilon or noise_multiplier", f"{grid} an epsilon or noise_multiplier"
-        check_budget(spec.algorithm, method, budget, without, with_one)
+        method, grid = prepared(cell.options, cell.problem), f"grid {spec.grid!r} has"
+        axes = "epsilon or noise_multiplier"
+        check_budget(spec.algorithm, method, budget, f"{grid} no {axes}", f"{grid} an {axes}")
         yield cell
 
 

@@ -381,7 +381,7 @@ def test_thresholds_and_multipliers_are_those_of_the_methods(name, monkeypatch):
 
 
 def test_medians_stand_beside_their_settings(cells):
-    where, found = measures.settings_of(cells), measures.risks(cells)
+    where, found = measures.settings_of(cells), measures.risks(cells)[0]
     assert len(where) == len(points("guide")) and list(found) == list(METHODS)
     for place, setting in where.iterrows():
         unit = 1e-3 * 1.2 * (setting["dim"] + setting["users"] / 1e4)
@@ -418,7 +418,7 @@ def test_a_choice_may_cost_a_tenth():
 
 def test_factors_count_in_both_directions(cells):
     """And only where the law is known."""
-    truth = measures.risks(cells)
+    truth = measures.risks(cells)[0]
     off = truth.copy()
     off.loc[0] *= 4
     off.loc[1] /= 3
@@ -466,7 +466,7 @@ def test_the_tool_has_the_laws_and_the_medians(run, cells):
             law = np.inf if values[at] is None else 10 ** (values[at] / data["fine"])
             assert law == pytest.approx(risk.loc[place, name], rel=2e-3)
             assert data["known"][name][at] == str(int(known.loc[place, name]))
-    found = measures.risks(cells)
+    found = measures.risks(cells)[0]
     for row, one in enumerate(data["measured"]):
         at = [AXES[key][i] for key, i in zip(KEYS, one["at"], strict=True)]
         assert at == list(measures.settings_of(cells).loc[row])
@@ -499,7 +499,7 @@ def naming(names: np.ndarray) -> tuple[pd.DataFrame, pd.DataFrame]:
 
 def test_tables_show_all_settings_and_the_example(run, cells, monkeypatch):
     """The method of the least prediction, and prediction and median of all that are run, bold near the least."""
-    where, median = measures.settings_of(cells), measures.risks(cells)
+    where, median = measures.settings_of(cells), measures.risks(cells)[0]
     names = np.resize(["altmin", "centaur", "own", "fedrep", "zero", "unit"], len(where))
     monkeypatch.setattr(measures, "predictions", lambda settings: naming(names))
     told = {name: fact(cells, None) for name, fact in measures.FACTS.items()}
