@@ -47,18 +47,11 @@ def _chosen(algorithm: str, options: tuple[tuple[str, object], ...]) -> MethodOp
     return load_options(algorithm, dict(options))
 
 
-def _axis_values(name: str, value: object) -> list:
-    """Return the values of an axis; a number of seeds or redraws stands for 0, 1, ..., a single value for itself."""
-    if name in ("seed", "redraw") and isinstance(value, int):
-        return list(range(value))
-    return value if isinstance(value, list) else [value]
-
-
 def points(grid: dict) -> Iterator[dict]:
-    """Yield the points of a grid: the product of its axes and of the points under `together`, which vary as one."""
-    together = grid.get("together", [{}])
-    axes = {axis: _axis_values(axis, value) for axis, value in grid.items() if axis != "together"}
-    for joint in together:
+    """Yield the points of a grid: the product of its axes and of the points under `together`, which vary as one. A
+    number of seeds or redraws stands for 0, 1, ..."""
+    axes = {axis: range(values) if isinstance(values, int) else values for axis, values in grid.items()}
+    for joint in axes.pop("together", [{}]):
         for values in itertools.product(*axes.values()):
             yield joint | dict(zip(axes, values, strict=True))
 

@@ -30,8 +30,8 @@ CODE_EPSILONS = (1.0, 4.0, 8.0)
 
 
 def with_predictions(cells: pd.DataFrame) -> pd.DataFrame:
-    """Return the table with risks by privacy noise, private FedRep's steady one (F9, F6) and to first order that after a
-    step of alternating minimisation (F3, F6), and x of the latter; NaN and 0 elsewhere."""
+    """Return the table with risks by privacy noise, of private FedRep in its steady state (F9, F6) and of alternating
+    minimisation after a step (F3, F6), and x of the latter; NaN and 0 elsewhere."""
     plain = cells["label_noise_sd"] == 0
     fedrep, altmin = (plain & (cells["algorithm"] == name) for name in ("private_fedrep", "altmin"))
     n, m, d, k, multiplier = (cells[name] for name in ("users", "samples", "dim", "rank", "noise_multiplier"))

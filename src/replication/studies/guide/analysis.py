@@ -80,7 +80,7 @@ def predictions(settings: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
 
 def grid() -> pd.DataFrame:
     """Return all settings of the guide, the last axis running fastest."""
-    return pd.DataFrame(list(itertools.product(*AXES.values())), columns=KEYS)
+    return pd.DataFrame(itertools.product(*AXES.values()), columns=KEYS)
 
 
 @cache
@@ -255,13 +255,12 @@ def on_the_grid() -> dict[str, object]:
         "delta": DELTA,
         "fine": FINE,
         "close": CLOSE,
-        "predicted": {name: _logarithms(expected[name].to_numpy()[::step]) for name, step in steps.items()},
+        "predicted": {
+            name: [round(FINE * float(np.log10(one))) if np.isfinite(one) else None for one in expected[name][::step]]
+            for name, step in steps.items()
+        },
         "known": {name: "".join(known[name][::step].astype(int).astype(str)) for name, step in steps.items()},
     }
-
-
-def _logarithms(values: np.ndarray) -> list[int | None]:
-    return [round(FINE * float(np.log10(value))) if np.isfinite(value) else None for value in values]
 
 
 def _short(value: float) -> float | None:
