@@ -71,10 +71,7 @@ class Row:
     @property
     def settings(self) -> dict[str, Any]:
         """All values by name."""
-        found = {name: getattr(self, name) for name in OWN} | {
-            one.name: getattr(self.options, one.name) for one in fields(ImageOptions)
-        }
-        return {name: found[name] for name in SETTINGS}
+        return {name: getattr(self if name in OWN else self.options, name) for name in SETTINGS}
 
     @property
     def key(self) -> str:
@@ -119,15 +116,12 @@ def listed(path: Path) -> list[Row]:
 def points(block: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """Yield the product of a block's axes; values that vary together stand as tables in a list, whose own key has no
     meaning."""
-    axes = [
-        [
-            value if isinstance(value, dict) else {name: value}
-            for value in (values if isinstance(values, list) else [values])
-        ]
-        for name, values in block.items()
-    ]
-    for values in itertools.product(*axes):
-        yield {name: value for part in values for name, value in part.items()}
+    axes = {name: values if isinstance(values, list) else [values] for name, values in block.items()}
+    for values in itertools.product(*axes.values()):
+        point = {}
+        for name, value in zip(axes, values, strict=True):
+            point |= value if isinstance(value, dict) else {name: value}
+        yield point
 
 
 def read_table(path: Path) -> dict[str, dict[str, str]]:
@@ -246,13 +240,8 @@ def run_row(row: Row, data: Path, states: Path, commit: str) -> dict[str, Any]:
         spent_numbers = spent(release, DELTA)
     line = {"key": row.key} | row.settings | found.numbers | spent_numbers
     line[BY_CLIENT] = " ".join(f"{1000 * one:.0f}" for one in found.by_client)
-    line |= {
-        "checksum": federation.checksum,
-        "device": images.device(),
-        "commit": commit,
-        "seconds": round(saved.seconds, 1),
-    }
-    return line
+    about = (federation.checksum, images.device(), commit, round(saved.seconds, 1))
+    return line | dict(zip(ABOUT, about, strict=True))
 
 
 def run_rows(rows: list[Row], table: Path, data: Path, states: Path, commit: str) -> int:

@@ -18,23 +18,13 @@ class NotMeasured(LookupError):
 
 
 class Quantities(dict[str, Measured]):
-    """The quantities of a run that have a number, by name. One that is missing raises NotMeasured.
-
-    Parameters
-    ----------
-    measured : all quantities of the run.
-    """
+    """The quantities of a run that have a number, by name. One that is missing raises NotMeasured."""
 
     def __init__(self, measured: Iterable[Measured]):
         super().__init__({one.quantity: one for one in measured if math.isfinite(one.measured)})
 
     def numbered(self, prefix: str) -> dict[float, Measured]:
-        """Those whose name is a prefix and a number, by that number, ascending.
-
-        Parameters
-        ----------
-        prefix : what stands before a space and the number.
-        """
+        """Those whose name is a prefix and a number, by that number, ascending."""
         ends = {name: re.fullmatch(rf"{re.escape(prefix)} ([\d.]+)", name) for name in self}
         return dict(sorted((float(end[1]), self[name]) for name, end in ends.items() if end))
 
@@ -48,31 +38,12 @@ Raises NotMeasured where a run lacks what it needs. The facts of a study stand b
 
 
 def total(cells: pd.DataFrame, quantities: Quantities, names: Iterable[str]) -> float:
-    """The sum of quantities.
-
-    Parameters
-    ----------
-    cells : play no part.
-    quantities : of the run.
-    names : of what is summed.
-
-    Raises
-    ------
-    NotMeasured
-        If the run lacks one.
-    """
+    """The sum of quantities."""
     return sum(quantities[name].measured for name in names)
 
 
 def spelled(fact: Fact, cells: pd.DataFrame, quantities: Quantities) -> str:
-    """A fact as JSON: tables as lists of rows, null where it cannot be had; numbers come back with the same bits.
-
-    Parameters
-    ----------
-    fact : takes cells and quantities.
-    cells : of the study.
-    quantities : of the study.
-    """
+    """A fact as JSON: tables as lists of rows, null where it cannot be had; numbers come back with the same bits."""
     try:
         return json.dumps(fact(cells, quantities), default=_plain)
     except NotMeasured:
@@ -84,13 +55,6 @@ def _plain(value: object) -> object:
 
 
 def facts_json(facts: Mapping[str, Fact], cells: pd.DataFrame | None, quantities: Quantities) -> str:
-    """All facts of a study by name, as JSON.
-
-    Parameters
-    ----------
-    facts : by name.
-    cells : of the study, none for one of arithmetic.
-    quantities : of the study.
-    """
+    """All facts of a study by name, as JSON."""
     lines = [f"{json.dumps(name)}: {spelled(fact, cells, quantities)}" for name, fact in facts.items()]
     return "{\n" + ",\n".join(lines) + "\n}\n"

@@ -191,25 +191,12 @@ def fit_table(fits: dict[str, Fit], names: Iterable[str]) -> pd.DataFrame:
     """Return the plotted numbers of the named fits, one row per point."""
     parts = []
     for name in names:
-        sweep = fits[name].sweep
-        low, high = sweep.point_intervals()
-        parts.append(
-            pd.DataFrame(
-                {
-                    "fit": name,
-                    "parameter": sweep.spec.axis,
-                    "value": sweep.values,
-                    "response": sweep.spec.response,
-                    "error": sweep.means(),
-                    "ci_low": low,
-                    "ci_high": high,
-                    "floor": sweep.floors,
-                    "predicted": sweep.predicted,
-                    "left out": sweep.reasons,
-                    "exponent": fits[name].slope,
-                    "exponent_low": fits[name].interval[0],
-                    "exponent_high": fits[name].interval[1],
-                }
-            )
-        )
+        sweep, spec = fits[name].sweep, fits[name].sweep.spec
+        columns = {"fit": name, "parameter": spec.axis, "value": sweep.values, "response": spec.response}
+        columns["error"] = sweep.means()
+        columns["ci_low"], columns["ci_high"] = sweep.point_intervals()
+        columns |= {"floor": sweep.floors, "predicted": sweep.predicted, "left out": sweep.reasons}
+        columns["exponent"] = fits[name].slope
+        columns["exponent_low"], columns["exponent_high"] = fits[name].interval
+        parts.append(pd.DataFrame(columns))
     return pd.concat(parts, ignore_index=True)

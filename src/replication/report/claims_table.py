@@ -49,17 +49,10 @@ def all_rows(
     The same rows are data for the page's script; those that the scale does not test come last."""
     claims = pd.concat(by_scale(claims))
     taken: set[str] = set()
-    rows = [
-        _shown(row)
-        | {
-            "name": unused(row_anchor(row), taken),
-            "first": first,
-            "errata": errata.get(row["id"], []),
-            "shown": row["figure"] in figures,
-            "grid": grid(row),
-        }
-        for row, first in zip(claims.to_dict("records"), ~claims["id"].duplicated(), strict=True)
-    ]
+    rows = []
+    for row, first in zip(claims.to_dict("records"), ~claims["id"].duplicated(), strict=True):
+        about = {"name": unused(row_anchor(row), taken), "first": first, "errata": errata.get(row["id"], [])}
+        rows.append(_shown(row) | about | {"shown": row["figure"] in figures, "grid": grid(row)})
     return CLAIMS.every(rows, [list(claims.columns), *claims.to_numpy().tolist()])
 
 

@@ -74,7 +74,6 @@ class Measures:
 
 @cache
 def _read_sizes(path: Path) -> pd.DataFrame | None:
-    """A table of sizes, read once for all that ask."""
     return pd.read_csv(path) if path.exists() else None
 
 

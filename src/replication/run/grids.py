@@ -47,18 +47,11 @@ def _chosen(algorithm: str, options: tuple[tuple[str, object], ...]) -> MethodOp
     return load_options(algorithm, dict(options))
 
 
-def _axis_values(name: str, value: object) -> list:
-    """Return the values of an axis; a number of seeds or redraws stands for 0, 1, ..., a single value for itself."""
-    if name in ("seed", "redraw") and isinstance(value, int):
-        return list(range(value))
-    return value if isinstance(value, list) else [value]
-
-
 def points(grid: dict) -> Iterator[dict]:
-    """Yield the points of a grid: the product of its axes and of the points under `together`, which vary as one."""
-    together = grid.get("together", [{}])
-    axes = {axis: _axis_values(axis, value) for axis, value in grid.items() if axis != "together"}
-    for joint in together:
+    """Yield the points of a grid: the product of its axes and of the points under `together`, which vary as one. A
+    number of seeds or redraws stands for 0, 1, ..."""
+    axes = {axis: range(values) if isinstance(values, int) else values for axis, values in grid.items()}
+    for joint in axes.pop("together", [{}]):
         for values in itertools.product(*axes.values()):
             yield joint | dict(zip(axes, values, strict=True))
 
@@ -78,8 +71,7 @@ def _budget(point: dict, delta: float, calibration: str) -> Budget | FixedNoise 
 
 def _series_cells(study: Simulation, name: str) -> Iterator[Cell]:
     spec = study.series[name]
-    grid_name = spec.grid
-    for point in points(study.grids[grid_name]):
+    for point in points(study.grids[spec.grid]):
         if point.get("redraw") and point.get("noise_multiplier") == 0:
             continue  # there is no noise to draw again
         problem = study.problem | spec.problem
@@ -88,16 +80,14 @@ def _series_cells(study: Simulation, name: str) -> Iterator[Cell]:
         budget = _budget(point, spec.delta or study.delta, spec.calibration)
         options = spec.options | point
         if spec.tuned:
-            setting = vars(problem) | {"epsilon": budget.epsilon}
-            options |= chosen_options(study.choices, name, setting)
+            options |= chosen_options(study.choices, name, vars(problem) | {"epsilon": budget.epsilon})
         chosen = _chosen(spec.algorithm, tuple(options.items()))
         # What varies a method has its rows and its random streams.
         algorithm = getattr(chosen, "varies", spec.algorithm)
         cell = StudyCell(algorithm, chosen, problem, budget, study.study, name)
-        grid = f"grid {grid_name!r} has"
-        method = prepared(cell.options, cell.problem)
-        without, with_one = f"{grid} no epsilon or noise_multiplier", f"{grid} an epsilon or noise_multiplier"
-        check_budget(spec.algorithm, method, budget, without, with_one)
+        method, grid = prepared(cell.options, cell.problem), f"grid {spec.grid!r} has"
+        axes = "epsilon or noise_multiplier"
+        check_budget(spec.algorithm, method, budget, f"{grid} no {axes}", f"{grid} an {axes}")
         yield cell
 
 

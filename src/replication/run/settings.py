@@ -52,7 +52,6 @@ SomeNames = Annotated[tuple[str, ...], Field(strict=False, min_length=1)]
 
 
 def _repetitions(value: object, check) -> object:
-    """Check a number of repetitions, or a list of their numbers."""
     if type(value) is not int:
         return check(value)
     if value < 1:
@@ -236,7 +235,6 @@ class Number(Model):
 
 
 def _with_names(fits: object) -> object:
-    """Give each fit its key as its name."""
     if not isinstance(fits, Mapping):
         return fits
     return {name: {**fit, "name": name} if isinstance(fit, Mapping) else fit for name, fit in fits.items()}

@@ -26,7 +26,8 @@ def runs(levels: list[float], shares: list[list[float]]) -> pd.DataFrame:
 
 def test_success_counts_runs_and_data_sets():
     """100 runs on four data sets, 75 of them good; the interval is the binomial one of 100 runs."""
-    points = analysis.success_points(runs([1.0], [[1.0, 1.0, 0.4, 0.6]]), "noise", "noise_multiplier").iloc[0]
+    shares = analysis.shares(runs([1.0], [[1.0, 1.0, 0.4, 0.6]]), "noise", "noise_multiplier")
+    points = analysis.with_ends(shares, "good", "runs").iloc[0]
     assert (points["runs"], points["draws"], points["share"]) == (100, 4, 0.75)
     assert [points["ci_low"], points["ci_high"]] == pytest.approx(clopper_pearson(75, 100))
 

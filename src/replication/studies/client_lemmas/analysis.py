@@ -17,7 +17,6 @@ from privrep.theory import shared, shen2023
 from privrep.users.problem import HEAVY_EVERY
 from privrep.users.rng import stream
 from privrep.users.subspace import planted_subspace, random_subspace
-from replication.evidence.facts import Quantities
 from replication.evidence.findings import Findings
 from replication.evidence.measured import Measured, exact
 from replication.evidence.numbers import defined
@@ -199,12 +198,8 @@ def chances() -> list[Measured]:
     return found
 
 
-def law_over_print(cells: pd.DataFrame, quantities: Quantities) -> float:
-    """Return 1/(4 kappa^2) of law F8 over what eq. (19) has for large kappa."""
-    return 4 / (1 - BALL**2)
-
-
-FACTS = {"F8 over eq. (19)": law_over_print}
+FACTS = {"F8 over eq. (19)": lambda cells, quantities: 4 / (1 - BALL**2)}
+"""1/(4 kappa^2) of law F8 over what eq. (19) has for large kappa."""
 
 
 def analyse(cells: pd.DataFrame, study: MeasureSettings) -> Findings:

@@ -153,10 +153,8 @@ def score_measures(cells: pd.DataFrame) -> list[Measured]:
     rows = cells[cells["score_excess"].notna() & (cells["label_noise_sd"] == 0)]
     means = rows.groupby(SETTING)[["score_excess", "score_law"]].mean()
     over, chains = means["score_excess"] / means["score_law"], int((cells["algorithm"] == "exponential_law").sum())
-    return [
-        bare("least score excess over F7", over.min(), chains),
-        bare("largest score excess over F7", over.max(), chains),
-    ]
+    ends = {"least": over.min(), "largest": over.max()}
+    return [bare(f"{word} score excess over F7", value, chains) for word, value in ends.items()]
 
 
 def clip(scale: str, row: pd.Series, users: float) -> float:

@@ -29,29 +29,19 @@ CODE_ROUNDS, CODE_SAMPLES, CODE_DELTA = 5, 5, 1e-6  # T, m and delta of the publ
 CODE_EPSILONS = (1.0, 4.0, 8.0)
 
 
-def fedrep_law(cells: pd.DataFrame) -> pd.Series:
-    """Return the risk of private FedRep's steady state by privacy noise, F9 and F6."""
-    n, m, d, k = (cells[name] for name in ("users", "samples", "dim", "rank"))
-    noise = shen2023.centaur_noise(n, cells["noise_multiplier"], cells["zeta"], cells["step"])
-    # Heads and gradients share k of m degrees of freedom: a mean gradient is (m - k) / m of that on its own samples.
-    sine = noise * shen2023.centaur_gain(1.0, cells["step"] * (m - k) / m)
-    return jain2021.personal_risk(sine**2 * (d - k) * k, k, m, 0)
-
-
-def altmin_law(cells: pd.DataFrame) -> pd.Series:
-    """Return the first-order risk after a step of alternating minimisation by privacy noise, F3 and F6."""
-    n, m, d, k = (cells[name] for name in ("users", "samples", "dim", "rank"))
-    distance = jain2021.step_privacy(n, d, k, cells["noise_multiplier"], cells["eta"], cells["zeta"])
-    return jain2021.personal_risk(distance**2, k, m, 0)
-
-
 def with_predictions(cells: pd.DataFrame) -> pd.DataFrame:
-    """Return the results table with the laws of the rates, and x of alternating minimisation; NaN and 0 elsewhere."""
+    """Return the table with risks by privacy noise, of private FedRep in its steady state (F9, F6) and of alternating
+    minimisation after a step (F3, F6), and x of the latter; NaN and 0 elsewhere."""
     plain = cells["label_noise_sd"] == 0
     fedrep, altmin = (plain & (cells["algorithm"] == name) for name in ("private_fedrep", "altmin"))
-    ratio = jain2021.noise_ratio(*(cells[name] for name in ("users", "dim", "rank", "noise_multiplier", "eta")))
-    law = fedrep_law(cells).where(fedrep, altmin_law(cells).where(altmin))
-    return cells.assign(law=law, noise_ratio=ratio.where(altmin, 0.0))
+    n, m, d, k, multiplier = (cells[name] for name in ("users", "samples", "dim", "rank", "noise_multiplier"))
+    noise = shen2023.centaur_noise(n, multiplier, cells["zeta"], cells["step"])
+    # Heads and gradients share k of m degrees of freedom: a mean gradient is (m - k) / m of that on its own samples.
+    sine = noise * shen2023.centaur_gain(1.0, cells["step"] * (m - k) / m)
+    distance = jain2021.step_privacy(n, d, k, multiplier, cells["eta"], cells["zeta"])
+    steady, step = (jain2021.personal_risk(square, k, m, 0) for square in (sine**2 * (d - k) * k, distance**2))
+    ratio = jain2021.noise_ratio(n, d, k, multiplier, cells["eta"])
+    return cells.assign(law=steady.where(fedrep, step.where(altmin)), noise_ratio=ratio.where(altmin, 0.0))
 
 
 def risks(cells: pd.DataFrame, series: str) -> pd.DataFrame:

@@ -250,11 +250,6 @@ def measures(cells: pd.DataFrame, table: pd.DataFrame) -> list[Measured]:
     return found + fallback_measures(cells)
 
 
-def repetitions(cells: pd.DataFrame, quantities: Quantities) -> int:
-    """Return the number of repetitions of the deciding reading."""
-    return cells.loc[cells["series"] == DECIDING, "seed"].nunique()
-
-
 def method_of(cells: pd.DataFrame, series: str) -> MethodScores:
     """Return the scores of a series, or raise NotMeasured if none of it ran."""
     rows = cells[cells["series"] == series]
@@ -380,7 +375,7 @@ def other_steps(cells: pd.DataFrame, quantities: Quantities) -> dict[str, object
 
 
 FACTS = {
-    "repetitions": repetitions,
+    "repetitions": lambda cells, quantities: cells.loc[cells["series"] == DECIDING, "seed"].nunique(),
     "readings": all_readings,
     "MSE by epochs": mse_by_epochs,
     "best epochs": best_epochs,

@@ -6,6 +6,7 @@ Predicted risks and the method to use are those of `privrep.theory.choice`, at o
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -41,6 +42,7 @@ EXAMPLE = {"users": 20_000, "samples": 10, "dim": 30, "rank": 3, "epsilon": 1.0}
 """A measured setting that the chapter shows by itself."""
 LABEL_NOISE, DELTA = 0.01, 1e-6
 """Of the whole grid; label noise is over the scale of a coordinate of a head."""
+NO_ENDS = {"ci_low": np.nan, "ci_high": np.nan}
 LABELS = {
     "users": ("users", "n"),
     "samples": ("samples of a user", "m"),
@@ -78,7 +80,7 @@ def predictions(settings: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
 
 def grid() -> pd.DataFrame:
     """Return all settings of the guide, the last axis running fastest."""
-    return pd.DataFrame(list(itertools.product(*AXES.values())), columns=KEYS)
+    return pd.DataFrame(itertools.product(*AXES.values()), columns=KEYS)
 
 
 @cache
@@ -121,13 +123,8 @@ def medians(values: np.ndarray) -> pd.DataFrame:
     return pd.DataFrame(np.median(values, axis=0), columns=list(METHODS))
 
 
-def risks(cells: pd.DataFrame) -> pd.DataFrame:
-    """Return median risks by measured setting (rows, as in `settings_of`) and method (columns)."""
-    return medians(repetitions(cells))
-
-
-def intervals(cells: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Return both ends of the 95 % intervals of `risks`."""
+def risks(cells: pd.DataFrame) -> list[pd.DataFrame]:
+    """Return `medians` and both ends of their 95 % intervals."""
     values = repetitions(cells)
 
     def statistic(indices: np.ndarray) -> dict[tuple[int, ...], float]:
@@ -135,16 +132,15 @@ def intervals(cells: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
 
     ends = bootstrap_intervals(statistic, len(values), "risks of the guide", BOOTSTRAP)
     both = np.array([*ends.values()]).reshape(*values.shape[1:], 2)
-    return tuple(pd.DataFrame(both[:, :, end], columns=list(METHODS)) for end in (0, 1))
+    return [medians(values), *(pd.DataFrame(both[:, :, end], columns=list(METHODS)) for end in (0, 1))]
 
 
 def law_points(cells: pd.DataFrame, expected: pd.DataFrame, known: pd.DataFrame) -> pd.DataFrame:
     """Return a row for each method and measured setting: predicted and measured risk, and whether the law is known."""
-    where, (low, high) = settings_of(cells), intervals(cells)
-    columns = {"predicted": expected, "measured": risks(cells), "ci_low": low, "ci_high": high, "known": known}
-    parts = [
-        where.assign(method=name, **{column: table[name] for column, table in columns.items()}) for name in METHODS
-    ]
+    measured = dict(zip(("measured", "ci_low", "ci_high"), risks(cells), strict=True))
+    tables = {"predicted": expected} | measured | {"known": known}
+    where = settings_of(cells)
+    parts = [where.assign(method=name, **{key: table[name] for key, table in tables.items()}) for name in METHODS]
     return pd.concat(parts, ignore_index=True)
 
 
@@ -205,9 +201,8 @@ def best_points(where: pd.DataFrame) -> pd.DataFrame:
     """Return the method to use on the drawn part of the grid, and whether its law is known and a measurement near."""
     settings, (expected, known) = grid(), guide()
     best = method_to_use(expected)
-    table = settings.assign(
-        method=best, predicted=expected.min(axis=1), known=chosen(known, best) & near(settings, where)
-    )
+    sure = chosen(known, best) & near(settings, where)
+    table = settings.assign(method=best, predicted=expected.min(axis=1), known=sure)
     shown = table["samples"].isin(BEST_SAMPLES) & table["dim"].isin(BEST_DIMS) & (table["rank"] == BEST_RANK)
     return table[shown].reset_index(drop=True)
 
@@ -225,21 +220,17 @@ def shown(cells: pd.DataFrame, quantities: Quantities) -> list[dict[str, object]
     triples = pd.Series(points[["measured", "ci_low", "ci_high"]].to_numpy().tolist())
     measured = triples.where(points["method"].isin(RUN), None)
     points = points.assign(name=points["method"].map(METHODS), close=close, measured=measured)
-    return [
-        {
-            "sizes": sizes,
-            "best": METHODS[best],
-            "example": is_example(part).all(),
-            "methods": part[["name", "predicted", "known", "measured", "close"]].to_dict("records"),
-        }
-        for (sizes, part), best in zip(points.groupby(KEYS), method_to_use(expected), strict=True)
-    ]
+    columns, found = ["name", "predicted", "known", "measured", "close"], []
+    for (sizes, part), best in zip(points.groupby(KEYS), method_to_use(expected), strict=True):
+        about = {"sizes": sizes, "best": METHODS[best], "example": is_example(part).all()}
+        found.append(about | {"methods": part[columns].to_dict("records")})
+    return found
 
 
 def tool(cells: pd.DataFrame, quantities: Quantities) -> dict[str, object]:
     """Return what the sliders of the page read: `on_the_grid`, and `measured`, for each setting its place on the axes
     and method -> risk with the ends of its interval."""
-    found = (risks(cells), *intervals(cells))
+    found = risks(cells)
     measured = [
         {"at": at.tolist(), "risk": {name: [_short(part.loc[row, name]) for part in found] for name in RUN}}
         for row, at in enumerate(places(settings_of(cells)))
@@ -264,13 +255,12 @@ def on_the_grid() -> dict[str, object]:
         "delta": DELTA,
         "fine": FINE,
         "close": CLOSE,
-        "predicted": {name: _logarithms(expected[name].to_numpy()[::step]) for name, step in steps.items()},
+        "predicted": {
+            name: [round(FINE * float(np.log10(one))) if np.isfinite(one) else None for one in expected[name][::step]]
+            for name, step in steps.items()
+        },
         "known": {name: "".join(known[name][::step].astype(int).astype(str)) for name, step in steps.items()},
     }
-
-
-def _logarithms(values: np.ndarray) -> list[int | None]:
-    return [round(FINE * float(np.log10(value))) if np.isfinite(value) else None for value in values]
 
 
 def _short(value: float) -> float | None:
@@ -279,15 +269,8 @@ def _short(value: float) -> float | None:
 
 def sliders(cells: pd.DataFrame, quantities: Quantities) -> list[dict[str, object]]:
     """Return name and label of each axis, the place of its last value, and that of the example."""
-    return [
-        {
-            "name": key,
-            "label": ", ".join(LABELS[key]),
-            "last": len(AXES[key]) - 1,
-            "start": AXES[key].index(EXAMPLE[key]),
-        }
-        for key in KEYS
-    ]
+    ends = {key: {"last": len(values) - 1, "start": values.index(EXAMPLE[key])} for key, values in AXES.items()}
+    return [{"name": key, "label": ", ".join(LABELS[key])} | ends[key] for key in KEYS]
 
 
 FACTS = {"settings": shown, "tool": tool, "sliders": sliders}
@@ -311,24 +294,16 @@ def analyse(cells: pd.DataFrame, study: AnalysisSettings) -> Findings:
         *choices(found, expected, known),
         *failures(values),
         # An extreme over settings has no interval.
-        *(
-            bare(one.quantity, one.measured, one.seeds, one.note) if one.quantity.startswith("largest") else one
-            for one in ratios
-        ),
+        *(replace(one, **NO_ENDS) if one.quantity.startswith("largest") else one for one in ratios),
         *(bare(f"settings in which the law of {name} is known", int(known[name].sum()), len(where)) for name in RUN),
         *(bare(f"settings in which {name} is best", int((best == name).sum()), len(where)) for name in METHODS),
         *(exact(f"share of the grid on which {name} is named", (named == name).mean()) for name in METHODS),
         exact("share of the grid on which a published method is as good as unit steps", level.mean()),
         exact("share of the grid near a measured setting", near(grid(), where).mean()),
         *(exact(f"predicted risk of {one.method} in the example", one.predicted) for one in in_example),
-        *(
-            Measured(f"risk of {one.method} in the example", one.measured, one.ci_low, one.ci_high, len(values))
-            for one in in_example
-            if one.method in RUN
-        ),
     ]
-    tables = {
-        "beyond/guide_laws": points[points["method"].isin(RUN)],
-        "beyond/guide_best": best_points(where),
-    }
-    return Findings(measured, tables)
+    for one in in_example[: len(RUN)]:  # predicting zero, the last, is not run
+        name = f"risk of {one.method} in the example"
+        measured.append(Measured(name, one.measured, one.ci_low, one.ci_high, len(values)))
+    laws = points[points["method"].isin(RUN)]
+    return Findings(measured, {"beyond/guide_laws": laws, "beyond/guide_best": best_points(where)})

@@ -11,7 +11,6 @@ import itertools
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
-from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -43,13 +42,8 @@ EIGHTHS = tuple(range(1, 9))
 
 @dataclass(frozen=True)
 class Setting:
-    """A row of five methods.
-
-    Attributes
-    ----------
-    where : column -> value of its lines. clips : of methods, in place of that in `where`.
-    printed : method -> mean and spread that the paper has, in percent.
-    """
+    """A row of five methods: the values of its lines by column, clips of methods in their place, and by method mean and
+    spread that the paper has, in percent."""
 
     where: dict[str, float | str]
     clips: dict[str, float] = field(default_factory=dict)
@@ -76,19 +70,8 @@ def _unrun(images: str, clients: int, *numbers: float) -> Setting:
     return Setting({"images": images, "clients": clients, "rank": 5}, printed=_printed(*numbers))
 
 
-MNIST = Setting(
-    {
-        "images": "mnist",
-        "clients": 998,
-        "samples": 60,
-        "rank": 5,
-        "epsilon": 1.0,
-        "batch": 18,
-        "rounds": 40,
-        "clip": 0.25,
-        "shift": 0,
-    }
-)
+SIZES = {"images": "mnist", "clients": 998, "samples": 60, "rank": 5}
+MNIST = Setting(SIZES | {"epsilon": 1.0, "batch": 18, "rounds": 40, "clip": 0.25, "shift": 0})
 CIFAR100 = _unrun("cifar100", 1000, 39.20, 1.12, 22.17, 2.12, 24.17, 1.43, 32.97, 1.48, 44.54, 1.05)
 TABLE_1 = {
     "CIFAR10, n = 500, S = 5": _cifar(500, 5, 200, 50.03, 1.59, 46.17, 0.12, 49.35, 0.44, 48.69, 1.44, 53.23, 0.92),
@@ -157,12 +140,7 @@ def of_clients(line: pd.Series) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Lead:
-    """A difference in points.
-
-    Attributes
-    ----------
-    values : of each seed. error : its standard error over the clients of the first seed, paired.
-    """
+    """A difference in points of each seed, and its standard error over the clients of the first seed, paired."""
 
     values: np.ndarray
     error: float = math.nan
@@ -250,9 +228,11 @@ def set_up_measures(runs: pd.DataFrame) -> list[Measured]:
     """Clients alone on CIFAR-10 less what Table 1 prints, with two standard errors: ours over clients, and theirs over
     three runs."""
     found = []
-    for row in (row for row in TABLE_1 if row.startswith("CIFAR10,")):
-        name, mine = f"{row}: clients alone less the print", lines(runs, TABLE_1[row], "stand_alone")
-        mean, spread = TABLE_1[row].printed["stand_alone"]
+    for row, setting in TABLE_1.items():
+        if setting.where["images"] != "cifar10":
+            continue
+        name, mine = f"{row}: clients alone less the print", lines(runs, setting, "stand_alone")
+        mean, spread = setting.printed["stand_alone"]
         ours = 100 * (mine["accuracy_sd"] / np.sqrt(mine["tested"])).mean() / np.sqrt(len(mine))
         away, two = 100 * mine["accuracy"].mean() - mean, 2 * math.hypot(ours, spread / math.sqrt(PRINTED_RUNS))
         found.append(Measured(name, away, away - two, away + two, len(mine), "two standard errors"))
@@ -315,17 +295,17 @@ def update_measures(runs: pd.DataFrame) -> list[Measured]:
 
 def gain_measures(runs: pd.DataFrame) -> list[Measured]:
     """What twice the rounds at the same epsilon bring on MNIST, and moved images to CENTAUR."""
-    gains = {
-        method: difference(lines(runs, ON_MNIST["MNIST, T = 80"], method), lines(runs, MNIST, method))
-        for method in TOGETHER
-    }
+
+    def gain(row: str, method: str) -> Lead:
+        return difference(lines(runs, ON_MNIST[row], method), lines(runs, MNIST, method))
+
+    gains = {method: gain("MNIST, T = 80", method) for method in TOGETHER}
     found = [one.measured(f"MNIST: gain of {method} by twice the rounds") for method, one in gains.items()]
     for method in TOGETHER[1:]:
         same = min(len(gains[method].values), len(gains["centaur"].values))
         more = Lead(gains[method].values[:same] - gains["centaur"].values[:same])
         found.append(more.measured(f"MNIST: gain of {method} by twice the rounds, less that of centaur"))
-    moved = difference(lines(runs, ON_MNIST["MNIST, moved images"], "centaur"), lines(runs, MNIST, "centaur"))
-    return [*found, moved.measured("MNIST: gain of centaur by moved images")]
+    return [*found, gain("MNIST, moved images", "centaur").measured("MNIST: gain of centaur by moved images")]
 
 
 def digit_measures(cells: pd.DataFrame) -> list[Measured]:
@@ -356,34 +336,12 @@ def accuracy_points(runs: pd.DataFrame, settings: dict[str, Setting]) -> pd.Data
             over_seeds = 100 * one["accuracy"].std(ddof=1) if len(one) > 1 else math.nan
             half = 2 * (over_clients if len(one) < FEWEST_SEEDS else over_seeds / math.sqrt(len(one)))
             half_printed = 2 * spread / math.sqrt(PRINTED_RUNS)
-            points.append(
-                {
-                    "row": row,
-                    "method": method,
-                    "accuracy": accuracy,
-                    "low": accuracy - half,
-                    "high": accuracy + half,
-                    "seeds": len(one),
-                    "over_seeds": over_seeds,
-                    "over_clients": over_clients,
-                    "once": 100 * one["accuracy_once"].mean(),
-                    "cut": one["clipped_share"].mean(),
-                    "printed": mean,
-                    "printed_spread": spread,
-                    "printed_low": mean - half_printed,
-                    "printed_high": mean + half_printed,
-                }
-            )
-    return pd.DataFrame(points or {"accuracy": []})
-
-
-def epsilon_points(runs: pd.DataFrame) -> pd.DataFrame:
-    """Figure 1: accuracies by epsilon."""
-    found = accuracy_points(runs, FIGURE_1)
-    if found.empty:
-        return found
-    names = found["row"].str.split(", epsilon = ", expand=True)
-    return found.assign(panel=names[0], epsilon=names[1].astype(float)).drop(columns="row")
+            once, cut = 100 * one["accuracy_once"].mean(), one["clipped_share"].mean()
+            ran = (accuracy, accuracy - half, accuracy + half, len(one), over_seeds, over_clients, once, cut)
+            points.append((row, method, *ran, mean, spread, mean - half_printed, mean + half_printed))
+    measured = ["accuracy", "low", "high", "seeds", "over_seeds", "over_clients", "once", "cut"]
+    printed = ["printed", "printed_spread", "printed_low", "printed_high"]
+    return pd.DataFrame(points, columns=["row", "method", *measured, *printed] if points else ["accuracy"])
 
 
 def way_points(runs: pd.DataFrame) -> pd.DataFrame:
@@ -393,26 +351,14 @@ def way_points(runs: pd.DataFrame) -> pd.DataFrame:
         for method in TOGETHER:
             one = lines(runs, setting, method)
             for part, accuracy in zip(EIGHTHS, along(one).mean(axis=0), strict=True) if len(one) else ():
-                points.append(
-                    {
-                        "row": row,
-                        "method": method,
-                        "share": part / 8,
-                        "epsilon": gdp_epsilon(gdp_mu(1.0, 1e-5) * math.sqrt(part / 8), 1e-5),
-                        "accuracy": accuracy,
-                        "length": one[f"length_{part}_8"].mean(),
-                        "cut": one[f"cut_{part}_8"].mean(),
-                    }
-                )
-    return pd.DataFrame(points or {"accuracy": []})
+                spent = gdp_epsilon(gdp_mu(1.0, 1e-5) * math.sqrt(part / 8), 1e-5)
+                length, cut = (one[f"{name}_{part}_8"].mean() for name in ("length", "cut"))
+                points.append((row, method, part / 8, spent, accuracy, length, cut))
+    names = ["row", "method", "share", "epsilon", "accuracy", "length", "cut"]
+    return pd.DataFrame(points, columns=names if points else ["accuracy"])
 
 
 # What the chapter tells beside its quantities
-
-
-def table_rows(cells: pd.DataFrame, quantities: Quantities, settings: dict[str, Setting]) -> pd.DataFrame:
-    """Rows of a table in the chapter, for the settings that ran at least in part."""
-    return accuracy_points(long_runs(), settings)
 
 
 def progress(cells: pd.DataFrame, quantities: Quantities) -> pd.DataFrame:
@@ -448,8 +394,8 @@ def replaced(cells: pd.DataFrame, quantities: Quantities) -> dict[str, float]:
 
 
 FACTS = {
-    "tables 1 and 3": partial(table_rows, settings=TABLE_1 | TABLE_3),
-    "mnist": partial(table_rows, settings=SIDE_BY_SIDE),
+    "tables 1 and 3": lambda cells, quantities: accuracy_points(long_runs(), TABLE_1 | TABLE_3),
+    "mnist": lambda cells, quantities: accuracy_points(long_runs(), SIDE_BY_SIDE),
     "progress": progress,
     "machines": machines,
     "clips": validated,
@@ -460,13 +406,17 @@ FACTS = {
 def analyse(cells: pd.DataFrame, study: MeasureSettings) -> Findings:
     """All quantities, and the numbers of the figures."""
     runs = long_runs()
+    by_epsilon = accuracy_points(runs, FIGURE_1)
+    if not by_epsilon.empty:
+        names = by_epsilon.pop("row").str.split(", epsilon = ", expand=True)
+        by_epsilon = by_epsilon.assign(panel=names[0], epsilon=names[1].astype(float))
     found = row_measures(runs) + set_up_measures(runs) + figure_1_measures(runs) + way_measures(runs)
     found += update_measures(runs) + gain_measures(runs)
     missing = "its runs stand in src/images/runs.toml and are not made yet, see docs/images.md"
     found = [one if one.seeds else not_run(one.quantity, missing) for one in found] + digit_measures(cells)
     tables = {
         "shen2023/image_methods": accuracy_points(runs, TABLE_1 | TABLE_3 | SIDE_BY_SIDE),
-        "shen2023/image_epsilon": epsilon_points(runs),
+        "shen2023/image_epsilon": by_epsilon,
         "shen2023/image_way": way_points(runs),
     }
     return Findings(found, tables)

@@ -89,16 +89,11 @@ def norm_ratios(cells: pd.DataFrame) -> pd.DataFrame:
     """Return distF over dist2 of Algorithm 3 against the rank, with its standard error over repetitions."""
     rows = cells[(cells["series"] == "k") & (cells["noise_multiplier"] > 0)]
     ratio = (rows["distF"] / rows["dist2"]).groupby([rows["rank"], rows["seed"]]).mean().unstack()
-    dim, ranks = rows["dim"].iloc[0], ratio.index.to_numpy()
-    return pd.DataFrame(
-        {
-            "rank": ranks,
-            "ratio": ratio.mean(axis=1).to_numpy(),
-            "standard_error": (ratio.std(axis=1) / np.sqrt(ratio.shape[1])).to_numpy(),
-            "predicted": np.sqrt((dim - ranks) * ranks) / shared.edge(dim, ranks),
-            "limit": np.sqrt(ranks),
-        }
-    )
+    error = ratio.std(axis=1) / np.sqrt(ratio.shape[1])
+    table = pd.DataFrame({"ratio": ratio.mean(axis=1), "standard_error": error}).reset_index()
+    dim, ranks = rows["dim"].iloc[0], table["rank"]
+    law = np.sqrt((dim - ranks) * ranks) / shared.edge(dim, ranks)
+    return table.assign(predicted=law, limit=np.sqrt(ranks))
 
 
 def davis_kahan() -> pd.DataFrame:

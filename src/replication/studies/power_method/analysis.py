@@ -12,7 +12,6 @@ from privrep.theory import shared, shen2023
 from privrep.theory.shen2023 import CANDIDATE, TARGET
 from replication.evidence.cells import resampled
 from replication.evidence.counts import proportion, with_ends
-from replication.evidence.facts import Quantities
 from replication.evidence.findings import Findings
 from replication.evidence.intervals import OUTSIDE, series_measures
 from replication.evidence.measured import Measured, bare, exact
@@ -85,11 +84,6 @@ def shares(cells: pd.DataFrame, series: str, axis: str, indices: np.ndarray | No
     return pd.DataFrame(points).assign(draws=rows["seed"].nunique())
 
 
-def success_points(cells: pd.DataFrame, series: str, axis: str) -> pd.DataFrame:
-    """Return `shares` with Clopper-Pearson intervals, as if runs on the same data were independent too."""
-    return with_ends(shares(cells, series, axis), "good", "runs")
-
-
 def iterations_needed(cells: pd.DataFrame, indices: np.ndarray) -> dict[str, float]:
     """Return the fewest iterations after which 99 % of the runs have succeeded; NaN where none suffice."""
     points = shares(cells, "steps", "iterations", indices)
@@ -117,12 +111,8 @@ def bound_measures(cells: pd.DataFrame) -> list[Measured]:
     ]
 
 
-def least_clip(cells: pd.DataFrame, quantities: Quantities) -> float:
-    """Return the least clip of the sweep, over the practical one."""
-    return float(cells.loc[cells["series"] == "clip", "init_clip"].min())
-
-
-FACTS = {"least clip": least_clip}
+FACTS = {"least clip": lambda cells, quantities: float(cells.loc[cells["series"] == "clip", "init_clip"].min())}
+"""The least clip of the sweep, over the practical one."""
 
 
 def analyse(cells: pd.DataFrame, study: MeasureSettings) -> Findings:
@@ -137,8 +127,9 @@ def analyse(cells: pd.DataFrame, study: MeasureSettings) -> Findings:
     clips, fits = clip_points(cells), fit_all(study, cells)
     over = clips["permitted"] / clips["predicted"]
     clip_seeds = int(cells.loc[cells["series"] == "clip", "seed"].nunique())
-    printed, noise = (success_points(cells, series, "noise_multiplier") for series in ("printed", "noise"))
-    steps = success_points(cells, "steps", "iterations")
+    axes = {"printed": "noise_multiplier", "noise": "noise_multiplier", "steps": "iterations"}
+    # Intervals are as if runs on the same data were independent, too.
+    printed, noise, steps = (with_ends(shares(cells, *place), "good", "runs") for place in axes.items())
     found += [
         bare("noise permitted over law, largest", over.max(), clip_seeds),
         bare("noise permitted over law, smallest", over.min(), clip_seeds),

@@ -92,7 +92,7 @@ def printed_gap(accuracy: float, target: float) -> float:
 
 def largest_accuracy(target: float) -> float:
     """Return the largest eps_i for which eq. (69) holds."""
-    return brentq(lambda a: printed_gap(a, target), 1e-6, target)
+    return brentq(printed_gap, 1e-6, target, args=(target,))
 
 
 def worst_that_passes(accuracy: float) -> float:

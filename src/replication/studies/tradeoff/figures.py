@@ -52,12 +52,11 @@ CHOSEN = {
     "B-random": look("centaur", "CENTAUR, random start", marker="s", dash="--"),
 }
 KINDS = {
-    "neither": "0.75",
-    "A": METHODS["altmin"].colour,
-    "B": METHODS["centaur"].colour,
-    "both": METHODS["unit"].colour,
+    "neither": Look("neither works", "0.75", "s", ""),
+    "A": look("altmin", "jain2021 alone", marker="s", dash=""),
+    "B": look("centaur", "shen2023 alone", marker="s", dash=""),
+    "both": look("unit", "both work", marker="s", dash=""),
 }
-WORKS = {"neither": "neither works", "A": "jain2021 alone", "B": "shen2023 alone", "both": "both work"}
 
 
 def by_dimension(axis: Panel, numbers: DataFrame, looks: dict[str, Look], y: str) -> None:
@@ -139,7 +138,7 @@ def draw_regions(figure: Picture, numbers: DataFrame, study: PlotSettings) -> No
         codes = part.assign(code=part["works"].map(order.index)).pivot(index="users", columns="epsilon", values="code")
         risks = part.assign(risks=[f"{row.A:.2g}\n{row.B:.2g}" for row in part.itertuples()])
         words = risks.pivot(index="users", columns="epsilon", values="risks")
-        palette = ListedColormap([KINDS[kind] for kind in order])
+        palette = ListedColormap([one.colour for one in KINDS.values()])
         look_of = {"vmin": -0.5, "vmax": len(order) - 0.5, "alpha": 0.45, "linewidths": 1, "cbar": False}
         sns.heatmap(
             codes, annot=words, fmt="", cmap=palette, ax=axis, annot_kws={"fontsize": 8.5, "color": "0.1"}, **look_of
@@ -151,7 +150,7 @@ def draw_regions(figure: Picture, numbers: DataFrame, study: PlotSettings) -> No
         axis.grid(False)
     for kind in order:
         if (numbers["works"] == kind).any():
-            axes[0, 0].named(Look(WORKS[kind], KINDS[kind], "s", ""))
+            axes[0, 0].named(KINDS[kind])
 
 
 def draw_cost(figure: Picture, numbers: DataFrame, study: PlotSettings) -> None:

@@ -130,13 +130,6 @@ def sweep_points(cells: pd.DataFrame) -> pd.DataFrame:
     return pd.concat(tables, ignore_index=True)
 
 
-def users_points(cells: pd.DataFrame) -> pd.DataFrame:
-    """Return the users needed by each method by dimension."""
-    parts = {name: cells[cells["series"] == f"users-{name}"] for name in METHODS}
-    tables = [points(part, name, "dim", "smallest_users", "users") for name, part in parts.items()]
-    return pd.concat([table.dropna(subset=["smallest_users"]) for table in tables], ignore_index=True)
-
-
 FACTS = {"parts": parts}
 
 
@@ -151,9 +144,11 @@ def analyse(cells: pd.DataFrame, study: MeasureSettings) -> Findings:
             measured.append(bare(f"settings {sweep} in which {name} works", int((risk <= WORKS).sum()), len(risk)))
         found = bootstrap_measures(partial(ratios, cells, sweep), seeds, LARGEST % sweep, BOOTSTRAP)
         measured.append(extreme_ratio("largest", LARGEST % sweep, found, f"of {len(found)} settings"))
+    users = {name: cells[cells["series"] == f"users-{name}"] for name in METHODS}
+    needed = pd.concat([points(part, name, "dim", "smallest_users", "users") for name, part in users.items()])
     tables |= {
         "beyond/map": map_points(cells),
         "beyond/map_samples": sweep_points(cells),
-        "beyond/users_methods": users_points(cells),
+        "beyond/users_methods": needed.dropna(subset=["smallest_users"]),
     }
     return Findings(measured, tables)

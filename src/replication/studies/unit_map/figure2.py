@@ -229,8 +229,7 @@ def figure2_points(risks: Risks) -> pd.DataFrame:
     """Return the curves of Figure 2 of jain2021 with unit steps, and last the floor; delta."""
     tables = [curve(risks, label, names) for label, names in CURVES.items()]
     floor = pd.DataFrame([point(risks, "non-private", 0.0, "floor")])
-    numbers = pd.concat([*tables, floor], ignore_index=True)
-    return numbers.assign(delta=risks.rows["unit"]["delta"])
+    return pd.concat([*tables, floor], ignore_index=True).assign(delta=risks.rows["unit"]["delta"])
 
 
 def ladder_points(risks: Risks) -> pd.DataFrame:

@@ -89,16 +89,11 @@ def draw_full_prior(figure: Picture, numbers: DataFrame, study: PlotSettings) ->
     axis.level(own["y"], own["curve"], colour=METHODS["own"].colour)
 
 
-def methods(axis: Panel, numbers: DataFrame, x: str, y: str) -> None:
-    """Draw medians and intervals of every method."""
-    axis.groups(numbers, x, y, "method", LOOKS, ends=CI)
-
-
 def draw_map(figure: Picture, numbers: DataFrame, study: PlotSettings) -> None:
     """Draw risk against epsilon, a panel for each number of users."""
     axes = figure.panels(8.8, 4.3, ncols=numbers["users"].nunique(), sharey=True, squeeze=False)
     for axis, (users, part) in zip(axes[0], numbers.groupby("users"), strict=True):
-        methods(axis, part, "epsilon", "excess_risk")
+        axis.groups(part, "epsilon", "excess_risk", "method", LOOKS, ends=CI)
         axis.level(part["floor"].iloc[0], "heads in the true subspace, non-private", dash=":")
         axis.level(part["zero"].iloc[0], "predicting zero", colour="0.6", dash="-")
         ticks = thinned(part["epsilon"])
@@ -112,7 +107,7 @@ def draw_map_samples(figure: Picture, numbers: DataFrame, study: PlotSettings) -
     for row, (epsilon, part) in zip(axes, numbers.groupby("epsilon"), strict=True):
         for axis, (sweep, x) in zip(row, sweeps.items(), strict=True):
             here = part[part["sweep"] == sweep]
-            methods(axis, here, "x", "share")
+            axis.groups(here, "x", "share", "method", LOOKS, ends=CI)
             floor = here.drop_duplicates("x").sort_values("x")
             axis.curve(floor["x"], floor["floor"], Look("heads in the true subspace, non-private", GREY, "", ":"))
             axis.level(1, "predicting zero", colour="0.6", dash="-")
@@ -123,5 +118,5 @@ def draw_map_samples(figure: Picture, numbers: DataFrame, study: PlotSettings) -
 def draw_users_methods(figure: Picture, numbers: DataFrame, study: PlotSettings) -> None:
     """Draw the users needed against the dimension."""
     axis = figure.panels(5.8, 4.4)
-    methods(axis, numbers, "dim", "smallest_users")
+    axis.groups(numbers, "dim", "smallest_users", "method", LOOKS, ends=CI)
     axis.label("$d$", "users", log="xy", xticks=numbers["dim"])
