@@ -79,24 +79,6 @@ def test_bad_study_is_named(name):
         assert word in message
 
 
-def test_new_keys_are_accepted():
-    """Fixed noise with redraws, joint axes, aniso heads, fits and windows pass the models and expand."""
-    grid = {"together": [{"users": 90, "dim": 8}, {"users": 60, "dim": 6}], "noise_multiplier": [0, 0.5], "redraw": 2}
-    problem = {"head_law": "aniso", "head_condition": 1.5, "samples": 8}
-    options = {"init": "planted", "start_sine": 0.2, "heads": "true", "split": "text", "fallback": "ridge"}
-    options |= {"clip_scale": "data", "clip_feature": 2.0, "clip_label": 3.0}
-    window = {"saturation": 0.4, "noise_ratio": 0.3, "over_floor": 0, "points": 2, "span": 1}
-    override = {
-        "grids": {"new": grid | {"seed": 2}},
-        "series": {"new": {"algorithm": "altmin", "grid": "new", "problem": problem, "options": options}},
-        "window": window,
-        "fits": {"a": FIT | {"prediction": "x", "paired": True, "power": 2, "window": window}},
-    }
-    cells = [cell for cell in expand(figure2(override)) if cell.series == "new"]
-    assert len(cells) == 2 * (1 + 2) * 2
-    assert {cell.problem.head_condition for cell in cells} == {1.5}
-
-
 @pytest.mark.parametrize(
     ("override", "word"),
     [
