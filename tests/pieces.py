@@ -10,13 +10,29 @@ from privrep.methods.gradient_descent import Gradients
 from privrep.methods.power_method import Products
 from privrep.methods.spectral_init import SamplePairs
 from privrep.methods.steps.moment_step import UserMoments
-from privrep.methods.steps.whitening import LEVEL_WIDTH, LOG_LENGTH, WhitenedSamples
+from privrep.methods.steps.whitening import LEVEL_WIDTH, LOG_LENGTH, WhitenedSamples, Whitening
 from privrep.methods.steps.whitening import log_coordinates as coordinates
 from privrep.methods.steps.whitening import log_levels as levels
 from privrep.methods.unit_steps import RESIDUAL_WIDTH, LogScales, Round, UnitModels
 from privrep.privacy.contributions import Rows
 from privrep.privacy.mechanisms import clipped_sums
 from privrep.privacy.paired_samples import AllPairs, DisjointPairs
+
+
+def plain(dim):
+    """The whitening that leaves features as they are."""
+    return Whitening(np.ones(dim))
+
+
+def vec(matrix):
+    """Its columns in one vector."""
+    return matrix.ravel(order="F")
+
+
+def shortened(vector, bound):
+    """clip(a; c) = a min(1, c / ||a||), as papers print it."""
+    norm = np.linalg.norm(vector)
+    return vector if norm <= bound else vector * (bound / norm)
 
 
 def clipped_rows(rows, bound, taking_part=None):

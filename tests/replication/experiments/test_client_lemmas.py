@@ -8,6 +8,7 @@ import pytest
 from conftest import fixed_noise, gather, make_task
 from hypothesis import given
 from hypothesis import strategies as st
+from pieces import vec
 from scipy import integrate, stats
 
 from privrep.methods.running.runner import fit
@@ -27,10 +28,6 @@ UNEQUAL = Problem(24, 20, 7, 3, head_law="aniso", head_condition=2.0)
 def algorithm(**options) -> client_lemmas:
     defaults = {"clip": 1.0, "batch_samples": 9, "clip_scale": "absolute", "start_sine": 0.4}
     return client_lemmas(**defaults | options)
-
-
-def vec(matrix):
-    return matrix.ravel(order="F")
 
 
 def by_hand(users, task, options):

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import scipy.linalg
 from conftest import fixed_noise, gather, make_task
+from pieces import shortened, vec
 
 from privrep.methods.running.runner import fit
 from privrep.users.heads import FittedHeads
@@ -18,14 +19,6 @@ QUIET = Problem(60, 24, 7, 3)
 
 def algorithm(**options) -> step_lemmas:
     return step_lemmas(**{"split": "text", "clip_feature": 2.0, "clip_label": 2.0, "start_sine": 0.4} | options)
-
-
-def clip(vector, bound):
-    return vector * min(1.0, bound / max(np.linalg.norm(vector), 1e-300))
-
-
-def vec(matrix):
-    return matrix.ravel(order="F")
 
 
 class ByHand:
@@ -45,7 +38,7 @@ class ByHand:
             v = np.linalg.lstsq(features[split.heads, j] @ start, labels[split.heads, j], rcond=None)[0]
             error = np.linalg.inv(overlap) @ true[j] - v
             for i in used:
-                w, y = clip(vec(np.outer(features[i, j], v)), eta), np.clip(labels[i, j], -zeta, zeta)
+                w, y = shortened(vec(np.outer(features[i, j], v)), eta), np.clip(labels[i, j], -zeta, zeta)
                 self.second += np.outer(w, w)
                 self.first += y * w
             moment += np.outer(v, v)
