@@ -9,7 +9,7 @@ from privrep.methods.gradient_descent import gradients as of_gradients
 from privrep.methods.power_method import Products
 from privrep.methods.spectral_init import SamplePairs
 from privrep.methods.steps.moment_step import UserMoments
-from privrep.methods.steps.whitening import LEVEL_WIDTH, LOG_LENGTH, whitened_samples
+from privrep.methods.steps.whitening import LEVEL_WIDTH, LOG_LENGTH, Whitening, whitened_samples
 from privrep.methods.steps.whitening import log_coordinates as coordinates
 from privrep.methods.steps.whitening import log_levels as levels
 from privrep.methods.unit_steps import RESIDUAL_WIDTH, Round, unit_models
@@ -18,6 +18,22 @@ from privrep.methods.unit_steps import log_scales as of_log_scales
 from privrep.privacy.contributions import Rows
 from privrep.privacy.mechanisms import clipped_sums
 from privrep.privacy.paired_samples import AllPairs, DisjointPairs
+
+
+def plain(dim):
+    """The whitening that leaves features as they are."""
+    return Whitening(np.ones(dim))
+
+
+def vec(matrix):
+    """Its columns in one vector."""
+    return matrix.ravel(order="F")
+
+
+def shortened(vector, bound):
+    """clip(a; c) = a min(1, c / ||a||), as papers print it."""
+    norm = np.linalg.norm(vector)
+    return vector if norm <= bound else vector * (bound / norm)
 
 
 def clipped_rows(rows, bound, taking_part=None):

@@ -250,8 +250,6 @@ CENTAUR = SIZES | {"epsilon": 1.0, "init": "random", "rounds": 3, "clip": 0.5, "
         ({"master_seed": None}, "master_seed is None; it must be a number"),
         ({"users": "60"}, "users is '60', a text; it must be a number"),
         ({"users": np.True_}, "users is True; it must be a number"),
-        ({"label_noise_sd": "0.1"}, "label_noise_sd is '0.1', a text; it must be a number"),
-        ({"label_noise_sd": True}, "label_noise_sd is True; it must be a number"),
         ({"clip": "0.5"}, "clip is '0.5', a text; it must be a number"),
         ({"clip": True}, "clip is True; it must be a number"),
         ({"clip": None}, "clip is None; it must be a number"),

@@ -133,13 +133,3 @@ def test_neighbours_have_the_samples_that_are_said(others):
         [math.cos(angle)] * 4, abs=1e-6
     )
     assert block.labels == pytest.approx(np.full((4, 2), 3.0))
-
-
-def test_neighbours_have_rank_one():
-    with pytest.raises(ValueError, match=r"^dim and rank are 6 and 2; these users need rank 1"):
-        prepared(load_options("exponential_neighbours", {"radius": 3.0}), PROBLEM)
-
-
-def test_an_odd_number_of_samples_is_refused():
-    with pytest.raises(ValueError, match=r"^samples is 7; Algorithm 4 needs an even number"):
-        prepared(load_options("exponential", {}), Problem(40, 7, 6, 2))

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 from conftest import gather, handle
-from pieces import moments
+from pieces import moments, shortened
 
 from privrep.methods.steps.moment_step import FALLBACKS, MomentStep
 from privrep.privacy.regression_moments import SampleClip, UserClip
@@ -16,12 +16,6 @@ PROBLEM = Problem(40, 8, 5, 2, label_noise_sd=0.2)
 
 def own_heads(block):
     return block.heads
-
-
-def clip(vector: np.ndarray, bound: float) -> np.ndarray:
-    """clip(a; c) = a min(1, c/||a||) as in claims 0.1."""
-    norm = np.linalg.norm(vector)
-    return vector if norm <= bound else vector * (bound / norm)
 
 
 def by_hand(users, batch, samples, rule):
@@ -35,11 +29,11 @@ def by_hand(users, batch, samples, rule):
             w = np.outer(features[i, j], heads[j]).ravel(order="F")
             y = labels[i, j]
             if isinstance(rule, SampleClip):
-                w, y = clip(w, rule.feature), float(clip(np.array([y]), rule.label)[0])
+                w, y = shortened(w, rule.feature), float(shortened(np.array([y]), rule.label)[0])
             own_second += np.outer(w, w)
             own_first += y * w
         if isinstance(rule, UserClip):
-            own_second, own_first = clip(own_second, rule.second), clip(own_first, rule.first)
+            own_second, own_first = shortened(own_second, rule.second), shortened(own_first, rule.first)
         second += own_second
         first += own_first
     return second, first

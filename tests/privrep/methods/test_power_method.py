@@ -2,7 +2,6 @@
 
 import math
 from dataclasses import replace
-from functools import partial
 
 import numpy as np
 import pytest
@@ -126,16 +125,6 @@ def test_the_norms_are_seen_before_the_clip():
     ).scores
     assert once["product_norm_max"] == pytest.approx(np.max(norms), rel=1e-4)
     assert once["clipped_share"] == pytest.approx(np.mean(np.array(norms) > 6.0))
-
-
-def test_clipping_turns_no_direction():
-    """A clip at a twentieth of the mean norm, which shortens all users, leaves the truth where it is:
-    no more than sampling turns it."""
-    users = Users(Problem(6000, 8, 10, 2, head_law="sphere"))
-    fitter = partial(PowerMethodOptions, iterations=14, init_clip=0.05)
-    outcome = fit(fitter(), make_task(users, fixed_noise()))
-    assert outcome.scores["clipped_share"] > 0.97
-    assert dist2(outcome.subspace, users.truth.basis) < 0.08
 
 
 def path_of(bases, truth, chosen, accuracy):

@@ -83,16 +83,6 @@ def test_the_largest_eigenvalues_are_taken_not_the_largest_in_size():
     assert dist2(basis, np.eye(3)[:, :1]) < 1e-6
 
 
-def test_without_noise_it_finds_the_subspace():
-    """20,000 pairs at d = 6: the sampling error alone, and an orthonormal contiguous basis."""
-    users = Users(Problem(5000, 8, 6, 2, head_law="sphere"))
-    basis = start(users, slice(0, 8), math.inf)
-    assert basis.shape == (6, 2)
-    assert basis.flags.c_contiguous
-    np.testing.assert_allclose(basis.T @ basis, np.eye(2), atol=1e-12)
-    assert dist2(basis, users.truth.basis) < 0.12
-
-
 WIDE = Problem(30, 20, 5, 2, label_noise_sd=0.2)
 
 
@@ -125,12 +115,6 @@ def test_the_promise_is_that_of_lemma_4_5():
     outcome = fit(SpectralInitOptions(1.5), make_task(Users(PROBLEM), fixed_noise(3.0)))
     assert outcome.theorem == "A-L4.5"
     assert outcome.epsilon_paper == pytest.approx(math.sqrt(8 * math.log(1e6)) / 3, rel=1e-12)
-
-
-def test_the_threshold_of_the_algorithm_is_scaled():
-    """`data` is sqrt(k) + sigma_F at condition number 1."""
-    scaled = fit(SpectralInitOptions(0.7, clip_scale="data"), make_task(Users(PROBLEM), fixed_noise(0.05)))
-    assert scaled.log["zeta"] == pytest.approx(0.7 * (2**0.5 + 0.2), rel=1e-12)
 
 
 def test_bad_options_are_named():

@@ -13,7 +13,7 @@ import pytest
 from conftest import FALSE_ALARM, fake_users, fixed_noise, handle, make_task
 from hypothesis import given
 from hypothesis import strategies as st
-from pieces import clipped_moments, log_coordinates, log_levels, log_scales, round_sums, start_moments
+from pieces import clipped_moments, log_coordinates, log_levels, log_scales, plain, round_sums, start_moments
 from scipy import stats
 
 from privrep.methods.running.runner import fit
@@ -52,11 +52,6 @@ from privrep.users.risk import personal_risk
 from privrep.users.subspace import dist_frobenius, planted_subspace, random_subspace
 
 PENALTY, RESIDUAL, SCALE = 0.4, 0.2, 0.7
-
-
-def plain(dim: int) -> Whitening:
-    """Features as they are."""
-    return Whitening(np.ones(dim))
 
 
 # What a user can move

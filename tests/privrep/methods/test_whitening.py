@@ -11,7 +11,7 @@ import pytest
 from conftest import fake_users, handle
 from hypothesis import given
 from hypothesis import strategies as st
-from pieces import clipped_moments, log_coordinates
+from pieces import clipped_moments, log_coordinates, plain
 
 from privrep.methods.steps.whitening import (
     LOG_LENGTH,
@@ -90,11 +90,6 @@ def test_eigenvalues_keep_their_order_and_vectors(size, seed, sd, trace):
 
 
 # W
-
-
-def plain(dim: int) -> Whitening:
-    """Features as they are."""
-    return Whitening(np.ones(dim))
 
 
 def whitened(users: Users, multiplier: float = 0.0, floor: float = 1e-4, seed: int = 0) -> Whitening:

@@ -12,7 +12,6 @@ from privrep.simulate import fit_users
 from privrep.users.given_users import GivenUsers, held_out_rows
 from privrep.users.known import Known
 from privrep.users.problem import Problem, Users
-from privrep.users.risk import held_out_errors
 from replication.run.registry import load_options
 
 DIM = 4
@@ -91,16 +90,19 @@ def test_a_fit_of_own_rows_spends_its_budget(algorithm, options, epsilon):
 
 
 def test_models_are_those_of_the_users_in_the_unit_of_their_rows():
-    """They leave of held-out rows what the score says, and powers of two in the rows are divided out of them."""
+    """They leave of held-out rows what the score says, in the mean over users and in the labels' own unit, and so do
+    models of zero; powers of two in the rows are divided out of them."""
     features, labels, user = rows(60, 8)
     outcome, models, _ = fit_users("own_data", features, labels, user, penalty=0.1, **OWN)
-    apart = held_out_rows(user, OWN["held_out"])
-    left = labels - np.einsum("nd,nd->n", features, models[user])
-    errors = [np.mean(left[apart & (user == one)] ** 2) for one in np.unique(user[apart])]
-    assert np.mean(errors) == pytest.approx(outcome.held_out[0], rel=1e-5)
+    apart, zero = held_out_rows(user, OWN["held_out"]), np.zeros_like(models)
+    for found, made in zip(outcome.held_out, (models, zero), strict=True):
+        left = labels - np.einsum("nd,nd->n", features, made[user])
+        errors = [np.mean(left[apart & (user == one)] ** 2) for one in np.unique(user[apart])]
+        assert np.mean(errors) == pytest.approx(found, rel=1e-5)
     units = {"feature_scale": 8.0, "label_scale": 4.0}
     scaled = fit_users("own_data", 8 * features, 4 * labels, user, penalty=0.1, **OWN, **units)
     np.testing.assert_array_equal(scaled[1], models / 2)
+    assert scaled[0].held_out == pytest.approx([16 * error for error in outcome.held_out])
 
 
 def test_unit_steps_learn_from_own_rows():
@@ -109,22 +111,6 @@ def test_unit_steps_learn_from_own_rows():
     together, zero = fit_users("unit_steps", *rows(4000, 8), epsilon=8.0, **OWN)[0].held_out
     alone, _ = fit_users("own_data", *rows(4000, 8), penalty=0.1, **OWN)[0].held_out
     assert together < 0.8 * alone < 0.64 * zero
-
-
-def test_errors_on_held_out_rows_by_hand():
-    """Mean over users that have some, of the mean over their rows; in the labels' own unit."""
-    features, labels, user = rows(20, 6)
-    users = GivenUsers.from_rows(features, labels, user, rank=2, held_out=0.5, label_scale=2.0)
-    model = np.array([1.0, -1.0, 0.5, 0.0])
-    found = held_out_errors(users, lambda block: np.tile(model, (block.users, 1)))
-    apart = held_out_rows(user, 0.5)
-    expected = []
-    for number in range(20):
-        mine = apart & (user == number)
-        if mine.any():
-            left = labels[mine] - 2 * features[mine] @ model
-            expected.append([(left**2).mean(), (labels[mine] ** 2).mean()])
-    np.testing.assert_allclose(found, np.mean(expected, axis=0), rtol=1e-5)
 
 
 def test_what_a_simulation_fills_in():

@@ -8,9 +8,9 @@ import pytest
 from conftest import fixed_noise, gather, make_task
 from hypothesis import given
 from hypothesis import strategies as st
+from pieces import vec
 from scipy import integrate, stats
 
-from privrep.methods import centaur
 from privrep.methods.running.runner import fit
 from privrep.theory import shen2023
 from privrep.users.problem import HEAVY_EVERY, Problem, Users
@@ -28,10 +28,6 @@ UNEQUAL = Problem(24, 20, 7, 3, head_law="aniso", head_condition=2.0)
 def algorithm(**options) -> client_lemmas:
     defaults = {"clip": 1.0, "batch_samples": 9, "clip_scale": "absolute", "start_sine": 0.4}
     return client_lemmas(**defaults | options)
-
-
-def vec(matrix):
-    return matrix.ravel(order="F")
 
 
 def by_hand(users, task, options):
@@ -137,19 +133,6 @@ def test_clients_from_a_turned_start(rng):
     np.testing.assert_array_equal(found.true, true)
     np.testing.assert_allclose(found.heads, true @ truth.T @ basis - found.head_errors, atol=1e-4)
     assert np.abs(found.heads - (true @ basis.T @ truth - found.head_errors)).max() > 0.1
-
-
-@pytest.mark.parametrize("multiplier", [0.0, 0.3])
-def test_it_is_a_round_of_centaur(multiplier):
-    """The same subspace, clip and cost as one round of `centaur` from the same start under the same noise."""
-    options = {"clip": 0.1, "batch_samples": 9, "start_sine": 0.3, "step": 0.5}
-    one, other = (make_task(Users(UNEQUAL), fixed_noise(multiplier)) for _ in range(2))
-    step = fit(client_lemmas(**options), one)
-    whole = fit(centaur.CentaurOptions(rounds=1, init="planted", **options), other)
-    assert dist2(step.subspace, whole.subspace) < 1e-9
-    assert one.ledger.mu == other.ledger.mu
-    assert step.log["zeta"] == whole.log["zeta"] == pytest.approx(0.1 * math.sqrt(7) * 3**1.5)
-    assert step.epsilon_paper == whole.epsilon_paper
 
 
 def test_limits():

@@ -1,15 +1,12 @@
 """One step step by step (eq. 27 of jain2021), against loops in float64."""
 
-import math
-
 import numpy as np
 import pytest
 import scipy.linalg
 from conftest import fixed_noise, gather, make_task
+from pieces import shortened, vec
 
-from privrep.methods import altmin
 from privrep.methods.running.runner import fit
-from privrep.privacy.ledger import Ledger
 from privrep.users.heads import FittedHeads
 from privrep.users.problem import Problem, Users
 from privrep.users.splits import split_samples
@@ -22,14 +19,6 @@ QUIET = Problem(60, 24, 7, 3)
 
 def algorithm(**options) -> step_lemmas:
     return step_lemmas(**{"split": "text", "clip_feature": 2.0, "clip_label": 2.0, "start_sine": 0.4} | options)
-
-
-def clip(vector, bound):
-    return vector * min(1.0, bound / max(np.linalg.norm(vector), 1e-300))
-
-
-def vec(matrix):
-    return matrix.ravel(order="F")
 
 
 class ByHand:
@@ -49,7 +38,7 @@ class ByHand:
             v = np.linalg.lstsq(features[split.heads, j] @ start, labels[split.heads, j], rcond=None)[0]
             error = np.linalg.inv(overlap) @ true[j] - v
             for i in used:
-                w, y = clip(vec(np.outer(features[i, j], v)), eta), np.clip(labels[i, j], -zeta, zeta)
+                w, y = shortened(vec(np.outer(features[i, j], v)), eta), np.clip(labels[i, j], -zeta, zeta)
                 self.second += np.outer(w, w)
                 self.first += y * w
             moment += np.outer(v, v)
@@ -123,18 +112,6 @@ def test_head_errors(problem, sine):
     assert heads["head_error_max"] == pytest.approx(norms.max(), rel=1e-3, abs=1e-4)
     assert heads["head_norm_max"] == pytest.approx(np.linalg.norm(fitted, axis=1).max(), rel=1e-3)
     assert (heads["head_error_max"] < 1e-3) == (sine == 0 and problem is QUIET)
-
-
-def test_it_is_the_step_of_alternating_minimisation():
-    """The same subspace and privacy as one pass of `altmin` from the same planted start under the same noise."""
-    options = {"split": "text", "clip_feature": 1.5, "clip_label": 2.0, "clip_scale": "data", "start_sine": 0.4}
-    one, other = (make_task(Users(PROBLEM), fixed_noise(0.01)) for _ in range(2))
-    step, whole = fit(step_lemmas(**options), one), fit(altmin.AltminOptions(init="planted", **options), other)
-    assert dist2(step.subspace, whole.subspace) < 1e-9
-    assert one.ledger.mu == other.ledger.mu
-    assert step.log["eta"] == whole.log["eta"] == pytest.approx(1.5 * math.sqrt(3 * 7))
-    assert step.log["zeta"] == whole.log["zeta"] == pytest.approx(2.0 * (math.sqrt(3) + 0.3))
-    assert one.ledger != Ledger()
 
 
 def test_limits():

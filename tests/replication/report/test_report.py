@@ -46,57 +46,31 @@ NO_ERRATA = errata_rows()
 
 def claim_rows() -> pd.DataFrame:
     """Two claims of one paper and one of another, in the columns of claims.csv."""
+    empty = dict.fromkeys(CLAIM_COLUMNS, "") | {"scale": "quick", "whose": "paper", "basis": "measured"}
 
-    def row(**values) -> dict:
-        return (
-            dict.fromkeys(CLAIM_COLUMNS, "")
-            | {"scale": "quick", "study": "figure2", "place": "Section 6", "whose": "paper", "basis": "measured"}
-            | values
-        )
+    def drawn(figure: str) -> dict:
+        return empty | {"figure": f"jain2021/{figure}", "command": f"snakemake -j1 figures/jain2021/{figure}.svg"}
 
-    first = {
-        "id": "A-F2",
-        "paper": "jain2021",
-        "statement": "Error <falls> with epsilon.",
-        "figure": "jain2021/figure2",
-        "command": "snakemake -j1 figures/jain2021/figure2.svg",
-    }
-    second = first | {
-        "id": "A-L4.3",
-        "study": "accounting",
-        "place": "Lemma 4.3, Algorithm 2",
-        "statement": "It is (eps, delta)-DP.",
-        "figure": "jain2021/none",
-        "command": "snakemake -j1 figures/jain2021/none.svg",
-    }
+    first = drawn("figure2") | {"id": "A-F2", "paper": "jain2021", "study": "figure2", "place": "Section 6"}
+    first |= {"statement": "Error <falls> with epsilon."}
+    second = drawn("none") | {"id": "A-L4.3", "paper": "jain2021", "study": "accounting"}
+    second |= {"place": "Lemma 4.3, Algorithm 2", "statement": "It is (eps, delta)-DP."}
+    third = second | {"id": "B-T5.2", "paper": "shen2023", "place": "Theorem 5.2"}
+    third |= {"printed": "d^2", "severity": "R", "advice": "Use d^3.", "raw_verdict": "INCONCLUSIVE"}
+    other = empty | {"id": "B-T1", "paper": "shen2023", "place": "Table 1", "statement": "It is best."}
     found = {"measured": "0.5", "ci_low": "0.25", "ci_high": "0.75", "rule": "at_most", "claimed": "<= 1.0"}
     exact = found | {"ci_low": "0.5", "ci_high": "0.5"}
+
+    def row(one: dict, quantity: str, verdict: str, reason: str, **more: str) -> dict:
+        return one | {"quantity": quantity, "verdict": verdict, "reason": reason} | more
+
     rows = [
-        row(**first, quantity="all", rule="all_hold", measured="1", verdict="PARTIAL", reason="one; two"),
-        row(**first, **found, quantity="(i) ratio at epsilon = 5", verdict="REPRODUCED", reason="inside"),
-        row(**first, **found, quantity="(ii) other", verdict="INCONCLUSIVE", reason="x" * 90, tolerance="1e-06"),
-        row(**second, **exact, quantity="largest sum of squares", verdict="HOLDS", reason="0.5 is within <= 1.0"),
-        row(
-            **second | {"id": "B-T5.2", "paper": "shen2023", "place": "Theorem 5.2"},
-            **exact,
-            quantity="slope",
-            verdict="VIOLATED",
-            raw_verdict="INCONCLUSIVE",
-            reason="beyond",
-            printed="d^2",
-            severity="R",
-            advice="Use d^3.",
-        ),
-        row(
-            id="B-T1",
-            paper="shen2023",
-            place="Table 1",
-            statement="It is best.",
-            quantity="the statement as a whole",
-            verdict="NOT-TESTED",
-            reason="Not run.",
-            study="",
-        ),
+        row(first, "all", "PARTIAL", "one; two", rule="all_hold", measured="1"),
+        row(first | found, "(i) ratio at epsilon = 5", "REPRODUCED", "inside"),
+        row(first | found, "(ii) other", "INCONCLUSIVE", "x" * 90, tolerance="1e-06"),
+        row(second | exact, "largest sum of squares", "HOLDS", "0.5 is within <= 1.0"),
+        row(third | exact, "slope", "VIOLATED", "beyond"),
+        row(other, "the statement as a whole", "NOT-TESTED", "Not run."),
     ]
     return pd.DataFrame(rows)
 

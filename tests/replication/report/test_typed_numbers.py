@@ -90,14 +90,10 @@ ALLOWED = {
     ("jain2021/davis_kahan", "0.49"): "entry of the matrix H of the counterexample, E15",
     ("jain2021/davis_kahan", "0.51"): "entry of the matrix H of the counterexample, E15",
     ("comparison/settings", "1.5"): "the exponent that shen2023 states for jain2021",
-    (
-        "shen2023/gradient_norms",
-        "0.1",
-    ): "value of c_zeta that is drawn, CONSTANTS of replication.studies.client_lemmas.figures",
-    (
-        "shen2023/gradient_norms",
-        "0.01",
-    ): "value of c_zeta that is drawn, CONSTANTS of replication.studies.client_lemmas.figures",
+    **{
+        ("shen2023/gradient_norms", value): "value of c_zeta that is drawn, CONSTANTS of the figure's module"
+        for value in ("0.1", "0.01")
+    },
     ("shen2023/update_norms", "99"): "level of the quantile, column representation_q99",
     ("shen2023/update_norms", "1"): "the rank that the law is for",
     **{

@@ -177,12 +177,6 @@ def test_samples_needed():
     assert power(powers.round_samples, "kappa") == pytest.approx(2)
 
 
-def test_printed_clip_has_a_power_too_many():
-    """zeta_0 against the bound of its own proof (E44); zeta_g is as its proof has it."""
-    assert power(powers.moment_clip, "k") - power(powers.moment_norm, "k") == pytest.approx(0.5)
-    assert power(powers.gradient_clip, "k") == pytest.approx(1.5)
-
-
 def test_figures_show_the_measured_numbers():
     tables = FINDINGS.numbers(SETTINGS)
     numbers = tables["shen2023/privacy_conversion"]
