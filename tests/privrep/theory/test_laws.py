@@ -15,7 +15,7 @@ from conftest import make_task
 from pieces import clipped_products
 from scipy import integrate, stats
 
-from privrep.methods import altmin, power_method, spectral_init
+from privrep.methods import power_method, spectral_init
 from privrep.methods.running.runner import fit
 from privrep.privacy.accounting import FixedNoise
 from privrep.privacy.noise import symmetric_noise
@@ -24,6 +24,7 @@ from privrep.users.problem import Problem, Users
 from privrep.users.risk import personalised_risk
 from privrep.users.subspace import dist2, dist_frobenius, orthonormalise, planted_subspace, random_subspace
 from replication.experiments import client_lemmas, step_lemmas
+from replication.experiments.altmin_ablations import AltminAblationsOptions
 
 
 def rms(values) -> float:
@@ -159,10 +160,10 @@ def test_x_is_the_norm_of_the_noise_over_the_signal(d, k, rng):
     check(rms(norms) / (n * q * lam), jain2021.noise_ratio(n, d, k, multiplier, eta, lam), 0.06)
 
 
-def local(**options) -> altmin.AltminOptions:
+def local(**options) -> AltminAblationsOptions:
     """Alternation from a planted start."""
     defaults = {"init": "planted", "split": "text", "clip_scale": "data", "clip_feature": 1.5, "clip_label": 3.5}
-    return altmin.AltminOptions(**defaults | options)
+    return AltminAblationsOptions(**defaults | options)
 
 
 @pytest.mark.parametrize(
