@@ -22,7 +22,7 @@ from privrep.methods.mixed_model import MixedModel
 from privrep.methods.running.method import Iterate, Method, Task
 from privrep.methods.running.runner import open_release
 from privrep.methods.steps.posterior import Mixture, Prior
-from privrep.methods.steps.sharing import ANSWERS, HEADS, MEAN, OWN
+from privrep.methods.steps.stacking import ANSWERS, OWN, SHARE, UNKNOWN
 from privrep.methods.unit_steps import UnitSteps
 from privrep.options import among, check_count, check_positive, check_whole, unless
 from privrep.privacy.accounting import Budget, check_delta, gdp_mu
@@ -51,11 +51,11 @@ LABEL_SD = 0.55
 """Public guess of the root mean square label, and of the residual, in units of half the label's range."""
 UNIT_STEPS_NOISE = 0.5
 """Public guess of the label noise over a label's root mean square, for unit steps."""
-DELTA_POWER = 1.1
-"""delta is n to this power, inverted, where none is given."""
+DELTA_POWER = 2.0
+"""delta is n to this power, inverted, where none is given: beside 1/n, that of one user exposed entirely, it is small."""
 ADVICE = {
-    HEADS: "heads about the shared mean help",
-    MEAN: "the shared mean is enough",
+    SHARE: "sharing helps",
+    UNKNOWN: "it cannot be told whether sharing helps; take it as no",
     OWN: "do not share: users' own data serve as well",
 }
 
@@ -84,7 +84,7 @@ class PrivateRepresentation(RegressorMixin, BaseEstimator):
     Parameters
     ----------
     epsilon : of the whole fit; replacing all rows of one user is what it holds for.
-    delta : by default n^-1.1 for n users; above 1/n it warns.
+    delta : by default 1/n^2 for n users; above 1/n it warns.
     method : "prior", the released mixed model, or "unit_steps", a subspace of the given rank.
     rank : of the released prior; None for all of it. Unit steps need one.
     kinds : of the features: "number", "flag" or the levels of a category; by name or in order. By default numbers.
@@ -104,7 +104,7 @@ class PrivateRepresentation(RegressorMixin, BaseEstimator):
     Attributes
     ----------
     shared_ : `SharedPrior`, which may be published. privacy_ : `PrivacyStatement`. ledger_ : all releases.
-    advice_ : the answer, and the gains that it is drawn from, with 95 % intervals. Released.
+    advice_ : whether sharing helps, and the gain over own data in squared error with its 95 % interval. Released.
     local_ : `LocalHeads`, or None after unpickling.
 
     References
@@ -234,7 +234,7 @@ class PrivateRepresentation(RegressorMixin, BaseEstimator):
         ledger, method = Ledger(), self._method(schema)
         task = Task(data, Budget(float(self.epsilon), delta, "exact"), noise_from(self.random_state), ledger)
         last = list(method.fit(data, open_release(method, task)))[-1]
-        self.shared_, self.advice_ = self._shared(schema, last), advice(last)
+        self.shared_, self.advice_ = self._shared(schema, last), advice(last, schema)
         self.ledger_ = ledger
         self.privacy_ = statement(ledger, delta, n, self.unit, seeded, record)
         self.local_ = LocalHeads(ids, heads(self.shared_.heads, data))
@@ -338,7 +338,7 @@ class PrivateRepresentation(RegressorMixin, BaseEstimator):
             found = last.personal.models
             return SharedPrior(schema, found.mean, found.mixture, self.max_samples)
         ridge, nothing = last.personal.heads, np.zeros(schema.dim)
-        alone = Mixture((Prior(nothing, ridge.basis, 1 / ridge.penalty),), LABEL_SD**2)
+        alone = Mixture((Prior(nothing, ridge.basis, np.array([1 / ridge.penalty]), np.ones(1)),))
         return SharedPrior(schema, nothing, alone, self.max_samples)
 
 
@@ -370,21 +370,12 @@ def noise_from(seed: int | None) -> Callable[[str], np.random.Generator | System
     return start
 
 
-def advice(last: Iterate) -> dict:
-    """Return the released advice on sharing; empty for a method that gives none."""
-    log = last.log
+def advice(last: Iterate, schema: Schema) -> dict:
+    """Return the released advice on sharing, errors in the label's unit; empty for a method that gives none."""
+    log, half_range = last.log, (schema.label.high - schema.label.low) / 2
     if "answer" not in log:
         return {}
-    answer, sd = ANSWERS[int(log["answer"])], log["gain_sd"]
-
-    def gain(value: float) -> dict:
-        """Of squared errors of left-out rows, as a typical user's share that is saved."""
-        low, high = value - 1.96 * sd, value + 1.96 * sd
-        return {name: 1 - math.exp(-one) for name, one in (("gain", value), ("low", low), ("high", high))}
-
-    return {
-        "answer": answer,
-        "text": ADVICE[answer],
-        "over_own_data": gain(log["gain_over_own"]),
-        "over_shared_mean": gain(log["gain_over_mean"]),
-    }
+    answer = ANSWERS[int(log["answer"])]
+    gains = {name: float(log[name]) * half_range**2 for name in ("gain", "gain_low", "gain_high")}
+    numbers = {"typical_error": float(log["level"]) * half_range, "weight_of_own_data": float(log["own_part"])}
+    return {"answer": answer, "text": ADVICE[answer], **gains, **numbers}

@@ -10,7 +10,7 @@ import numpy as np
 from privrep.methods.steps.posterior import Mixture, Prior
 from privrep.users.schema import Schema
 
-VERSION = 1
+VERSION = 2
 """Of the file's form."""
 
 
@@ -22,7 +22,7 @@ class SharedPrior:
     ----------
     schema : the statements.
     mean : the shared mean, (d,), by which users without rows are predicted.
-    heads : prior of the heads; where the advice is not to share, several, which each user weighs by its own rows.
+    heads : priors of the heads, and the weights with which every user's heads under them are averaged.
     max_samples : the most rows by which a head is fitted.
     """
 
@@ -32,10 +32,14 @@ class SharedPrior:
     max_samples: int
 
     @property
+    def covariance(self) -> np.ndarray:
+        """Weighted mean of the priors' covariances over the variance of the label noise, (d, d)."""
+        return sum(one.strengths @ one.weights * one.root @ one.root.T for one in self.heads.priors)
+
+    @property
     def spectrum(self) -> np.ndarray:
-        """Eigenvalues of the first prior's covariance over the variance of the label noise, largest first."""
-        first = self.heads.priors[0]
-        return first.strength * np.linalg.svd(first.root, compute_uv=False) ** 2
+        """Eigenvalues of `covariance`, largest first."""
+        return np.linalg.eigvalsh(self.covariance)[::-1]
 
     def to_dict(self) -> dict:
         """Return all fields, with numbers as decimal strings that are read back to the last bit."""
@@ -44,12 +48,12 @@ class SharedPrior:
             **self.schema.to_dict(),
             "max_samples": self.max_samples,
             "mean": texts(self.mean),
-            "variance": repr(float(self.heads.variance)),
             "priors": [
                 {
                     "mean": texts(prior.mean),
                     "root": [texts(row) for row in prior.root],
-                    "strength": repr(float(prior.strength)),
+                    "strengths": texts(prior.strengths),
+                    "weights": texts(prior.weights),
                 }
                 for prior in self.heads.priors
             ],
@@ -62,15 +66,15 @@ class SharedPrior:
             raise ValueError(f"version is {read.get('version')!r}; this privrep reads {VERSION}")
         try:
             priors = tuple(
-                Prior(numbers(one["mean"]), np.array(list(map(numbers, one["root"]))), float(one["strength"]))
+                Prior(
+                    mean=numbers(one["mean"]),
+                    root=np.array(list(map(numbers, one["root"]))),
+                    strengths=numbers(one["strengths"]),
+                    weights=numbers(one["weights"]),
+                )
                 for one in read["priors"]
             )
-            return cls(
-                Schema.from_dict(read),
-                numbers(read["mean"]),
-                Mixture(priors, float(read["variance"])),
-                int(read["max_samples"]),
-            )
+            return cls(Schema.from_dict(read), numbers(read["mean"]), Mixture(priors), int(read["max_samples"]))
         except KeyError as error:
             raise ValueError(f"there is no {error.args[0]!r}") from error
 

@@ -1,36 +1,31 @@
-"""A differentially private linear mixed model (this project): a shared mean, a Gaussian prior of the heads about it,
-and whether sharing helps.
+"""A differentially private linear mixed model, mixed with each user's own data (this project).
 
     y = <x, theta_i> + noise,   theta_i ~ N(beta, P)
 
-    C       <- ( sum_i X_i^T X_i / m_i + noise ) / n,  shrunk to a multiple of I (James and Stein);  W <- C^-1/2
-    beta    <- the mean label, of a constant;  then three times, with H = C, small eigenvalues raised,
-               g_i  <- H^-1/2 X_i^T (y_i - X_i beta) / m_i,  clipped in norm
-               beta <- beta + c H^-1/2 ( sum_i g_i + noise ) / n,  c the part of the square that noise does not explain
-    a_i,b_i <- ridge models of the residuals of the even and of the odd samples of i in W x, each over its length
-    S       <- ( sum_i (a_i b_i^T + b_i a_i^T) / 2 + noise ) / n
-    priors  <- shapes from S (eigenvalues raised, or shrunk), isotropic about beta, the constant alone, beta alone, and
-               from public guesses alone: isotropic about 0;  each at some strengths
-    G       <- ( sum_i gains of i under all priors, by samples left out, clipped in norm + noise ) / n
-    chosen  <- the best prior by G, if it is surely better than the best without the server; else the latter
-    g       <- ( sum_i gains of the chosen one over the best own and over beta, clipped + noise ) / n
-    answer  <- "heads" if both gains are surely positive, "mean" if that of beta over own data is, else "own data"
-    each user:  theta_i <- posterior mean under the prior of the answer, on all samples;  where that is own data, means
-               under it, under beta and under a weak isotropic prior about beta, weighed by the evidence of i's samples
+    v       <- (root mean square of a user's errors on left-out samples, on average)^2
+    beta    <- 0;  then some times, with g_i the change of i's ridge model about beta, over R, clipped in norm
+               beta <- beta + R rate ( sum_i g_i + noise ) / n
+    S       <- ( sum_i (a_i b_i^T + b_i a_i^T) / 2 + noise ) / n,  with a_i, b_i ridge models of the residuals of the
+               even and of the odd samples of i, each over its length;  only where its noise is small
+    priors  <- about 0 (own data);  about beta, even in all features or of the constant alone;  beta alone;  shapes
+               from S about beta, eigenvalues raised or shrunk;  each at some strengths
+    kinds   <- in each kind the priors' heads, weighed by ( sum_i gains in squared error on left-out samples + noise )
+    w       <- the best convex weights of the kinds, by ( sum_i products of left-out errors + noise );  own data are one
+    gain    <- ( sum_i squared errors of own data less those of the mixture + noise ) / n, and its interval
+    each user:  theta_i <- the mixture's head, linear in the labels, from all samples
 
-Lengths of features, gradients and residuals are released first, as means of logs, and clips are set by them.
-The gains of the second release are of priors that the first has chosen, so that no choice biases them.
+All weights are the same for all users: nobody's own samples decide how much they count for themselves.
 
 >>> from privrep.simulate import fit
 >>> row, _ = fit("mixed_model", users=4000, samples=16, dim=8, rank=2, epsilon=8.0)
 >>> row["releases"], row["answer"], row["excess_risk"] < 0.1
-(12, 0, True)
+(14, 0, True)
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar
@@ -38,109 +33,49 @@ from typing import ClassVar
 import numpy as np
 
 from privrep.methods.running.method import FullRank, Iterate
-from privrep.methods.steps.mixed_model_plan import STEP_CLIPS, STEP_NOISE, shares, two_spectra
-from privrep.methods.steps.posterior import Mixture
-from privrep.methods.steps.sharing import candidates, released_answer
+from privrep.methods.steps import mixed_model_plan as plan
+from privrep.methods.steps.posterior import Mixture, Spectra
+from privrep.methods.steps.stacking import (
+    ANSWERS,
+    Candidates,
+    errors,
+    isotropic,
+    mean_over_samples,
+    prior,
+    released_mixture,
+)
 from privrep.methods.unit_steps import half_products
 from privrep.options import Declared
-from privrep.privacy.contributions import Rows, Scalars, SemidefiniteByNorm, SymmetricOuter
+from privrep.privacy.contributions import Rows, Scalars, SymmetricOuter
 from privrep.privacy.mechanisms import GAUSSIAN_COST, Release
 from privrep.users.known import Known
 from privrep.users.problem import Block, UserData
 from privrep.users.subspace import orthonormalise
 
-LENGTH_WIDTH = 3.0  # clip of a user's log length about its guess
-FEATURE_CLIP = 1.5  # of second moments, over their typical length
-LEAST_EIGENVALUE = 0.05  # of C, over its mean eigenvalue
-EDGE_PART = 0.5  # eigenvalues of H and W are at least this part of the norm of the noise in C
+
+def own_errors(root: np.ndarray, unit: float, block: Block) -> Rows:
+    """Contribution of users with two samples or more: root mean square error on left-out samples, and 1; less 1/2."""
+    (left,) = errors([prior(np.zeros(len(root)), root, [plan.LEVEL_STRENGTH])], block)
+    size = np.minimum(np.sqrt(mean_over_samples((left / unit) ** 2, block)), 1.0)
+    counts = block.counts > 1
+    return Rows(np.array([np.where(counts, size, 0.0), counts]).T - 0.5)
 
 
-def residuals(block: Block, mean: np.ndarray) -> np.ndarray:
-    """Return the residuals of the shared mean, (B, m)."""
-    return (block.labels - block.features @ mean.astype(np.float32)).T.astype(np.float64)
+def changes(mean: np.ndarray, root: np.ndarray, block: Block) -> Rows:
+    """Contribution of users: the change of their ridge model about the shared mean, over the root, (d,)."""
+    return Rows(Spectra(block, mean, root).changes(np.array([plan.MEAN_STRENGTH]), np.ones(1)))
 
 
-def mean_squares(mean: np.ndarray, block: Block) -> np.ndarray:
-    """Return mean squares of the residuals of the shared mean, (B,)."""
-    left = residuals(block, mean)
-    return np.einsum("bm,bm->b", left, left) / np.maximum(block.counts, 1)
+def log_lengths(root: np.ndarray, guess: float, block: Block) -> Scalars:
+    """Contribution of users: the log length of their change of 0, over a guess; a user of length 0 adds 0."""
+    lengths = changes(np.zeros(len(root)), root, block).norms
+    return Scalars(np.log(np.where(lengths > 0, lengths, guess) / guess))
 
 
-def log_lengths(squares: Callable[[Block], np.ndarray], guess: float, block: Block) -> Scalars:
-    """Contribution of users: logs of lengths, given by their squares, over a guess; a user of length 0 adds 0."""
-    found = squares(block)
-    return Scalars(np.log(np.where(found > 0, found, guess**2)) / 2 - math.log(guess))
-
-
-def moments(block: Block) -> SemidefiniteByNorm:
-    """Contribution of users: X^T X / m, (d, d)."""
-    return SemidefiniteByNorm(block.features.astype(np.float64) / np.sqrt(np.maximum(block.counts, 1))[:, None])
-
-
-def moment_squares(block: Block) -> np.ndarray:
-    """Return |X^T X / m|^2, (B,)."""
-    return moments(block).norms ** 2
-
-
-def mean_labels(block: Block) -> Scalars:
-    """Contribution of users: their mean label."""
-    return Scalars(block.labels.sum(axis=0, dtype=np.float64) / np.maximum(block.counts, 1))
-
-
-@dataclass(frozen=True, eq=False)
-class Gradients:
-    """Contribution of users: root X^T (y - X beta) / m, (d,)."""
-
-    mean: np.ndarray  # beta, (d,)
-    root: np.ndarray  # H^-1/2
-
-    def __call__(self, block: Block) -> Rows:
-        left = residuals(block, self.mean) / np.maximum(block.counts, 1)[:, None]
-        return Rows(np.einsum("mbd,bm->bd", block.features, left) @ self.root)
-
-    def squares(self, block: Block) -> np.ndarray:
-        return (self(block).values ** 2).sum(axis=1)
-
-
-def residual_halves(mean: np.ndarray, root: np.ndarray, block: Block) -> SymmetricOuter:
-    """Contribution of users: (a b^T + b a^T) / 2, (d, d), of norm at most 1, from residuals and features W x."""
-    left = residuals(block, mean).T.astype(np.float32)
-    return half_products(block.features @ root.astype(np.float32), left, float(len(mean)))
-
-
-@dataclass(frozen=True, eq=False)
-class Features:
-    """C, (d, d), as released and shrunk, and the norm of the noise that is left in it."""
-
-    moments: np.ndarray
-    edge: float
-
-    @classmethod
-    def released(cls, users: UserData, lengths: Release, release: Release) -> Features:
-        """Estimate C from two releases."""
-        n, d = users.known.users, users.known.dim
-        clip = FEATURE_CLIP * typical("mixed_feature_length", users, moment_squares, float(d), lengths)
-        found = release.sum("mixed_features", users, moments, clip=clip) / n
-        noise_sd = math.sqrt(2) * clip * release.noise_multiplier / n
-        level = max(np.trace(found) / d, LEAST_EIGENVALUE * clip / d)
-        differs = found - np.trace(found) / d * np.eye(d)
-        energy, noise = (differs**2).sum(), noise_sd**2 * d * (d + 1) / 2
-        kept = 1 - noise / energy if energy > noise else 0.0
-        edge = noise_sd * math.sqrt(2 * d)
-        values, vectors = np.linalg.eigh(level * np.eye(d) + kept * differs)
-        values = np.maximum(values, max(LEAST_EIGENVALUE * level, EDGE_PART * edge * kept))
-        return cls((vectors * values) @ vectors.T, edge)
-
-    def inverse_root(self, least: float = 0.0) -> np.ndarray:
-        """Return C^-1/2, eigenvalues raised to `least`."""
-        values, vectors = np.linalg.eigh(self.moments)
-        return (vectors / np.sqrt(np.maximum(values, least))) @ vectors.T
-
-
-def typical(name: str, users: UserData, squares: Callable, guess: float, release: Release) -> float:
-    """Release the typical length: the guess times exp of the mean over users of log lengths over it."""
-    found = release.sum(name, users, partial(log_lengths, squares, guess), clip=LENGTH_WIDTH) / users.known.users
-    return guess * math.exp(min(max(found, -LENGTH_WIDTH), LENGTH_WIDTH))
+def residual_halves(mean: np.ndarray, block: Block) -> SymmetricOuter:
+    """Contribution of users: (a b^T + b a^T) / 2, (d, d), of norm at most 1, from residuals."""
+    left = (block.labels - block.features @ mean.astype(np.float32)).astype(np.float32)
+    return half_products(block.features, left, float(len(mean)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,50 +95,58 @@ class MixedModel:
 
     label_sd: float  # public guess of the root mean square label
     rank: int | None = None  # of the released shapes; None for all d
-    constant: bool = False  # whether the first feature is the constant 1, and labels lie in [-1, 1]
+    constant: bool = False  # whether the first feature is the constant 1
 
     cost = GAUSSIAN_COST
     """All releases together, since their shares of mu^2 add up to one."""
     theorem = None
 
     def fit(self, users: UserData, release: Release) -> Iterator[Iterate]:
-        handles = release.split(*shares(self.constant))
-        of_length, of_features, of_constant, *of_steps, of_level, of_choice, of_answer, of_shape = handles
-        features = Features.released(users, of_length, of_features)
-        mean = self.mean(users, features, of_constant, of_steps)
-        level = typical("mixed_level", users, partial(mean_squares, mean), self.label_sd, of_level)
-        shapes = self.shapes(users, mean, features.inverse_root(), of_shape)
-        found = candidates(features.moments, mean, shapes, self.constant)
-        heads, log = released_answer(users, found, level, of_choice, of_answer)
-        subspace = None if self.rank is None else orthonormalise(shapes[0])
-        yield Iterate(subspace, FullRank(SharedHeads(heads, mean)), log)
+        n, d = users.known.users, users.known.dim
+        mu, unit = 1 / release.multiplier if release.multiplier else math.inf, self.label_sd / plan.GUESSED_LABEL
+        sizes = plan.Plan.of(n, d, mu)
+        given = [plan.LEVEL, plan.LENGTH, sizes.mean, sizes.scores, sizes.weights, plan.ANSWER]
+        of_level, of_length, of_mean, *of_mixture = map(release.share, given)
+        root = isotropic(d, plan.LEVEL_CONSTANT, self.constant)
+        clip = math.sqrt(0.5)
+        size, count = of_level.sum("mixed_level", users, partial(own_errors, root, unit), clip=clip) + n / 2
+        least = max(2 * clip * of_level.noise_multiplier, n / 10)  # of the count, which is noisy
+        level = plan.between(size / max(count, least), plan.LEAST_LEVEL, 1.0)
+        mean = self.mean(users, level, mu, unit, of_length, of_mean)
+        shapes = self.shapes(users, mean, release.share(sizes.shape)) if sizes.shape else []
+        candidates = Candidates.of(mean, shapes, self.constant)
+        mixture, answer = released_mixture(users, candidates, level**2, unit, *of_mixture)
+        log = {"answer": ANSWERS.index(answer.text), "own_part": answer.own, "level": level * unit}
+        log |= {"gain": answer.gain, "gain_low": answer.low, "gain_high": answer.high}
+        subspace = None if self.rank is None or not shapes else orthonormalise(shapes[0])
+        yield Iterate(subspace, FullRank(SharedHeads(mixture, mean)), log)
 
-    def mean(self, users: UserData, features: Features, constant: Release, steps: list[Release]) -> np.ndarray:
+    def mean(
+        self, users: UserData, level: float, mu: float, unit: float, of_length: Release, of_mean: Release
+    ) -> np.ndarray:
         """Release beta, (d,)."""
         n, d = users.known.users, users.known.dim
+        root = isotropic(d, plan.MEAN_CONSTANT, self.constant)
+        guess, width = plan.LENGTH_GUESS * unit, plan.LENGTH_WIDTH
+        lengths = of_length.sum("mixed_length", users, partial(log_lengths, root, guess), clip=width) / n
+        clip = plan.LENGTH_CLIP * guess * math.exp(plan.between(lengths, -width, width))
+        # So much of the rate over all steps lets the noise of the path be a given part of the level.
+        rates = plan.PATH_NOISE * level * unit * mu * math.sqrt(of_mean.part) * n / (2 * clip)
+        steps = int(plan.between(rates / plan.RATE, *plan.STEPS))
         mean = np.zeros(d)
-        if self.constant:
-            mean[0] = min(max(constant.sum("mixed_constant", users, mean_labels, clip=1.0) / n, -1.0), 1.0)
-        root, length = features.inverse_root(EDGE_PART * features.edge), self.label_sd
-        for lengths, release in zip(steps[::2], steps[1::2], strict=True):
-            gradients = Gradients(mean, root)
-            length = typical("mixed_step_length", users, gradients.squares, length, lengths)
-            noise = 2 * release.noise_multiplier * math.sqrt(d) / n
-            clip = length * (min(max(STEP_NOISE / noise, STEP_CLIPS[0]), STEP_CLIPS[1]) if noise else STEP_CLIPS[1])
-            step = release.sum("mixed_step", users, gradients, clip=clip) / n
-            energy = step @ step
-            kept = max(0.0, 1 - (noise * clip) ** 2 / energy) if energy else 0.0
-            mean = mean + root @ (kept * step)
+        for each in of_mean.split(*[1 / steps] * steps):
+            change = each.sum("mixed_step", users, partial(changes, mean, root), clip=clip) / n
+            mean = mean + root @ (min(plan.RATE, rates / steps) * change)
         return mean
 
-    def shapes(self, users: UserData, mean: np.ndarray, root: np.ndarray, release: Release) -> list[np.ndarray]:
+    def shapes(self, users: UserData, mean: np.ndarray, release: Release) -> list[np.ndarray]:
         """Release roots of P, (d, rank), from S with eigenvalues raised and shrunk."""
         n, d = users.known.users, users.known.dim
-        found = release.sum("mixed_shape", users, partial(residual_halves, mean, root), clip=1.0) / n
+        found = release.sum("mixed_shape", users, partial(residual_halves, mean), clip=1.0) / n
         values, vectors = np.linalg.eigh(found)
-        edge = 2 * release.noise_multiplier / n * math.sqrt(2 * d)
+        edge = plan.edge(n, d, 1 / release.noise_multiplier) if release.noise_multiplier else 0.0
         kept = slice(d - (self.rank or d), None)
-        return [root @ (vectors * np.sqrt(found))[:, kept] for found in two_spectra(values, edge)]
+        return [(vectors * np.sqrt(found))[:, kept] for found in plan.two_spectra(values, edge)]
 
 
 @dataclass(frozen=True)
@@ -211,10 +154,12 @@ class MixedModelOptions(Declared):
     """The mixed model has no options: the label's root mean square is a public guess, here the true one."""
 
     numbers: ClassVar = {
-        "answer": "whether sharing helps: 0 heads about the shared mean do, 1 the shared mean is enough, 2 it does not",
-        "gain_over_own": "released gain of the best heads over users alone: mean log ratio of squared errors",
-        "gain_over_mean": "released gain of the best heads over the shared mean",
-        "gain_sd": "standard deviation of the noise in a gain",
+        "answer": "whether sharing helps: 0 it does, 1 it cannot be told, 2 own data serve as well",
+        "own_part": "weight of own data in the mixture",
+        "level": "released typical error of own data, a root mean square over left-out samples",
+        "gain": "released gain of the mixture over own data in squared error",
+        "gain_low": "lower end of its 95 % interval",
+        "gain_high": "upper end of its 95 % interval",
     }
 
     def build(self, known: Known) -> MixedModel:

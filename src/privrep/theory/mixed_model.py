@@ -3,8 +3,7 @@
 For heads on a sphere about 0 and Gaussian features. The mean of the users' products is c_a c_b U U^T / k, with c the
 mean cosine between a half's ridge model and the head. Noise is drawn: the law is the geometric mean over `DRAWS`
 symmetric matrices that are always the same, on which the method's own rules are applied. What a prior leaves of a head
-follows from the deterministic equivalent of ridge regression. The spread of gains over users, one sample less in that
-equivalent, and `LUCK` were settled on simulated settings.
+follows from the deterministic equivalent of ridge regression.
 
 Notation: n, m, d, k as in `privrep.theory.whole_methods.Regime`; mu of all releases together; `variances` and `squares`
 (d,) are the prior's variances over that of the label noise and the mean squares of a head's coordinates."""
@@ -14,9 +13,10 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from scipy.special import ndtr
+from scipy.special import softmax
 
 from privrep.methods.steps import mixed_model_plan as plan
+from privrep.methods.steps.stacking import OWN_STRENGTHS, SHARED_STRENGTHS
 from privrep.theory.whole_methods import Prediction, Regime
 
 LUCK = 0.1
@@ -61,17 +61,23 @@ def cosine(sizes: Regime, samples: int) -> float:
     return along * math.sqrt(k / (risk - k + 2 * k * along))
 
 
-def drawn_mean(sizes: Regime, mu: float, rng: np.random.Generator) -> float:
-    """Draw |beta|^2 after the steps, whose truth is 0: what is kept of privacy noise and of sampling."""
-    n, m, d = sizes.users, sizes.samples, sizes.dim
-    length = math.sqrt(((sizes.rank + sizes.noise**2) * d + sizes.rank * (m + 1)) / m)
-    noise = 2 / (mu * math.sqrt(plan.STEP)) * math.sqrt(d) / n
-    private = noise * min(max(plan.STEP_NOISE / noise, plan.STEP_CLIPS[0]), plan.STEP_CLIPS[1])
-    mean = np.zeros(d)
-    for drawn in rng.standard_normal((plan.STEPS, d)):
-        step = -mean + length * math.sqrt((private**2 + 1 / n) / d) * drawn
-        mean += max(0.0, 1 - (private * length) ** 2 / (step @ step)) * step
-    return mean @ mean
+def length(sizes: Regime, strength: float) -> float:
+    """Root mean square length of heads under an isotropic prior, whose mean product with the truth is k along."""
+    d, k = sizes.dim, sizes.rank
+    even = np.full(d, strength / d)
+    along = even[0] / (even[0] + fixed_point(even, sizes.samples))
+    return math.sqrt(max(isotropic_risk(sizes, strength, k) - k + 2 * k * along, 1e-12))
+
+
+def mean_error(sizes: Regime, mu: float, share: float, level: float, unit: float) -> float:
+    """Return |beta|^2 after the steps, whose truth is 0: privacy noise and sampling, with no step taken back."""
+    n, d = sizes.users, sizes.dim
+    typical = math.sqrt(d) * length(sizes, plan.MEAN_STRENGTH)
+    noise = 2 * plan.LENGTH_CLIP * typical / (mu * math.sqrt(share) * n)
+    rates = plan.PATH_NOISE * level * unit / noise
+    steps = int(plan.between(rates / plan.RATE, *plan.STEPS))
+    rate = min(plan.RATE, rates / steps)
+    return rate**2 * (steps**2 * noise**2 + plan.LENGTH_CLIP**2 * typical**2 / (n * d))
 
 
 def symmetric(rng: np.random.Generator, dim: int) -> np.ndarray:
@@ -80,56 +86,45 @@ def symmetric(rng: np.random.Generator, dim: int) -> np.ndarray:
     return (drawn + drawn.T) / 2
 
 
-def clipped_mean(means: np.ndarray, sd: float) -> np.ndarray:
-    """Mean of normals clipped to +-GAIN_WIDTH."""
-
-    def part(values: np.ndarray) -> np.ndarray:
-        return values * ndtr(values) + np.exp(-(values**2) / 2) / math.sqrt(2 * math.pi)
-
-    return sd * (part((means + plan.GAIN_WIDTH) / sd) - part((means - plan.GAIN_WIDTH) / sd)) - plan.GAIN_WIDTH
-
-
 def mixed_model(sizes: Regime, mu: float) -> Prediction:
     """Risk of the released mixed model: the geometric mean over the draws.
 
-    Left out: that users whose gradients are clipped pull less, and the answer that the shared mean is enough."""
+    Heads of a kind are averaged by weights from their noisy scores. Of the kinds the best one is mixed with own data,
+    as if it were the posterior mean: then e_1 does not correlate with e_0 - e_1."""
     n, m, d, k, noise2 = sizes.users, sizes.samples, sizes.dim, sizes.rank, sizes.noise**2
-    power = k + noise2
-    cosines = cosine(sizes, (m + 1) // 2) * cosine(sizes, m // 2)
-    sd = 2 / (mu * math.sqrt(plan.shares(False)[-1])) / n
-    inside = np.arange(d) < k
-    spread = np.sqrt(np.where(inside, cosines / k, 0.0) + (1 - cosines) / d)
-    level2 = power * (1 - 1 / m)
-    gain_sd = math.sqrt(2 / m)  # the spread over users of the log of a mean square of m samples
-    alone = [isotropic_risk(sizes, strength, k) for strength in plan.ALONE_STRENGTHS]
-
-    def logs(risks: np.ndarray | float) -> np.ndarray:
-        return np.log((noise2 + risks) / level2 + plan.GAIN_FLOOR)
+    unit = math.sqrt(k + noise2) / plan.GUESSED_LABEL
+    share = plan.Plan.of(n, d, mu)
+    level = min(math.sqrt(noise2 + isotropic_risk(sizes, plan.LEVEL_STRENGTH, k)) / unit, 1.0)
+    off = mean_error(sizes, mu, share.mean, level, unit)
+    inside, error = np.arange(d) < k, (level * unit) ** 2
 
     def noise_sd(clip: float, share: float) -> float:
         return 2 * clip / (mu * math.sqrt(share) * n)
 
+    def averaged(risks: list[float], rng: np.random.Generator) -> np.ndarray:
+        """Risks of heads averaged by noisy scores, for each draw of these."""
+        risks, sd = np.array(risks), noise_sd(plan.SCORE_CLIP, share.scores)
+        scores = -risks / error + sd * rng.standard_normal((CHOICES, len(risks)))
+        return softmax(scores / sd, axis=1) @ risks
+
     rng, found = np.random.default_rng(0), []
     for _ in range(DRAWS):
-        off = drawn_mean(sizes, mu, rng)
-        private, sampled = symmetric(rng, d), symmetric(rng, d)
-        drawn = np.diag(inside * cosines / k) + sd * private + spread * sampled * spread[:, None] / math.sqrt(n)
-        values, vectors = np.linalg.eigh(drawn)
-        squares = (vectors[:k] ** 2).sum(axis=0) + off / d
-        shapes = [spectrum / spectrum.sum() for spectrum in plan.two_spectra(values, sd * math.sqrt(2 * d))]
-        heads = [posterior_risk(one * shape, squares, m, noise2) for shape in shapes for one in plan.STRENGTHS]
-        even = [isotropic_risk(sizes, one, k + off) for one in plan.STRENGTHS]
-        heads, own = np.array(heads + even), min(*alone, k + off, even[0])
-        errors = logs(np.array([*heads, *alone, k + off]))
-        gains = clipped_mean(np.median(errors) - errors, gain_sd)
-        gains -= gains.mean()
-        gains = gains[: len(heads)] * min(1.0, plan.GAIN_WIDTH / math.sqrt(gains @ gains))
-        noise = rng.standard_normal((CHOICES, len(heads))) * noise_sd(plan.GAIN_WIDTH, plan.CHOICE)
-        best = heads[(gains + noise).argmax(axis=1)]
-        over_own, over_mean = (clipped_mean(logs(other) - logs(best), gain_sd) for other in (own, k + off))
-        clip = plan.GAIN_WIDTH * math.sqrt(2)
-        sure = ndtr(over_own / noise_sd(clip, plan.CHOICE) - plan.SURE) * np.minimum(
-            *(ndtr(gain / noise_sd(clip, plan.ANSWER) - plan.SURE) for gain in (over_own, over_mean))
-        )
-        found.append(np.log(sure * best + (1 - sure) * own))
+        own = averaged([isotropic_risk(sizes, one, k) for one in OWN_STRENGTHS], rng)
+        kinds = [averaged([*(isotropic_risk(sizes, one, k + off) for one in SHARED_STRENGTHS), k + off], rng)]
+        if share.shape:
+            sd = 2 / (mu * math.sqrt(share.shape)) / n
+            cosines = cosine(sizes, (m + 1) // 2) * cosine(sizes, m // 2)
+            spread = np.sqrt(np.where(inside, cosines / k, 0.0) + (1 - cosines) / d)
+            sampled = spread * symmetric(rng, d) * spread[:, None] / math.sqrt(n)
+            values, vectors = np.linalg.eigh(np.diag(inside * cosines / k) + sd * symmetric(rng, d) + sampled)
+            squares = (vectors[:k] ** 2).sum(axis=0) + off / d
+            shapes = [one / one.sum() for one in plan.two_spectra(values, sd * math.sqrt(2 * d))]
+            pairs = [(one, shape) for shape in shapes for one in SHARED_STRENGTHS]
+            kinds.append(averaged([posterior_risk(one * shape, squares, m, noise2) for one, shape in pairs], rng))
+        best = min(kinds, key=np.mean)
+        differs = np.maximum(own - best, 1e-12) / error
+        sd = noise_sd(plan.WEIGHT_CLIP, share.weights)
+        linear = 2 * np.minimum(best - own, 0.0) / error + sd * rng.standard_normal(CHOICES)
+        weight = np.clip(-(linear + plan.PENALTY * sd) / (2 * differs), 0.0, 1.0)
+        found.append(np.log(np.maximum(own - error * differs * (2 * weight - weight**2), best)).mean())
     return Prediction(np.exp(np.mean(found)) / k, np.std(found) <= LUCK)

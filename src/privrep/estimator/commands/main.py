@@ -111,7 +111,7 @@ def fit(
     label: LABEL,
     bounds: Annotated[Path, typer.Option(help="File of bounds; begin it with privrep bounds.")],
     epsilon: Annotated[float, typer.Option(help="Budget of the whole fit, for replacing all rows of one user.")],
-    delta: Annotated[float | None, typer.Option(help="By default n^-1.1 for n users.")] = None,
+    delta: Annotated[float | None, typer.Option(help="By default 1/n^2 for n users.")] = None,
     method: Annotated[str, typer.Option(help="prior, or unit_steps, which needs a rank.")] = "prior",
     rank: Annotated[int | None, typer.Option(help="Rank of the released prior; by default all of it.")] = None,
     max_samples: Annotated[int, typer.Option(help="Rows of a user that are used at most.")] = 64,
@@ -227,8 +227,8 @@ def advice_line(advice: dict) -> str:
     """Return the advice of a fit in a line, empty for a method without advice."""
     if not advice:
         return ""
-    own, mean = advice["over_own_data"], advice["over_shared_mean"]
     return (
-        f"Advice: {advice['text']}. Squared error saved over own data {own['gain']:.1%} ({own['low']:.1%} to "
-        f"{own['high']:.1%}), over the shared mean {mean['gain']:.1%} ({mean['low']:.1%} to {mean['high']:.1%}).\n"
+        f"Advice: {advice['text']}. Squared error of a left-out label, less that of own data: lower by "
+        f"{advice['gain']:.3g} (95 % interval {advice['gain_low']:.3g} to {advice['gain_high']:.3g}); own data are off "
+        f"by {advice['typical_error']:.3g} for a typical user, and have weight {advice['weight_of_own_data']:.2f}.\n"
     )

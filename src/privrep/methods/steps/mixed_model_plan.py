@@ -1,25 +1,60 @@
-"""Public constants of the released mixed model: shares, clips, strengths, and a prior's eigenvalues."""
+"""Public constants of the released mixed model: shares of the budget, clips, strengths, and a prior's eigenvalues.
+
+Scales of labels are in units of half the label's range, those of squared errors in units of the released level.
+"""
 
 from __future__ import annotations
 
+import math
+from dataclasses import dataclass
+
 import numpy as np
 
-STEPS = 3
-LENGTH, FEATURES, CONSTANT, STEP, CHOICE, ANSWER = 0.005, 0.06, 0.01, 0.04, 0.14, 0.08
-"""Shares of mu^2: a length, the moments, the mean label, a step, all gains, the answer's; the rest is the shape's."""
-STEP_CLIPS, STEP_NOISE = (1.0, 4.0), 0.1  # ends of a clip over the typical length, and noise between them
+GUESSED_LABEL = 0.55  # root mean square label: what is in units of half the range is multiplied by label_sd over it
+LEVEL, LENGTH, ANSWER = 0.02, 0.015, 0.1  # shares of mu^2
+MEAN, COMPARED = (160.0, 0.08, 0.37), (250.0, 0.05, 0.15)  # n mu at which a share is 1, its ends: mean; scores, weights
+EDGE = 0.05  # the shape is released where its noise has at most this norm, over the sum of users' norms
+LEAST_LEVEL = 0.02
+LEVEL_STRENGTH, LEVEL_CONSTANT = 20.0, 0.6  # of the prior under which the level is measured
+LENGTH_GUESS, LENGTH_WIDTH, LENGTH_CLIP = 0.5, 2.0, 0.5  # of a change: guess, clip of its log, clip over typical length
+MEAN_STRENGTH, MEAN_CONSTANT = 5.0, 0.3  # of the prior under which users change the mean
+PATH_NOISE, RATE, STEPS = 0.4, 2.0, (4, 8)  # of the path of the mean over the level, largest rate, ends of its steps
+SCORE_CLIP, GAIN_CLIP, WEIGHT_CLIP = 1.0, 2.0, 1.0  # of a user's vector of scores, a score, what weights come from
+PENALTY = 0.25  # of weights, in standard deviations of their noise
+ERROR_CLIP = 2.0  # of a left-out error, the largest between two labels
+ANSWER_CLIP, ANSWER_MORE = 8.0, 200.0  # of a user's gain over its typical size; n mu above which the clip grows
+TWO_ROWS, FALL_SD = 0.65, 0.3  # part of a gain that a second row leaves; relative sd of what a further row takes
 RAISED, LEAST_SHAPE = 0.25, 1e-3  # least eigenvalues of S over its noise's norm, and over the largest
 EVEN = 0.1  # least part of the trace that is spread evenly where eigenvalues are shrunk
-STRENGTHS, ALONE_STRENGTHS = (0.25, 1.0, 4.0), (0.3, 3.0)  # variance that a prior gives a label over its noise
-GAIN_WIDTH = 0.5  # clip of a gain, the log of the ratio of two mean squares of left-out samples
-GAIN_FLOOR = 0.1  # part of the released residual variance that is added to a mean square before its log is taken
-SURE = 2.0  # a gain is sure beyond this many standard deviations of its noise
 
 
-def shares(constant: bool) -> list[float]:
-    """Return the shares of mu^2 in the order of the releases; the shape's is the last."""
-    found = [LENGTH, FEATURES, CONSTANT * constant, *STEPS * [LENGTH, STEP], LENGTH, CHOICE, ANSWER]
-    return [*found, 1 - sum(found)]
+def between(value: float, low: float, high: float) -> float:
+    """Return the value, or the nearest end."""
+    return min(max(value, low), high)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Shares of mu^2 and sizes, from what is public: how many users, how many features, and mu."""
+
+    mean: float
+    scores: float
+    weights: float
+    shape: float  # 0 where it would not stand out of its noise
+
+    @classmethod
+    def of(cls, users: int, dim: int, mu: float, shaped: bool = True) -> Plan:
+        """Return the plan; `shaped` says whether a shape may be released."""
+        mean, compared = (between((at / (users * mu)) ** 2, *ends) for at, *ends in (MEAN, COMPARED))
+        shape = 1 - LEVEL - LENGTH - ANSWER - mean - 2 * compared
+        if shaped and edge(users, dim, mu * math.sqrt(shape)) < EDGE:
+            return cls(mean, compared, compared, shape)
+        return cls(mean, compared + shape / 2, compared + shape / 2, 0.0)
+
+
+def edge(users: int, dim: int, mu: float) -> float:
+    """Return the norm of the noise in S, which is released with this mu."""
+    return 2 * math.sqrt(2 * dim) / (users * mu)
 
 
 def two_spectra(values: np.ndarray, edge: float) -> tuple[np.ndarray, np.ndarray]:

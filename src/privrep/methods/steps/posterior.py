@@ -12,7 +12,6 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import softmax
 
 from privrep.users.problem import Block
 
@@ -21,28 +20,23 @@ LEAST_LEFT = 1e-6  # a leverage is taken to leave at least this of a sample
 
 @dataclass(frozen=True, eq=False)
 class Prior:
-    """Gaussian prior of a head."""
+    """Gaussian priors of a head that differ in their strengths alone, each with a weight in a mixture."""
 
     mean: np.ndarray  # beta, (d,)
     root: np.ndarray  # R, (d, p)
-    strength: float  # s; 0 for the mean alone
+    strengths: np.ndarray  # s, (c,); 0 for the mean alone
+    weights: np.ndarray  # (c,)
 
 
 @dataclass(frozen=True, eq=False)
 class Mixture:
-    """Priors that each user weighs by the evidence of its own samples."""
+    """A mean of heads under several priors, with weights that are the same for all users."""
 
     priors: tuple[Prior, ...]
-    variance: float  # guess of sigma^2, which has an inverse gamma law of shape 1 about it
 
     def heads(self, block: Block) -> np.ndarray:
-        """Return heads of the users of a block, (B, d), averaged over the priors by their evidence."""
-        pairs = [(Spectra(block, one.mean, one.root), one) for one in self.priors]
-        heads = np.array([found.heads(one.strength) for found, one in pairs])
-        if len(heads) == 1:
-            return heads[0]
-        logs = np.array([found.log_evidence(one.strength, self.variance, block.counts) for found, one in pairs])
-        return np.einsum("cb,cbd->bd", softmax(logs, axis=0), heads)
+        """Return heads of the users of a block, (B, d)."""
+        return sum(Spectra(block, one.mean, one.root).heads(one.strengths, one.weights) for one in self.priors)
 
 
 def eigh_of_each(grams: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -78,20 +72,40 @@ class Spectra:
             self.left, self.right = rows @ vectors * inverse, vectors
         self.projected = np.einsum("bmp,bm->bp", self.left, self.residuals)
 
-    def heads(self, strength: float) -> np.ndarray:
-        shrunk = strength * np.sqrt(self.squares) / (1 + strength * self.squares) * self.projected
-        return self.mean + np.einsum("bqp,bp->bq", self.right, shrunk) @ self.root.T
+    def kept(self, strengths: np.ndarray) -> np.ndarray:
+        """Return the parts of the labels' coordinates that fits keep, (c, B, p)."""
+        strengths = strengths[:, None, None]
+        return strengths * self.squares / (1 + strengths * self.squares)
 
-    def log_evidence(self, strength: float, variance: float, counts: np.ndarray) -> np.ndarray:
-        """Return the log density of the labels, sigma^2 integrated out, (B,), up to a term that priors share."""
-        kept = strength * self.squares / (1 + strength * self.squares)
-        left = np.einsum("bm,bm->b", self.residuals, self.residuals) - np.einsum("bp,bp->b", kept, self.projected**2)
-        volume = np.log1p(strength * self.squares).sum(axis=1)
-        return -volume / 2 - (1 + counts / 2) * np.log(variance + np.maximum(left, 0.0) / 2)
+    def heads(self, strengths: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        """Return the weighted mean of heads, (B, d), times the sum of the weights."""
+        return weights.sum() * self.mean + self.changes(strengths, weights) @ self.root.T
 
-    def left_out(self, strength: float) -> np.ndarray:
-        """Return the error of the head of all other samples on each, (B, m): residual / (1 - leverage)."""
-        kept = strength * self.squares / (1 + strength * self.squares)
-        fits = np.einsum("bmp,bp->bm", self.left, kept * self.projected)
-        leverages = np.einsum("bmp,bp->bm", self.left**2, kept)
-        return (self.residuals - fits) / np.maximum(1 - leverages, LEAST_LEFT)
+    def changes(self, strengths: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        """Return what the heads' coordinates in the root differ by from the mean's, (B, p), weighted and summed."""
+        sizes = np.sqrt(np.where(self.squares > 0, self.squares, 1.0))
+        shrunk = np.einsum("c,cbp->bp", weights, self.kept(strengths)) / sizes * self.projected
+        return np.einsum("bqp,bp->bq", self.right, shrunk)
+
+    def left_out(self, strengths: np.ndarray) -> np.ndarray:
+        """Return the error of the head of all other samples on each, (c, B, m): residual / (1 - leverage)."""
+        residuals, left = self._residuals(strengths)
+        return residuals / np.maximum(left, LEAST_LEFT)
+
+    def two_left_out(self, strengths: np.ndarray, other: np.ndarray) -> np.ndarray:
+        """Return the errors where one `other` sample (B, m) is left out beside each, (c, B, m)."""
+        residuals, left = self._residuals(strengths)
+        shared = -np.einsum("bmp,cbp,bmp->cbm", self.left, self.kept(strengths), at(self.left, other[:, :, None]))
+        others, both = (at(one, other[None], 2) for one in (residuals, left))
+        return (both * residuals - shared * others) / np.maximum(left * both - shared**2, LEAST_LEFT)
+
+    def _residuals(self, strengths: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return residuals of the fits, and what leverages leave; (c, B, m) each."""
+        kept = self.kept(strengths)
+        fits = np.einsum("bmp,cbp->cbm", self.left, kept * self.projected)
+        return self.residuals - fits, 1 - np.einsum("bmp,cbp->cbm", self.left**2, kept)
+
+
+def at(values: np.ndarray, places: np.ndarray, axis: int = 1) -> np.ndarray:
+    """Return values at places along an axis."""
+    return np.take_along_axis(values, places, axis)

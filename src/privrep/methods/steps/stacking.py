@@ -1,0 +1,220 @@
+"""Predictors are mixed by their errors on left-out samples of all users, and the gain over own data is released.
+
+A user's own data are one of the predictors, so that no table needs to be worse than they are. Three releases: errors
+of all priors, which weigh the priors of a kind; products of the kinds' errors, which weigh the kinds; and the gain.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+
+import numpy as np
+from scipy.optimize import minimize
+from scipy.special import softmax
+
+from privrep.methods.steps import mixed_model_plan as plan
+from privrep.methods.steps.posterior import Mixture, Prior, Spectra
+from privrep.privacy.contributions import Rows
+from privrep.privacy.mechanisms import Release
+from privrep.users.problem import Block, UserData
+
+SHARE, UNKNOWN, OWN = "share", "cannot be told", "own data"
+ANSWERS = (SHARE, UNKNOWN, OWN)
+OWN_STRENGTHS, SHARED_STRENGTHS, CONSTANT_STRENGTHS = (3.0, 30.0), (0.3, 1.5, 8.0, 50.0), (0.3, 3.0)
+CONSTANT_PARTS = (0.3, 0.9)  # of the variance that an isotropic prior gives a label
+LEAST_WEIGHT = 1e-3  # priors of less are left out
+
+
+def isotropic(dim: int, part: float, constant: bool) -> np.ndarray:
+    """Return a diagonal root, (d, d), under which labels have variance 1; a constant has a part of it."""
+    if not constant or dim == 1:
+        return np.eye(dim) / math.sqrt(dim)
+    return np.diag(np.sqrt(np.r_[part, np.full(dim - 1, (1 - part) / (dim - 1))]))
+
+
+@dataclass(frozen=True, eq=False)
+class Candidates:
+    """Priors by kind, the first of them own data, the last the mean alone; c of them in all."""
+
+    kinds: tuple[tuple[Prior, ...], ...]
+
+    @classmethod
+    def of(cls, mean: np.ndarray, shapes: Sequence[np.ndarray], constant: bool) -> Candidates:
+        """Return own data, priors about the mean, shapes about the mean, and the mean."""
+        d = len(mean)
+        even = [isotropic(d, part, constant) for part in (CONSTANT_PARTS if constant else (0.0,))]
+        alone = prior(mean, np.eye(d)[:, :1], (0.0,))
+        about = [prior(mean, root, SHARED_STRENGTHS) for root in even]
+        if constant:
+            about.append(prior(mean, np.eye(d)[:, :1], CONSTANT_STRENGTHS))
+        kinds = [[prior(np.zeros(d), root, OWN_STRENGTHS) for root in even], [*about, alone]]
+        if shapes:
+            kinds.append([prior(mean, root / np.linalg.norm(root), SHARED_STRENGTHS) for root in shapes])
+        return cls(tuple(map(tuple, [*kinds, [alone]])))
+
+    @cached_property
+    def priors(self) -> tuple[Prior, ...]:
+        """All priors but the last kind's, which is among the others."""
+        return sum(self.kinds[:-1], ())
+
+    @cached_property
+    def kind(self) -> np.ndarray:
+        """Kind of each candidate, (c,)."""
+        counts = [sum(len(one.strengths) for one in kind) for kind in self.kinds[:-1]]
+        return np.repeat(np.arange(len(counts)), counts)
+
+    def weights(self, scores: np.ndarray, noise_sd: float) -> np.ndarray:
+        """Return weights of the candidates in each kind, (kinds, c), by how far gains stand out of their noise."""
+        found = [softmax(np.where(self.kind == one, scores / noise_sd, -np.inf)) for one in range(self.kind[-1] + 1)]
+        nothing = np.array([strength == 0 for one in self.priors for strength in one.strengths])
+        return np.array([*found, nothing.astype(float)])
+
+    def mixture(self, weights: np.ndarray) -> Mixture:
+        """Return the mixture with weights (c,)."""
+        weights = np.where(weights < LEAST_WEIGHT, 0.0, weights)
+        parts = np.split(weights / weights.sum(), np.cumsum([len(one.strengths) for one in self.priors])[:-1])
+        return Mixture(tuple(kept(*pair) for pair in zip(self.priors, parts, strict=True) if pair[1].any()))
+
+
+def prior(mean: np.ndarray, root: np.ndarray, strengths: Sequence[float]) -> Prior:
+    """Return priors of these strengths, all of weight 1."""
+    return Prior(mean, root, np.array(strengths), np.ones(len(strengths)))
+
+
+def kept(one: Prior, weights: np.ndarray) -> Prior:
+    """Return a prior with weights, without the strengths that have none."""
+    return replace(one, strengths=one.strengths[weights > 0], weights=weights[weights > 0])
+
+
+def errors(priors: Sequence[Prior], block: Block, other: np.ndarray | None = None) -> np.ndarray:
+    """Return errors on left-out samples, (c, B, m), 0 beyond a user's; where one `other` is left out, too, if given."""
+    found = []
+    for one in priors:
+        spectra = Spectra(block, one.mean, one.root)
+        left = spectra.left_out(one.strengths) if other is None else spectra.two_left_out(one.strengths, other)
+        found.append(left)
+    return np.where(np.isfinite(block.feature_norms).T, np.concatenate(found), 0.0)
+
+
+def mean_over_samples(products: np.ndarray, block: Block) -> np.ndarray:
+    """Return means over the samples of each user, from (..., B, m)."""
+    return products.sum(axis=-1) / np.maximum(block.counts, 1)
+
+
+def gains(priors: Sequence[Prior], level: float, unit: float, block: Block) -> Rows:
+    """Contribution of users: how much less squared errors are than under the second prior, (c,), over the level."""
+    squares = mean_over_samples(np.clip(errors(priors, block) / unit, -plan.ERROR_CLIP, plan.ERROR_CLIP) ** 2, block)
+    return Rows(np.clip((squares[1] - squares) / level, -plan.GAIN_CLIP, plan.GAIN_CLIP).T)
+
+
+def of_kinds(candidates: Candidates, weights: np.ndarray, unit: float, block: Block) -> np.ndarray:
+    """Return errors of mixtures, (kinds, B, m), in units of labels."""
+    found = np.einsum("kc,cbm->kbm", weights, errors(candidates.priors, block)) / unit
+    return np.clip(found, -plan.ERROR_CLIP, plan.ERROR_CLIP)
+
+
+def products(candidates: Candidates, weights: np.ndarray, level: float, unit: float, block: Block) -> Rows:
+    """Contribution of users: 2 e_0 (e_k - e_0) and (e_k - e_0) (e_l - e_0), means over samples, over the level."""
+    own, *others = of_kinds(candidates, weights, unit, block)
+    differs = np.array(others) - own
+    pairs = np.einsum("kbm,lbm->klb", differs, differs).reshape(-1, block.users)
+    found = np.concatenate([2 * np.einsum("bm,kbm->kb", own, differs), pairs])
+    return Rows((found / np.maximum(block.counts, 1) / level).T)
+
+
+def best_weights(linear: np.ndarray, products: np.ndarray, penalty: float) -> np.ndarray:
+    """Minimise w . linear + w' products w + penalty sum(w) over w >= 0 with sum(w) <= 1; return w with the rest first.
+
+    Negative eigenvalues, which are noise, count as none."""
+    values, vectors = np.linalg.eigh((products + products.T) / 2)
+    squares, linear = (vectors * np.maximum(values, 1e-9)) @ vectors.T, linear + penalty
+    found = minimize(
+        lambda w: w @ linear + w @ squares @ w,
+        np.full(len(linear), 1 / (len(linear) + 1)),
+        jac=lambda w: linear + 2 * squares @ w,
+        method="SLSQP",
+        bounds=[(0, 1)] * len(linear),
+        constraints={"type": "ineq", "fun": lambda w: 1 - w.sum(), "jac": lambda w: -np.ones(len(w))},
+    )
+    w = np.clip(np.nan_to_num(found.x), 0.0, 1.0)
+    w = w / max(1.0, w.sum())
+    return np.r_[1 - w.sum(), w]
+
+
+def gain(candidates: Candidates, weights: np.ndarray, one_row: float, clip: float, unit: float, block: Block) -> Rows:
+    """Contribution of users: u, the gain of a mixture over own data in squared error with all m rows, its doubt, and
+    u^2 / clip - clip; weights (2, c) are of own data and of the mixture.
+
+    A left-out sample is predicted from m - 1 others, where own data have more to gain than from m. With more than two
+    rows what the next one takes is (m - 2) / m of what the last one took, as variances that fall as 1 / m have it; for
+    two rows and one it is a public part. For |u| <= clip the first and the last have norm at most clip together."""
+    counts = block.counts
+    following = (np.arange(len(block.labels)) + 1) % np.maximum(counts, 1)[:, None]
+    raw, before = (
+        mean_over_samples(np.clip(np.einsum("kc,cbm->kbm", weights, found) / unit, -2, 2) ** 2, block)
+        for found in (errors(candidates.priors, block), errors(candidates.priors, block, following))
+    )
+    raw, before = raw[0] - raw[1], before[0] - before[1]
+    falls = (1 - 2 / np.maximum(counts, 2)) * (before - raw)
+    found = np.where(counts > 2, raw - falls, np.where(counts == 2, plan.TWO_ROWS, one_row) * raw)
+    doubt = np.where(counts == 1, found / 2, plan.FALL_SD * (raw - found))
+    found, doubt = (np.clip(one, -clip, clip) for one in (found, doubt))
+    return Rows(np.array([found, doubt, found**2 / clip - clip]).T)
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The gain over own data in squared error, its interval, and the part of own data in the mixture."""
+
+    gain: float
+    low: float
+    high: float
+    own: float
+
+    @property
+    def text(self) -> str:
+        """One of ANSWERS."""
+        if self.own > 1 - LEAST_WEIGHT or self.high < 0:
+            return OWN
+        return SHARE if self.low > 0 else UNKNOWN
+
+
+def released_mixture(
+    users: UserData,
+    candidates: Candidates,
+    level: float,
+    unit: float,
+    of_scores: Release,
+    of_weights: Release,
+    of_answer: Release,
+) -> tuple[Mixture, Answer]:
+    """Release a mixture of the candidates and its gain; `level` is a typical squared error of own data, in `unit`^2."""
+    n = users.known.users
+
+    def noise_sd(release: Release, clip: float) -> float:
+        return max(2 * clip * release.noise_multiplier / n, 1e-4)
+
+    compared = partial(gains, candidates.priors, level, unit)
+    scores = of_scores.sum("mixed_scores", users, compared, clip=plan.SCORE_CLIP) / n
+    weights = candidates.weights(scores, noise_sd(of_scores, plan.SCORE_CLIP))
+    mixed = partial(products, candidates, weights, level, unit)
+    found = of_weights.sum("mixed_weights", users, mixed, clip=plan.WEIGHT_CLIP) / n
+    kinds, sd = len(weights) - 1, noise_sd(of_weights, plan.WEIGHT_CLIP)
+    squares = found[kinds:].reshape(kinds, kinds)
+    own, *others = best_weights(found[:kinds], squares, plan.PENALTY * sd)
+    others = np.array(others)
+    chosen = np.r_[own, others] @ weights
+    size = level * math.sqrt(max(others @ squares @ others, 0.0) + sd * others @ others) + 1e-4 * level
+    more = math.sqrt(max(1.0, n / (of_answer.multiplier or math.inf) / plan.ANSWER_MORE)) if of_answer.multiplier else 4
+    clip = plan.ANSWER_CLIP * more * size
+    first = np.array([strength * one.root[0, 0] ** 2 for one in candidates.kinds[0] for strength in one.strengths])
+    one_row = float(weights[0][: len(first)] @ (1 / (1 + first)))
+    mine = partial(gain, candidates, np.array([weights[0], chosen]), one_row, clip, unit)
+    mean, doubt, square = of_answer.sum("mixed_answer", users, mine, clip=clip) / n
+    private = (2 * clip * of_answer.noise_multiplier / n) ** 2
+    square = min(max((square + clip) * clip, 0.0), clip**2)
+    half = 1.96 * math.sqrt(private + max(square - mean**2, 0.0) / n + max(doubt**2 - private, 0.0))
+    return candidates.mixture(chosen), Answer(*(float(one) * unit**2 for one in (mean, mean - half, mean + half)), own)
