@@ -1,10 +1,9 @@
-"""What is the same id, the same level and the same number, wherever a value stands: in memory, on disk, in a release, in
-the journal. A value is what it is spelled as:
+"""What is the same id, the same level and the same number, in memory, on disk, in a release and in the journal.
 
-    7, 7.0, "7", "7.0", "7e+00", b"7" and " 7 " are the same, and "007" is another; so are true, "TRUE" and "True".
-
-Two spellings that are taken for one join what two people have, and the guarantee then holds for both together; taken for
-two they would give one person two budgets. So blanks around, and ways to compose a letter, do not count.
+A value is what it is spelled as: 7, 7.0, "7", "7.0", "7e+00", b"7" and " 7 " are the same, and "007" is another; so
+are true, "TRUE" and "True". Two spellings that are taken for one join what two people have, and the guarantee then
+holds for both together; taken for two they would give one person two budgets. So blanks around, and ways to compose a
+letter, do not count.
 """
 
 from __future__ import annotations
@@ -16,16 +15,16 @@ from decimal import Decimal
 
 import numpy as np
 import pandas as pd
+from pandas._libs.parsers import STR_NA_VALUES
 
 MISSING = frozenset(
-    "|NA|<NA>|N/A|n/a|#N/A|#N/A N/A|#NA|NaN|nan|-NaN|-nan|NaT|NULL|Null|null|None|1.#QNAN|-1.#QNAN|1.#IND|-1.#IND|"
-    "#REF!|#VALUE!|#NAME?|#DIV/0!|#NULL!|#NUM!".split("|")
+    (*STR_NA_VALUES, "-nan", "NaT", "Null", "none", "#REF!", "#VALUE!", "#NAME?", "#DIV/0!", "#NULL!", "#NUM!")
 )
 """What R, pandas and Excel write where an id is missing or was lost."""
 HASHES = 64
 """Of a sketch."""
 WHOLE = re.compile(r"-?(0|[1-9]\d*)\.0+|-?[1-9](\.\d+)?[eE]\+\d{1,2}")
-"""A whole number in another form, as it may be: R writes 100000 as 1e+05, and pandas 7 as 7.0 where another is missing."""
+"""What may be a whole number: R writes 100000 as 1e+05, and pandas 7 as 7.0 where another is missing."""
 
 
 def spell(value: object) -> str | None:
@@ -46,18 +45,18 @@ def spell(value: object) -> str | None:
     return text
 
 
-def of_each(values: object, one: Callable[[object], object], missing: object) -> np.ndarray:
+def of_each(values: object, one: Callable[[object], object], missing: object, where: str) -> np.ndarray:
     """Return a function of each value (N,) as objects, called once for all that are equal."""
     try:
         codes, different = pd.factorize(values if hasattr(values, "dtype") else np.asarray(values, object))
     except TypeError:
-        raise ValueError("it has lists or tables in place of single values") from None
+        raise ValueError(f"{where} has lists or tables in place of single values") from None
     return np.array([*map(one, different), missing], object)[codes]
 
 
-def spelled(values: object) -> np.ndarray:
+def spelled(values: object, where: str = "it") -> np.ndarray:
     """Return the texts of values (N,), None where one is missing: two are the same where these are."""
-    return of_each(values, spell, None)
+    return of_each(values, spell, None, where)
 
 
 def is_missing(texts: np.ndarray) -> np.ndarray:
@@ -67,10 +66,7 @@ def is_missing(texts: np.ndarray) -> np.ndarray:
 
 def people(values: object, where: str, before: int = 0) -> np.ndarray:
     """Return the texts of ids (N,); a ValueError says `where` a row has none, and in which, after some `before`."""
-    try:
-        texts = spelled(values)
-    except ValueError as error:
-        raise ValueError(f"{where}: {error}") from None
+    texts = spelled(values, where)
     missing = is_missing(texts)
     if missing.any():
         raise ValueError(f"{where} has a missing value in row {before + np.argmax(missing) + 1}; each row needs a user")
@@ -99,7 +95,7 @@ def numbers(values: object, where: str, before: int = 0) -> np.ndarray:
         except ValueError:
             return {"true": 1.0, "false": 0.0}.get(text)
 
-    found = of_each(values, number, np.nan)
+    found = of_each(values, number, np.nan, where)
     wrong = np.fromiter((one is None for one in found), bool, len(found))
     if wrong.any():
         raise ValueError(f"{where} has something else than a number in row {before + np.argmax(wrong) + 1}")

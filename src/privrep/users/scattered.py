@@ -101,7 +101,7 @@ class ScatteredUsers(UserData):
         ids, counts, labels = [], [], np.empty(0, np.uint64)
         check_room()
         with ExitStack() as buckets, ExitStack() as unless_done:
-            file = unless_done.enter_context(named_file() if elsewhere else tempfile.TemporaryFile(buffering=0))
+            file = unless_done.enter_context(named_file() if elsewhere else tempfile.TemporaryFile(buffering=0))  # noqa: SIM115
             for bucket in scattered(table, buckets):
                 of_bucket, number, rows, found = sorted_rows(table, bucket, seed, noted)
                 own = np.bincount(number, minlength=len(of_bucket))
@@ -164,7 +164,7 @@ def named_file() -> IO[bytes]:
         with suppress(OSError), open(left, "rb") as file:  # locked, or somebody else's
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             left.unlink()
-    file = tempfile.NamedTemporaryFile(prefix=ROWS_PREFIX, buffering=0)
+    file = tempfile.NamedTemporaryFile(prefix=ROWS_PREFIX, buffering=0)  # noqa: SIM115
     fcntl.flock(file, fcntl.LOCK_EX)
     return file
 

@@ -117,7 +117,7 @@ class Category(Declared):
 
     def scaled(self, values: pd.Series, name: str, noted: Noted) -> np.ndarray:
         """Return sqrt(c) (e - 1/c), (N, c); zeros for another value."""
-        texts = spelled(values)
+        texts = spelled(values, name)
         codes = pd.Index([*map(spell, self.levels)], dtype=object).get_indexer(texts)
         known = codes >= 0
         noted.add(name, UNLISTED, ~known & ~is_missing(texts))

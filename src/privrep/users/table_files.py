@@ -42,6 +42,7 @@ def files_of(path: Path) -> list[Path]:
 
 
 def is_csv(path: Path) -> bool:
+    """Whether a file is CSV, as its name says."""
     return path.suffix.lower() == ".csv"
 
 

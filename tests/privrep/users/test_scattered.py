@@ -316,7 +316,7 @@ def test_what_a_killed_process_has_left_is_deleted_by_the_next(tmp_path, monkeyp
 
 def test_a_temporary_folder_that_does_not_exist_is_an_error(tmp_path, monkeypatch):
     monkeypatch.setenv("TMPDIR", str(tmp_path / "none"))
-    with pytest.raises(ValueError, match="TMPDIR is '.*none'; it must be a folder"):
+    with pytest.raises(ValueError, match=r"TMPDIR is '.*none'; it must be a folder"):
         ScatteredUsers.of(written(people(), tmp_path / "people.parquet"), **COLUMNS)
 
 
@@ -340,9 +340,9 @@ def test_levels_that_are_not_listed_are_counted(tmp_path):
     path, count = written(frame, tmp_path / "people.parquet"), (frame["kind"] == "d").sum()
     with pytest.warns(
         UserWarning, match=f"column 'kind': {count} of {len(frame)} rows have a level that is not"
-    ) as all_:
+    ) as told:
         ScatteredUsers.of(path, **COLUMNS)
-    assert len(all_) == 1
+    assert len(told) == 1
 
 
 PEAK = r"""

@@ -64,7 +64,7 @@ def test_what_is_stated_is_read_back():
 def test_columns_without_sense_are_named():
     with pytest.raises(ValueError, match="the table has no column 'sex'; it has 'item', 'age'"):
         SCHEMA.scaled(FRAME.drop(columns="sex"))
-    with pytest.raises(ValueError, match="column 'age' has something else than a number in row 1$"):
+    with pytest.raises(ValueError, match=r"column 'age' has something else than a number in row 1$"):
         SCHEMA.scaled(FRAME.assign(age="old"))
 
 
