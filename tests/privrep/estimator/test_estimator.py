@@ -10,6 +10,7 @@ import re
 import struct
 import time
 from concurrent.futures import ThreadPoolExecutor
+from multiprocessing.reduction import ForkingPickler
 
 import joblib
 import numpy as np
@@ -198,7 +199,7 @@ def test_heads_are_used_for_those_who_have_one():
         np.testing.assert_array_equal(fitted.predict(strangers), mean)
     fitted.set_params(unseen="raise")
     for rows in (strangers, frame.drop(columns="person")):
-        with pytest.raises(ValueError, match="ha[sv]e? .*head") as error:
+        with pytest.raises(ValueError, match=r"a head|no head") as error:
             fitted.predict(rows)
         assert "nobody" not in str(error.value)
     some = frame.person == "person 7"
@@ -434,10 +435,9 @@ def test_copies_have_heads():
     fitted = model(random_state=0).fit(frame, labels)
     expected = fitted.predict(frame)
     copies = [copy.copy(fitted), copy.deepcopy(fitted), *copy.deepcopy([fitted])]
-    for backend in ("loky", "multiprocessing"):
-        with joblib.parallel_config(backend, n_jobs=2):
-            copies += joblib.Parallel()(joblib.delayed(copy.copy)(one) for one in (fitted, fitted))
-            np.testing.assert_array_equal(joblib.Parallel()([joblib.delayed(fitted.predict)(frame)])[0], expected)
+    with joblib.parallel_config("loky", n_jobs=2):
+        copies += joblib.Parallel()(joblib.delayed(copy.copy)(one) for one in (fitted, fitted))
+    copies.append(ForkingPickler.loads(ForkingPickler.dumps(fitted)))
     for one in copies:
         assert one is not fitted
         np.testing.assert_array_equal(one.predict(frame), expected)
@@ -481,7 +481,7 @@ def test_rows_that_are_people_add_up_with_users_of_the_same_table(monkeypatch):
 def test_wrong_tables_are_named_and_quote_nobody(broken):
     """In one line, before anything is spent."""
     frame, labels = table()
-    with pytest.raises(ValueError, match="feature 1|users|y") as error:
+    with pytest.raises(ValueError, match=r"feature 1|users|y") as error:
         model().fit(*broken(frame, labels))
     words = str(error.value)
     assert "secret" not in words and "\n" not in words and len(words) < 160
