@@ -204,9 +204,9 @@ def fit(
         if letter in settings:
             raise ValueError(f"{letter} is {settings[letter]!r}; fit has no argument of this name, write {name}=")
     privacy = Privacy.of(epsilon, delta, calibration, master_seed)
+    options = load_options(algorithm, {name: value for name, value in settings.items() if name not in PROBLEM_AXES})
     problem = build(Problem, {name: value for name, value in settings.items() if name in PROBLEM_AXES}, "fit")
     check_memory(problem)
-    options = load_options(algorithm, {name: value for name, value in settings.items() if name not in PROBLEM_AXES})
     cell = Cell(algorithm, options, problem, privacy.budget(algorithm, prepared(options, problem)))
     with running_on(engine, scheduler):
         row, _, ledger = run_cell(cell, Users(problem, privacy.master_seed))
