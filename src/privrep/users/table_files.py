@@ -13,7 +13,7 @@ from pathlib import Path
 import pyarrow as pa
 from pyarrow import csv, parquet, types
 
-from privrep.users.identity import MISSING, numbers, people, spelled
+from privrep.users.identity import MISSING, numbers, people, spell, spelled
 from privrep.users.schema import Category, Number, Schema
 
 ROWS = 2**16  # rows that are read at once
@@ -112,10 +112,17 @@ class TableFile:
                 return read.cast(column.type, safe=False)
             return pa.array(numbers(read.to_pandas(), where, before))
         encoded = read if types.is_dictionary(read.type) else read.dictionary_encode()
-        texts = pa.array(spelled(encoded.dictionary.to_pandas()), column.type).take(encoded.indices)
-        if column.name == self.user:
-            people(texts.to_pandas(), where, before)
-        return texts
+        different = encoded.dictionary
+        if types.is_integer(different.type):
+            texts = different.cast(column.type)  # as they are spelled
+        elif types.is_string(different.type):
+            texts = pa.array(map(spell, different.to_pylist()), column.type, size=len(different))
+        else:
+            texts = pa.array(spelled(different.to_pandas(), where), column.type)
+        found = texts.take(encoded.indices)
+        if column.name == self.user and (found.null_count or not MISSING.isdisjoint(texts.to_pylist())):
+            people(found.to_pandas(), where, before)  # an error that says the row
+        return found
 
     def _read_csv(self, path: Path) -> Iterator[pa.RecordBatch]:
         try:

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
+from decimal import Decimal
 from pathlib import Path
 
 import numpy as np
@@ -184,6 +185,29 @@ def test_ids_in_csv_are_text(tmp_path):
     assert sorted(users.ids.to_pylist()) == ["007", "7", "NAN"]
     ages = dict(zip(users.ids.to_pylist(), gathered(users)[0][:, 0, 1], strict=True))
     assert ages["7"] == 0  # the middle
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        lambda who: who.astype("float32"),
+        lambda who: who.astype(str) + ".0",
+        lambda who: who.map(Decimal),
+        lambda who: who.astype(str).astype("category"),
+        lambda who: who.astype(str).astype("string[pyarrow]"),
+        lambda who: who.astype("uint8"),
+    ],
+)
+def test_ids_of_all_kinds_are_the_same_users(tmp_path, kind):
+    """Also where the parts of a folder spell them in different ways."""
+    frame = people()
+    first = ScatteredUsers.of(written(frame, tmp_path / "a.parquet"), **COLUMNS)
+    other = frame.assign(who=kind(frame["who"]))
+    assert same_users(first, ScatteredUsers.of(written(other, tmp_path / "b.parquet"), **COLUMNS))
+    (tmp_path / "parts").mkdir()
+    written(frame[:99], tmp_path / "parts" / "1.parquet")
+    written(other[99:], tmp_path / "parts" / "2.parquet")
+    assert same_users(first, ScatteredUsers.of(tmp_path / "parts", **COLUMNS))
 
 
 def test_parts_of_the_users(tmp_path, small_pieces):

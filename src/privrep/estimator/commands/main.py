@@ -37,9 +37,18 @@ from privrep.users.whole_files import in_one_move, write_whole
 app = typer.Typer(no_args_is_help=True, add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 
 
+def print_version(asked: bool) -> None:
+    """Print the version and end, if that is asked for."""
+    if asked:
+        typer.echo(f"privrep {privrep.__version__}")
+        raise typer.Exit
+
+
 @app.callback()
 def about(
-    version: Annotated[bool, typer.Option("--version", help="Print the version and end.", is_eager=True)] = False,
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version and end.", callback=print_version, is_eager=True)
+    ] = False,
 ) -> None:
     r"""Learn what the models of many people have in common, from a table with several rows of each person, so that what
     is published protects each of them: differential privacy for all rows of a person.
@@ -58,9 +67,6 @@ def about(
          makes models of people who took no part
     Before there is a table, privrep advise says which method to use for how many people.
     """
-    if version:
-        typer.echo(f"privrep {privrep.__version__}")
-        raise typer.Exit
 
 
 TABLE = Annotated[Path, typer.Argument(help="Parquet or CSV, or a folder of Parquet files; rows in any order.")]
@@ -119,8 +125,6 @@ def bounds(
     for name in (user, label):
         if name not in found:
             raise ValueError(f"{table} has no column {name!r}; it has {', '.join(map(repr, found))}")
-    if out.exists():
-        raise ValueError(f"{out} is there already; choose another name with --out, or remove it")
     lines = [
         "# Fill in what you know of each column without a look at the data: it is taken as public.",
         "# Values beyond a range count as the nearest; a level that is not listed counts as none.",
@@ -140,6 +144,8 @@ def bounds(
         (kind,) = kinds
         hint = '  # or "flag", for 0 and 1' if kind == "number" else ""
         lines += ["", f"[features.{quoted(name)}]", f'kind = "{kind}"{hint}', *blanks(kind)]
+    if out.exists():
+        raise ValueError(f"{out} is there already; choose another name with --out, or remove it")
     write_whole(out, "\n".join(lines) + "\n")
     typer.echo(f"{out}: fill it in, and give it to privrep fit; columns that you remove are not used")
 
@@ -254,7 +260,8 @@ def predict(
         raise ValueError(f"{out} is there already; choose another name with --out, or remove it")
     model = PrivateRepresentation()
     model.shared_, _ = read_release(release)
-    model.n_features_in_ = len(model.shared_.schema.features)
+    model.feature_names_in_ = np.array(list(model.shared_.schema.features), object)
+    model.n_features_in_ = len(model.feature_names_in_)
     model.local_ = read_heads(heads or release.parent.parent / PRIVATE / HEADS, model.shared_)
     read = pa.Table.from_batches(TableFile(rows, user, None, model.shared_.schema).batches())
     ids = read[user].to_numpy()
