@@ -6,7 +6,7 @@ import copy
 import math
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from multiprocessing.reduction import ForkingPickler
 from pathlib import Path
 
@@ -257,7 +257,8 @@ class PrivateRepresentation(RegressorMixin, BaseEstimator):
         # much, never too little.
         record = entered(ids if self.unit == "user" else None, labels, mu**2)
         last = list(method.fit(data, release))[-1]
-        self.shared_, self.advice_ = self._shared(schema, last), advice(last)
+        self.shared_ = replace(self._shared(schema, last), max_samples=int(self.max_samples))  # what JSON can hold
+        self.advice_ = advice(last)
         self.ledger_ = ledger
         self.privacy_ = statement(ledger, budget.delta, n, self.unit, seeded, record)
         self.local_ = LocalHeads(ids, heads(self.shared_.heads, data))

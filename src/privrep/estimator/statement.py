@@ -16,7 +16,8 @@ PUBLIC = (
 )
 NOT_COVERED = (
     "heads, their predictions and the score on users who took part: they are local and not private",
-    "the duration of a fit",
+    "the duration of a fit, and its errors and warnings, which count rows: they are for whoever has the table",
+    "ranges, kinds and levels that were chosen after a look at the data",
     "further fits, unless they stand in the journal",
 )
 FEW, SURE, MANY_ROWS = 100, 0.9, 1000

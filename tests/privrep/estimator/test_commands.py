@@ -258,7 +258,7 @@ def test_what_the_journal_says_of_other_fits_is_not_published():
     assert not any(words in text for text in published for words in ("on record", "on_record"))
 
 
-@pytest.mark.filterwarnings("ignore:random_state is")
+@pytest.mark.filterwarnings("always")
 def test_rows_are_predicted_by_the_heads_of_a_fit():
     """By the heads of those who have one, in the order of the rows; ids of any type, and heads given by name."""
     fit()

@@ -177,7 +177,7 @@ def test_what_is_pickled_or_published_holds_no_row():
 def test_what_is_published_is_read_back_to_the_last_bit():
     levels = {"feature 1": "flag", "feature 2": np.array([1, 2])}
     frame, labels = table()
-    fitted = model(random_state=0, kinds=levels).fit(frame.assign(**{"feature 2": 1}), labels)
+    fitted = model(random_state=0, kinds=levels, max_samples=np.int64(9)).fit(frame.assign(**{"feature 2": 1}), labels)
     shared = SharedPrior.from_dict(json.loads(fitted.shared_.to_json()))
     assert shared.to_json() == fitted.shared_.to_json()
     assert shared.schema == fitted.shared_.schema
