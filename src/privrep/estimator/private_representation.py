@@ -372,7 +372,7 @@ class PrivateRepresentation(RegressorMixin, BaseEstimator):
         if y is None:
             raise ValueError("requires y to be passed, but the target y is None")
         check_index(X, y, "y")
-        if np.iscomplexobj(y):
+        if np.iscomplexobj(np.asarray(y)):
             raise ValueError("y has complex numbers; it must have real ones")
         labels = column_or_1d(y, warn=True)
         check_consistent_length(X, labels)
