@@ -59,7 +59,11 @@ def requires(holds: Callable[[Any], bool], what: str) -> Check:
     """Return a check whose message ends in "it must `what`"."""
 
     def check(name: str, value: Any) -> None:
-        if not holds(value):
+        try:
+            right = bool(holds(value))
+        except (TypeError, ValueError):  # of another type than the values that are compared with it
+            right = False
+        if not right:
             raise ValueError(f"{name} is {value!r}; it must {what}")
 
     return check
@@ -72,7 +76,12 @@ def among(choices: Collection[str]) -> Check:
 
 def unless(excepted: object, check: Check) -> Check:
     """Return a check of all values but the excepted one, which switches something off."""
-    return lambda name, value: None if value is excepted or value == excepted else check(name, value)
+
+    def check_others(name: str, value: Any) -> None:
+        if not (value is excepted or (not hasattr(value, "__len__") and value == excepted)):
+            check(name, value)
+
+    return check_others
 
 
 def integer(least: int) -> Check:
@@ -83,14 +92,19 @@ def integer(least: int) -> Check:
     )
 
 
+def number(holds: Callable[[Any], bool], what: str) -> Check:
+    """Return a check of a number, which a truth value is not."""
+    return requires(lambda value: not isinstance(value, bool) and holds(value), what)
+
+
 check_count, check_whole = integer(1), integer(0)
-check_share = requires(lambda value: 0 < value < 1, "lie strictly between 0 and 1")
-check_positive = requires(lambda value: 0 < value < math.inf, "be positive and finite")
-check_nonnegative = requires(lambda value: value >= 0, "be at least 0")
-check_finite = requires(lambda value: 0 <= value < math.inf, "be finite and at least 0")
-check_ratio = requires(lambda value: 1 <= value < math.inf, "be finite and at least 1")
-check_sine = requires(lambda value: 0 <= value < 1, "be at least 0 and less than 1")
-check_any_sine = requires(lambda value: 0 <= value <= 1, "be at least 0 and at most 1")
+check_share = number(lambda value: 0 < value < 1, "lie strictly between 0 and 1")
+check_positive = number(lambda value: 0 < value < math.inf, "be positive and finite")
+check_nonnegative = number(lambda value: value >= 0, "be at least 0")
+check_finite = number(lambda value: 0 <= value < math.inf, "be finite and at least 0")
+check_ratio = number(lambda value: 1 <= value < math.inf, "be finite and at least 1")
+check_sine = number(lambda value: 0 <= value < 1, "be at least 0 and less than 1")
+check_any_sine = number(lambda value: 0 <= value <= 1, "be at least 0 and at most 1")
 
 
 # Reading of values

@@ -17,6 +17,7 @@ the address of a scheduler, or without one for a worker on each core of this mac
 
 from __future__ import annotations
 
+import difflib
 import os
 import time
 import warnings
@@ -28,7 +29,7 @@ import numpy as np
 from privrep.methods.running import runner
 from privrep.methods.running.columns import check_columns, option_column
 from privrep.methods.running.method import MethodOptions, NotRun, Outcome, Task
-from privrep.methods.running.registry import load_options
+from privrep.methods.running.registry import load_options, options_class
 from privrep.methods.running.runner import check_spent, is_private, prepared, scored
 from privrep.options import Declared, among, build, check_positive, check_share, check_whole, option, unless
 from privrep.privacy.accounting import Budget, FixedNoise
@@ -204,9 +205,14 @@ def fit(
         if letter in settings:
             raise ValueError(f"{letter} is {settings[letter]!r}; fit has no argument of this name, write {name}=")
     privacy = Privacy.of(epsilon, delta, calibration, master_seed)
+    known = [*PROBLEM_AXES, *(one.name for one in fields(options_class(algorithm)))]
+    for name in settings:
+        if name not in known:
+            (near,) = difflib.get_close_matches(name, known, n=1, cutoff=0)
+            raise ValueError(f"{name} is no option of {algorithm}, and no size of a problem; the nearest is {near}")
+    options = load_options(algorithm, {name: value for name, value in settings.items() if name not in PROBLEM_AXES})
     problem = build(Problem, {name: value for name, value in settings.items() if name in PROBLEM_AXES}, "fit")
     check_memory(problem)
-    options = load_options(algorithm, {name: value for name, value in settings.items() if name not in PROBLEM_AXES})
     cell = Cell(algorithm, options, problem, privacy.budget(algorithm, prepared(options, problem)))
     with running_on(engine, scheduler):
         row, _, ledger = run_cell(cell, Users(problem, privacy.master_seed))

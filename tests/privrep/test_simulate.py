@@ -176,3 +176,17 @@ def test_older_cells_keep_their_key_and_streams():
     steep = Problem(**vars(aniso) | {"head_condition": 2.0})
     keys = {Cell("altmin", OLDER.options, each, OLDER.budget).key for each in (OLDER.problem, aniso, steep)}
     assert len(keys) == 3
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "settings", "words"),
+    [
+        ("centuar", {}, "algorithm is 'centuar'; .*the nearest is centaur"),
+        ("centaur", {"userz": 5}, "userz is no option of centaur, .*; the nearest is users"),
+        ("centaur", {"smaples": 5}, "smaples is no option of centaur, .*; the nearest is samples"),
+        ("centaur", {"ruonds": 5}, "ruonds is no option of centaur, .*; the nearest is rounds"),
+    ],
+)
+def test_what_is_misspelt_is_told_before_what_is_missing(algorithm, settings, words):
+    with pytest.raises(ValueError, match=words):
+        fit(algorithm, epsilon=1.0, **settings)

@@ -1,14 +1,17 @@
 """A local journal of privacy spent, so that repeated fits of the same users add up.
 
-A line for each fit: when, mu^2, and the smallest of hashes of the users' ids. Two fits share users where such
-hashes meet; with half the users in common this fails with probability below 1e-9, with one in a hundred about every
-second time. The file is as private as the list of ids, and stays where it is.
+A line for each fit: when, mu^2, and the smallest of hashes of the users' ids and of the labels. Two fits share people
+where such hashes meet: those of ids, or, where rows are people of their own and have no ids, those of labels, which
+no choice of features and ranges changes. With half in common this fails with probability below 1e-9, with one in a
+hundred about every second time; labels of few values make other tables look the same, which counts too much. The file
+is as private as ids and labels, and stays where it is.
 """
 
 from __future__ import annotations
 
 import fcntl
 import json
+import math
 import os
 import warnings
 from datetime import UTC, datetime
@@ -18,8 +21,8 @@ import numpy as np
 import pandas as pd
 from platformdirs import user_state_dir
 
-HASHES = 64
-"""Of a fit."""
+from privrep.users.identity import sketch, spelled
+
 PLACE = "PRIVREP_JOURNAL"
 """Environment variable: the journal's file, in place of that in the user's folder of states."""
 _unwritten: list[dict] = []
@@ -35,19 +38,36 @@ def read(line: str) -> dict | None:
     """Read the fit of a line; warn about a broken one, whose fit is lost."""
     try:
         fit = json.loads(line)
-        return {"mu_squared": float(fit["mu_squared"]), "users": list(fit["users"])}
-    except (ValueError, KeyError, TypeError):
+        if not 0 <= float(fit["mu_squared"]) < math.inf:
+            raise ValueError("no mu has this square")
+        return {
+            "mu_squared": float(fit["mu_squared"]),
+            "users": set(fit["users"]),
+            "labels": set(fit.get("labels", ())),
+        }
+    except (ValueError, KeyError, TypeError, AttributeError):
         if line.strip():
             warnings.warn(f"the journal of fits {place()} has a broken line, which does not count", stacklevel=2)
         return None
 
 
-def entered(ids: np.ndarray, mu_squared: float) -> tuple[int, float]:
-    """Record a fit; return how many recorded fits share users with it, and the sum of their mu^2, this one included."""
-    hashed = pd.util.hash_array(np.array([str(one) for one in pd.unique(pd.Series(ids))], object))
-    smallest = [f"{one:016x}" for one in np.sort(hashed)[:HASHES]]
-    fit = {"when": datetime.now(UTC).isoformat(timespec="seconds"), "mu_squared": mu_squared, "users": smallest}
-    mine, earlier = set(smallest), []
+def same_people(one: dict, other: dict) -> bool:
+    """Whether two fits share people, as far as their hashes say."""
+    by = "users" if one["users"] and other["users"] else "labels"
+    return not set(one[by]).isdisjoint(other[by])
+
+
+def entered(ids: np.ndarray | None, labels: np.ndarray, mu_squared: float) -> tuple[int, float]:
+    """Record a fit by its users' ids, None where rows are people of their own, and a sketch of the labels; return how
+    many recorded fits share people with it, and the sum of their mu^2, this one included."""
+    users = [] if ids is None else sketch(pd.util.hash_array(spelled(ids)))
+    fit = {
+        "when": datetime.now(UTC).isoformat(timespec="seconds"),
+        "mu_squared": mu_squared,
+        "users": [f"{one:016x}" for one in users],
+        "labels": [f"{one:016x}" for one in labels],
+    }
+    earlier = []
     try:
         place().parent.mkdir(parents=True, exist_ok=True)
         with open(place(), "a+", opener=lambda path, flags: os.open(path, flags, 0o600)) as file:
@@ -64,5 +84,5 @@ def entered(ids: np.ndarray, mu_squared: float) -> tuple[int, float]:
         _unwritten.append(fit)
     else:
         earlier += _unwritten
-    shared = [one["mu_squared"] for one in [*earlier, fit] if mine & set(one["users"])]
+    shared = [one["mu_squared"] for one in [*earlier, fit] if same_people(one, fit)]
     return len(shared), float(sum(shared))

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import copy
 import math
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from multiprocessing.reduction import ForkingPickler
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from joblib.externals.loky.backend.reduction import register as register_for_workers
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.metrics import r2_score
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d, validate_data
@@ -17,34 +20,45 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, c
 from privrep.estimator.journal import entered
 from privrep.estimator.shared_prior import SharedPrior
 from privrep.estimator.stated import stated
-from privrep.estimator.statement import statement
+from privrep.estimator.statement import doubts, statement
 from privrep.methods.mixed_model import MixedModel
 from privrep.methods.running.method import Iterate, Method, Task
 from privrep.methods.running.runner import open_release
 from privrep.methods.steps.posterior import Mixture, Prior
 from privrep.methods.steps.stacking import ANSWERS, OWN, SHARE, UNKNOWN
 from privrep.methods.unit_steps import UnitSteps
-from privrep.options import among, check_count, check_positive, check_whole, unless
-from privrep.privacy.accounting import Budget, check_delta, gdp_mu
+from privrep.options import among, check_count, check_share, check_whole, number, requires, unless
+from privrep.privacy.accounting import Budget, gdp_mu
 from privrep.privacy.lattice import SystemNoise
 from privrep.privacy.ledger import Ledger
-from privrep.users.engines import running_on
+from privrep.users.engines import ENGINES, running_on
 from privrep.users.given_users import GivenUsers
+from privrep.users.identity import hashed_numbers, numbers, people, sketch, spelled
 from privrep.users.passes import rows
 from privrep.users.problem import UserData
 from privrep.users.rng import stream
 from privrep.users.scattered import ScatteredUsers
-from privrep.users.schema import Schema
+from privrep.users.schema import Noted, Schema
 
+MOST_EPSILON, MOST_SAMPLES = 10_000, 100_000
+"""Beyond this epsilon nothing is private; each user's rows are padded to max_samples."""
+check_text = requires(lambda value: isinstance(value, str), "be a text")
 CHECKS = {
-    "epsilon": check_positive,
+    "epsilon": number(lambda value: 1e-6 <= value <= MOST_EPSILON, f"be a number from 1e-6 to {MOST_EPSILON}"),
+    "delta": unless(None, check_share),
     "method": among(("prior", "unit_steps")),
     "rank": unless(None, check_count),
     "unit": among(("user", "row")),
-    "max_samples": check_count,
+    "users": unless(None, check_text),
+    "max_samples": requires(
+        lambda value: check_count("max_samples", value) is None and value <= MOST_SAMPLES,
+        f"be an integer of at least 1 and at most {MOST_SAMPLES}",
+    ),
     "unseen": among(("shared", "raise")),
     "heads": among(("local", "pickle")),
     "random_state": unless(None, check_whole),
+    "engine": among(ENGINES),
+    "scheduler": unless(None, check_text),
 }
 """What a parameter may be; kinds and bounds are checked with the table."""
 LABEL_SD = 0.55
@@ -52,7 +66,7 @@ LABEL_SD = 0.55
 UNIT_STEPS_NOISE = 0.5
 """Public guess of the label noise over a label's root mean square, for unit steps."""
 DELTA_POWER = 2.0
-"""delta is n to this power, inverted, where none is given: beside 1/n, that of one user exposed entirely, it is small."""
+"""delta is n to this power, inverted, where none is given: small beside 1/n, where one user may be exposed entirely."""
 ADVICE = {
     SHARE: "sharing helps",
     UNKNOWN: "it cannot be told whether sharing helps; take it as no",
@@ -69,12 +83,12 @@ class LocalHeads:
 
     def of(self, users: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the heads of users (N,), zeros where one has none, and which users have one."""
-        found = pd.Index(self.ids).get_indexer(users)
+        found = pd.Index(spelled(self.ids)).get_indexer(spelled(users))
         return self.vectors[np.maximum(found, 0)], found >= 0
 
     def updated(self, new: LocalHeads) -> LocalHeads:
         """Add the heads of other users, and replace those of the same."""
-        kept = ~pd.Index(self.ids).isin(new.ids)
+        kept = ~pd.Index(spelled(self.ids)).isin(spelled(new.ids))
         return LocalHeads(np.concatenate([self.ids[kept], new.ids]), np.concatenate([self.vectors[kept], new.vectors]))
 
 
@@ -93,8 +107,9 @@ class PrivateRepresentation(RegressorMixin, BaseEstimator):
     unit : "user", or "row" where each row is a person of its own, and fit takes no users.
     users : name of the column that says whose a row is, where X is a DataFrame; else `users` goes to fit.
     max_samples : rows of a user that are used at most, a random choice.
-    unseen : prediction for users without a head: "shared", by the shared mean, or "raise".
-    heads : whether pickles have the users' heads: "local", no, or "pickle", yes.
+    unseen : prediction for users without a head: "shared", by the shared mean, with a warning, or "raise".
+    heads : whether pickles have the users' heads: "local", no, or "pickle", yes. Copies, and what is sent to worker
+        processes of this machine, always have them.
     random_state : None draws exact discrete Gaussian noise from the system's randomness; a seed is for experiments,
         and warns.
     engine, scheduler : where the passes over users run, see `privrep.users.engines.running_on`. The same comes out. The
@@ -157,6 +172,16 @@ class PrivateRepresentation(RegressorMixin, BaseEstimator):
         state = super().__getstate__()
         return state if self.heads == "pickle" or "local_" not in state else state | {"local_": None}
 
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        with_heads_to_workers(cls)
+
+    def __copy__(self) -> PrivateRepresentation:
+        return whole(type(self), vars(self))
+
+    def __deepcopy__(self, memo: dict) -> PrivateRepresentation:
+        return whole(type(self), copy.deepcopy(vars(self), memo))
+
     def fit(self, X, y, users=None) -> PrivateRepresentation:
         """Learn the shared prior, and the heads of the users.
 
@@ -177,7 +202,7 @@ class PrivateRepresentation(RegressorMixin, BaseEstimator):
         schema = stated(list(frame.columns), self.kinds, self.feature_bounds, self.label_bounds)
         data, names = in_memory(schema, frame, labels, ids, self.max_samples, self._rank(schema))
         with running_on(self.engine, self.scheduler):
-            return self._fit(schema, data, names)
+            return self._fit(schema, data, names, sketch(hashed_numbers(labels)))
 
     def fit_table(self, path: str | Path, *, user: str, label: str, schema: Schema) -> PrivateRepresentation:
         """The same from a table on disk, of whatever size, with rows in any order.
@@ -208,19 +233,16 @@ class PrivateRepresentation(RegressorMixin, BaseEstimator):
             )
             self.feature_names_in_ = np.array(list(schema.features), object)
             self.n_features_in_ = len(schema.features)
-            return self._fit(schema, data, data.ids.to_numpy(zero_copy_only=False))
+            return self._fit(schema, data, data.ids.to_numpy(zero_copy_only=False), data.label_sketch)
 
-    def _fit(self, schema: Schema, data: UserData, ids: np.ndarray) -> PrivateRepresentation:
-        """Fit to users who are laid out."""
+    def _fit(self, schema: Schema, data: UserData, ids: np.ndarray, labels: np.ndarray) -> PrivateRepresentation:
+        """Fit to users who are laid out; the journal knows rows by a sketch of their labels."""
         n = data.known.users
         delta = min(n**-DELTA_POWER, 0.5) if self.delta is None else self.delta
-        check_delta(delta)
-        if self.delta is not None and delta > 1 / n:
-            warnings.warn(
-                f"delta is {delta:g}, more than 1/n = {1 / n:.3g}: a mechanism with this delta may expose one user in "
-                f"{n} entirely",
-                stacklevel=3,
-            )
+        budget = Budget(float(self.epsilon), float(delta), "exact")
+        mu = gdp_mu(budget.epsilon, budget.delta)
+        for doubt in doubts(mu, budget.delta, n, self.max_samples):
+            warnings.warn(doubt, stacklevel=3)
         seeded = self.random_state is not None
         if seeded:
             warnings.warn(
@@ -228,15 +250,17 @@ class PrivateRepresentation(RegressorMixin, BaseEstimator):
                 "data that matter",
                 stacklevel=3,
             )
-        # Written down before anything is released: a crash in between may count too much, never too little.
-        people = ids if self.unit == "user" else np.char.add(f"{n} rows, ", np.arange(n).astype(str))
-        record = entered(people, gdp_mu(float(self.epsilon), delta) ** 2)
         ledger, method = Ledger(), self._method(schema)
-        task = Task(data, Budget(float(self.epsilon), delta, "exact"), noise_from(self.random_state), ledger)
-        last = list(method.fit(data, open_release(method, task)))[-1]
-        self.shared_, self.advice_ = self._shared(schema, last), advice(last, schema)
+        task = Task(data, budget, noise_from(self.random_state), ledger)
+        release = open_release(method, task)
+        # Written down after all that can be checked and before anything is released: a crash in between may count too
+        # much, never too little.
+        record = entered(ids if self.unit == "user" else None, labels, mu**2)
+        last = list(method.fit(data, release))[-1]
+        self.shared_ = replace(self._shared(schema, last), max_samples=int(self.max_samples))  # what JSON can hold
+        self.advice_ = advice(last, schema)
         self.ledger_ = ledger
-        self.privacy_ = statement(ledger, delta, n, self.unit, seeded, record)
+        self.privacy_ = statement(ledger, budget.delta, n, self.unit, seeded, record)
         self.local_ = LocalHeads(ids, heads(self.shared_.heads, data))
         return self
 
@@ -246,22 +270,38 @@ class PrivateRepresentation(RegressorMixin, BaseEstimator):
         Raises
         ------
         ValueError
-            If a user has no head, and `unseen` is "raise".
+            If a user has no head, or no users are given, and `unseen` is "raise"; else a warning counts them.
         """
         check_is_fitted(self)
         frame, ids = self._read(X, users, reset=False, needed=False)
         shared = self.shared_
         vectors = np.tile(shared.mean, (len(frame), 1))
-        if ids is not None and self.unit == "user":
-            found, has = self.local_.of(ids) if self.local_ is not None else (vectors, np.zeros(len(ids), bool))
-            if self.unseen == "raise" and not has.all():
-                raise ValueError(f"user {ids[~has][0]!r} has no head; call personalise with rows of theirs")
+        if self.unit == "user":
+            nobody = np.zeros(len(frame), bool)
+            found, has = (vectors, nobody) if ids is None or self.local_ is None else self.local_.of(ids)
+            if not has.all():
+                self._without_head(ids, has)
             vectors = np.where(has[:, None], found, vectors)
         return shared.schema.labels(np.einsum("nd,nd->n", shared.schema.scaled(frame), vectors))
 
+    def _without_head(self, ids: np.ndarray | None, has: np.ndarray) -> None:
+        """Raise or warn, as `unseen` says, where not all rows are of users that have a head; name nobody."""
+        if ids is None:
+            text = "users is None: no row has a head"
+        else:
+            users = spelled(ids)
+            text = f"{len(set(users[~has])):,} of {len(set(users)):,} users have no head; personalise makes one"
+            if self.local_ is None:
+                text += " (heads stay where they were fitted, unless heads='pickle')"
+        if self.unseen == "raise":
+            raise ValueError(text)
+        warnings.warn(f"{text}. Such rows are predicted by the shared mean", stacklevel=3)
+
     def score(self, X, y, users=None) -> float:
-        """R^2 of the predictions. Local, and not private."""
-        return float(r2_score(y, self.predict(X, users)))
+        """R^2 of the predictions, of rows that have a label. Local, and not private."""
+        labels = self._labels(X, y)
+        there = ~np.isnan(labels)
+        return float(r2_score(labels[there], self.predict(X, users)[there]))
 
     def personalise(self, X, y, users=None) -> PrivateRepresentation:
         """Heads of anybody from rows of theirs, whether or not they took part. Nothing is released."""
@@ -281,6 +321,9 @@ class PrivateRepresentation(RegressorMixin, BaseEstimator):
 
     def _read(self, X, users, *, reset: bool, needed: bool = True) -> tuple[pd.DataFrame, np.ndarray | None]:
         """Return features as a table, and the ids of the rows' users."""
+        X = X.to_pandas() if hasattr(X, "to_pandas") else X
+        if isinstance(X, pd.DataFrame) and not X.columns.is_unique:
+            raise ValueError(f"X has the column {X.columns[X.columns.duplicated()][0]!r} twice")
         if isinstance(X, pd.DataFrame) and self.users is not None:
             if self.users in X:
                 users = X[self.users] if users is None else users
@@ -293,16 +336,16 @@ class PrivateRepresentation(RegressorMixin, BaseEstimator):
                 raise ValueError(f"Found array with {len(X)} sample(s) while a minimum of 1 is required.")
             frame = X
         else:
-            X = validate_data(self, X, reset=reset, dtype=np.float64)
+            X = self._array(X, reset)
             names = [f"x{index}" for index in range(X.shape[1])] if reset else list(self.shared_.schema.features)
             frame = pd.DataFrame(X, columns=names)
         if users is not None:
             if self.unit == "row":
                 raise ValueError("users is given; with unit='row' each row is a person of its own, and it must be None")
+            check_index(frame, users, "users")
             ids = column_or_1d(users)
             check_consistent_length(frame, ids)
-            if pd.isna(ids).any():
-                raise ValueError("users has a missing value; each row needs a user")
+            people(ids, "users")
             return frame, ids
         if self.unit == "row":
             return frame, np.arange(len(frame))
@@ -312,13 +355,29 @@ class PrivateRepresentation(RegressorMixin, BaseEstimator):
             )
         return frame, None
 
+    def _array(self, X, reset: bool) -> np.ndarray:
+        """Return features that come without a table as numbers; an error quotes no value of theirs."""
+        try:
+            return validate_data(self, X, reset=reset, dtype=np.float64)
+        except ValueError as error:
+            if "Complex data" in str(error):
+                text = "Complex data not supported"
+            elif "could not convert" in str(error):
+                text = "X has a text that is no number; levels of a category stand in a DataFrame"
+            else:
+                raise
+        raise ValueError(text)
+
     def _labels(self, X, y) -> np.ndarray:
         if y is None:
             raise ValueError("requires y to be passed, but the target y is None")
+        check_index(X, y, "y")
+        if np.iscomplexobj(np.asarray(y)):
+            raise ValueError("y has complex numbers; it must have real ones")
         labels = column_or_1d(y, warn=True)
         check_consistent_length(X, labels)
-        labels = labels.astype(np.float64)
-        if not isinstance(X, pd.DataFrame) and not np.isfinite(labels).all():
+        labels = numbers(labels, "y")
+        if not isinstance(X, pd.DataFrame) and not hasattr(X, "to_pandas") and not np.isfinite(labels).all():
             raise ValueError("Input y contains NaN or infinity.")
         return labels
 
@@ -342,15 +401,41 @@ class PrivateRepresentation(RegressorMixin, BaseEstimator):
         return SharedPrior(schema, nothing, alone, self.max_samples)
 
 
+def whole(kind: type[PrivateRepresentation], state: dict) -> PrivateRepresentation:
+    """Make an estimator with all that another has, heads as well."""
+    new = kind.__new__(kind)
+    vars(new).update(state)
+    return new
+
+
+def with_heads_to_workers(kind: type[PrivateRepresentation]) -> None:
+    """Let estimators of a class go to and from processes of this machine with their heads."""
+    for register in (ForkingPickler.register, register_for_workers):
+        register(kind, lambda model: (whole, (type(model), vars(model))))
+
+
+with_heads_to_workers(PrivateRepresentation)
+
+
+def check_index(X: object, other: object, name: str) -> None:
+    """Raise ValueError where a Series has other row names than the table: rows are matched by their place."""
+    if isinstance(X, pd.DataFrame) and isinstance(other, pd.Series) and not X.index.equals(other.index):
+        raise ValueError(f"{name} has another index than X; rows are matched by their place: give both the same index")
+
+
 def in_memory(
     schema: Schema, frame: pd.DataFrame, labels: np.ndarray, ids: np.ndarray, cap: int, rank: int
 ) -> tuple[GivenUsers, np.ndarray]:
-    """Lay out the rows of a table by user; return the users and their ids (n,), in the order of the ids."""
-    number, names = pd.factorize(ids, sort=True)  # unlike np.unique it sorts numbers and text together
-    scaled = schema.scaled_labels(labels)
+    """Lay out the rows of a table by user; return the users and their ids (n,), in the order of their
+    texts."""
+    number, texts = pd.factorize(spelled(ids), sort=True)
+    noted = Noted(len(frame))
+    scaled = schema.scaled_labels(labels, noted)
     if np.isnan(scaled).all():
         raise ValueError("y has no label that is a number")
-    return GivenUsers.capped(scaled, schema.scaled(frame), number, len(names), cap, rank), names
+    data = GivenUsers.capped(scaled, schema.scaled(frame, noted), number, len(texts), cap, rank)
+    noted.tell()
+    return data, np.asarray(ids)[np.unique(number, return_index=True)[1]]
 
 
 def heads(mixture: Mixture, data: UserData) -> np.ndarray:

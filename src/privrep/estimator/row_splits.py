@@ -8,6 +8,9 @@ import numpy as np
 import pandas as pd
 from sklearn.model_selection import BaseCrossValidator
 
+from privrep.options import check_whole, integer, unless
+from privrep.users.identity import people
+
 
 class RowsWithinUsers(BaseCrossValidator):
     """Folds that each test about one n-th of the rows of every user, and so measure heads. GroupKFold tests users who
@@ -20,10 +23,12 @@ class RowsWithinUsers(BaseCrossValidator):
     """
 
     def __init__(self, n_splits: int = 5, random_state: int | None = None):
-        if not (isinstance(n_splits, int) and n_splits >= 2):
-            raise ValueError(f"n_splits is {n_splits!r}; it must be an integer of at least 2")
+        integer(2)("n_splits", n_splits)
+        unless(None, check_whole)("random_state", random_state)
         self.n_splits = n_splits
         self.random_state = random_state
+
+    __metadata_request__split = {"groups": True}  # noqa: RUF012
 
     def get_n_splits(self, X=None, y=None, groups=None) -> int:
         """Return the number of folds."""
@@ -32,7 +37,7 @@ class RowsWithinUsers(BaseCrossValidator):
     def _iter_test_indices(self, X=None, y=None, groups=None) -> Iterator[np.ndarray]:
         if groups is None:
             raise ValueError("groups is None; it must say whose each row is, as `users` of fit does")
-        number = pd.factorize(np.asarray(groups), sort=True)[0]
+        number = pd.factorize(people(groups, "groups"), sort=True)[0]
         turn = np.arange(len(number))
         if self.random_state is not None:
             turn = np.random.default_rng(self.random_state).permutation(len(number))

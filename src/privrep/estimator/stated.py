@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fnmatch
 import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -13,15 +14,31 @@ from privrep.users.schema import Schema
 
 
 def by_name(argument: str, given: object, names: Sequence[str]) -> dict:
-    """Return the entries of an argument by column, given by name or in the order of the columns."""
+    """Return the entries of an argument by column, given by name, by a pattern of names such as item_*, or in the order
+    of the columns."""
     if isinstance(given, Mapping):
-        for name in given:
-            if name not in names:
-                raise ValueError(f"{argument}: {misnamed(name, 'no column of the table', names)}")
-        return dict(given)
+        return expanded(argument, given, names)
+    if isinstance(given, str) or not hasattr(given, "__len__"):
+        raise ValueError(f"{argument} is {given!r}; it must have an entry for each column, by name or in order")
     if len(given) != len(names):
         raise ValueError(f"{argument} has {len(given)} entries; the table has {len(names)} features")
     return dict(zip(names, given, strict=True))
+
+
+def expanded(argument: str, given: Mapping, names: Sequence[str]) -> dict:
+    """Return entries by column of those by name or pattern, in the order of the columns; a name goes before a pattern,
+    and of patterns the first that fits counts."""
+    found = {}
+    for key, entry in given.items():
+        fits = [key] if key in names else fnmatch.filter(map(str, names), str(key))
+        if not fits:
+            raise ValueError(f"{argument}: {misnamed(key, 'no column of the table', names)}")
+        for name in fits:
+            if name in given and name == key:
+                found[name] = entry
+            elif name not in given:
+                found.setdefault(name, entry)
+    return {name: found[name] for name in names if name in found}
 
 
 def stated(names: Sequence[str], kinds: object, feature_bounds: object, label_bounds: object) -> Schema:
@@ -30,7 +47,7 @@ def stated(names: Sequence[str], kinds: object, feature_bounds: object, label_bo
     if label_bounds is None:
         raise ValueError("label_bounds is None; state the least and largest label (the data are not asked)")
     kinds = {} if kinds is None else by_name("kinds", kinds, names)
-    if np.shape(feature_bounds) == (2,) and not isinstance(feature_bounds, Mapping):  # one pair for all numbers
+    if is_pair(feature_bounds):  # for all numbers
         bounds = dict.fromkeys(names, feature_bounds)
     else:
         bounds = {} if feature_bounds is None else by_name("feature_bounds", feature_bounds, names)
@@ -50,18 +67,27 @@ def stated(names: Sequence[str], kinds: object, feature_bounds: object, label_bo
     return Schema.from_dict({"features": features, "label": ends(label_bounds, "label_bounds")})
 
 
+def is_pair(bounds: object) -> bool:
+    """Whether bounds are two single values."""
+    sized = isinstance(bounds, Sequence | np.ndarray) and not isinstance(bounds, str)
+    return sized and len(bounds) == 2 and not any(np.ndim(one) for one in bounds)
+
+
 def ends(bounds: object, what: str) -> dict:
     """Return a pair of bounds by name."""
-    try:
-        low, high = bounds
-    except (TypeError, ValueError):
-        raise ValueError(f"{what} is {bounds!r}; it must be a low and a high") from None
+    if not is_pair(bounds):
+        raise ValueError(f"{what} is {bounds!r}; it must be a low and a high")
+    low, high = bounds
     return {"low": low, "high": high}
 
 
-def from_toml(path: Path) -> Schema:
-    """Read the schema in a file that `privrep bounds` has begun; a ValueError names the file and the key or line."""
+def from_toml(path: Path, columns: Sequence[str] | None = None) -> Schema:
+    """Read the schema in a file that `privrep bounds` has begun, for the columns of a table where names are patterns;
+    a ValueError names the file and the key or line."""
     try:
-        return Schema.from_dict(tomllib.loads(path.read_text()))
+        read = tomllib.loads(path.read_text(encoding="utf-8"))
+        if columns is not None and isinstance(read.get("features"), Mapping):
+            read["features"] = expanded("features", read["features"], columns)
+        return Schema.from_dict(read)
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from error

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from decimal import ROUND_CEILING, Context, Decimal
+
 from scipy.special import ndtr
 
 from privrep.privacy.accounting import gdp_epsilon
@@ -14,10 +16,50 @@ PUBLIC = (
 )
 NOT_COVERED = (
     "heads, their predictions and the score on users who took part: they are local and not private",
-    "the duration of a fit",
+    "the duration of a fit, and its errors and warnings, which count rows: they are for whoever has the table",
+    "ranges, kinds and levels that were chosen after a look at the data",
     "further fits, unless they stand in the journal",
 )
+FEW, SURE, MANY_ROWS = 100, 0.9, 1000
+"""Users below whom, an attacker's advantage and max_samples above which `doubts` says so."""
 SEEDED = "noise from a seed: it holds only against those who do not know the seed, and equal seeds share their noise"
+
+
+def doubts(mu: float, delta: float, users: int, max_samples: int) -> list[str]:
+    """Return what a person should hear before a fit spends: where its guarantee or its result would say little."""
+    found, advantage = [], advantage_of(mu)
+    if delta > 1 / users:
+        found.append(
+            f"delta is {delta:g}, more than 1/n = {1 / users:.3g}: a mechanism with this delta may expose one user in "
+            f"{users} entirely"
+        )
+    if users < FEW:
+        found.append(
+            f"there are {users} users: noise that hides one of so few hides what they have in common, too; expect "
+            f"nothing of a release about fewer than {FEW}"
+        )
+    if advantage > SURE:
+        found.append(
+            f"this budget protects nobody: an attack may tell what a user's rows are with an advantage of "
+            f"{upward(advantage, 3)}, where 1 is certainty"
+        )
+    if max_samples > MANY_ROWS:
+        found.append(f"max_samples is {max_samples}: users are padded to as many rows, and a fit takes as much longer")
+    return found
+
+
+def advantage_of(mu: float) -> float:
+    """Return the largest advantage of an attack on a mu-GDP release."""
+    return 2 * float(ndtr(mu / 2)) - 1
+
+
+def upward(value: float, digits: int) -> str:
+    """Return a number with so many digits that is no less than the value, but for the rounding of its computation.
+
+    >>> upward(0.00137208, 3), upward(1.0000000000001, 4), upward(2.3451, 4)
+    ('0.00138', '1', '2.346')
+    """
+    return f"{float(Decimal(value * (1 - 1e-9)).normalize(Context(digits, ROUND_CEILING))):.{digits}g}"
 
 
 class PrivacyStatement(dict):
@@ -40,19 +82,19 @@ def statement(
     mu, epsilon = ledger.mu, ledger.epsilon(delta)
     fits, all_mu = on_record[0], max(on_record[1], mu**2) ** 0.5
     who = "all rows of one user are" if unit == "user" else "one row is"
-    advantage = 2 * float(ndtr(mu / 2)) - 1
+    advantage, printed = advantage_of(mu), upward(delta, 3)
     text = (
-        f"What is shared is ({epsilon:.4g}, {delta:.3g})-differentially private where {who} replaced "
-        f"({mu:.4g}-GDP over {len(ledger.entries)} Gaussian releases about {users:,} {unit}s): no attack "
-        f"distinguishes two such tables with an advantage over {advantage:.3f}."
+        f"What is shared is ({upward(epsilon, 4)}, {printed})-differentially private where {who} replaced "
+        f"({upward(mu, 4)}-GDP over {len(ledger.entries)} Gaussian releases about {users:,} {unit}s): no attack "
+        f"distinguishes two such tables with an advantage over {upward(advantage, 3)}."
     )
     if seeded:
         text += f" It has {SEEDED}."
     record = ""
     if fits > 1:
         record = (
-            f" With {fits} fits on record that share users it is {all_mu:.4g}-GDP, "
-            f"({gdp_epsilon(all_mu, delta):.4g}, {delta:.3g})-differentially private."
+            f" With {fits} fits on record that share users it is {upward(all_mu, 4)}-GDP, "
+            f"({upward(gdp_epsilon(all_mu, delta), 4)}, {printed})-differentially private."
         )
     return PrivacyStatement(
         statement=text,

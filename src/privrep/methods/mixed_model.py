@@ -80,9 +80,10 @@ def residual_halves(mean: np.ndarray, block: Block) -> SymmetricOuter:
 
 @dataclass(frozen=True, eq=False)
 class SharedHeads:
-    """Models of users, (B, d), and the shared mean by which others are predicted."""
+    """Models of users, (B, d), those by own data alone, and the shared mean by which others are predicted."""
 
     mixture: Mixture
+    own: Mixture
     mean: np.ndarray
 
     def __call__(self, block: Block) -> np.ndarray:
@@ -115,11 +116,11 @@ class MixedModel:
         mean = self.mean(users, level, mu, unit, of_length, of_mean)
         shapes = self.shapes(users, mean, release.share(sizes.shape)) if sizes.shape else []
         candidates = Candidates.of(mean, shapes, self.constant)
-        mixture, answer = released_mixture(users, candidates, level**2, unit, *of_mixture)
+        mixture, own, answer = released_mixture(users, candidates, level**2, unit, *of_mixture)
         log = {"answer": ANSWERS.index(answer.text), "own_part": answer.own, "level": level * unit}
         log |= {"gain": answer.gain, "gain_low": answer.low, "gain_high": answer.high}
         subspace = None if self.rank is None or not shapes else orthonormalise(shapes[0])
-        yield Iterate(subspace, FullRank(SharedHeads(mixture, mean)), log)
+        yield Iterate(subspace, FullRank(SharedHeads(mixture, own, mean)), log)
 
     def mean(
         self, users: UserData, level: float, mu: float, unit: float, of_length: Release, of_mean: Release

@@ -110,7 +110,7 @@ def insteval() -> RealTable:
     ratings = _rdataset("lme4", "InstEval")
     dept = Category(DEPARTMENTS)
     features = {"dept": dept, "service": Flag(), "service_of": dept, "lectage": Number(1, 6)}
-    rows = ratings.assign(service_of=ratings.dept.where(ratings.service == 1, 0))
+    rows = ratings.assign(service_of=ratings.dept.where(ratings.service == 1))
     return RealTable(rows, "s", "y", Schema(features, Number(1, 5)))
 
 

@@ -9,10 +9,11 @@ and any fixed positions, such as every second one, are a random choice.
 
 from __future__ import annotations
 
+import fcntl
 import os
 import tempfile
 import weakref
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -23,11 +24,14 @@ import pandas as pd
 import pyarrow as pa
 
 from privrep.users.given_users import laid_out, positions
+from privrep.users.identity import hashed_numbers, sketch
 from privrep.users.known import Known
 from privrep.users.problem import STREAMS_PER_BLOCK, Block, UserData, users_of_a_stream
-from privrep.users.schema import Schema
+from privrep.users.schema import Noted, Schema
 from privrep.users.table_files import TableFile
 
+ROWS_PREFIX = "privrep-rows-"
+"""Of files that other processes read."""
 BUCKET_BITS = 6
 """Of 64 buckets. Memory holds about five copies of one: 150 MB each at 10^8 rows of 12 columns."""
 
@@ -37,15 +41,17 @@ class ScatteredUsers(UserData):
     """The users of a table, with features and labels as `privrep.users.schema.Schema` scales them, padded block by
     block to a cap that is public.
 
-    `ids` (n,) name the users in the order of the blocks, as in the table, text from CSV; `counts` (n,) are rows kept of
-    each, 0 for a user without labels. `file` has labels and features of the rows, (N, 1 + d) float32, user by user. It
-    is deleted with this object, and if it has no name also with its process.
+    `ids` (n,) name the users in the order of the blocks, integers where the table has these, else text; `counts` (n,)
+    are rows kept of each, 0 for a user without labels; `label_sketch` are the smallest hashes of labels in their own
+    unit. `file` has labels and features of the rows, (N, 1 + d) float32, user by user. It is deleted with this object,
+    and if it has no name, also with its process, however that ends.
     """
 
     known: Known
     counts: np.ndarray
     ids: pa.Array
     file: IO[bytes]
+    label_sketch: np.ndarray
 
     memory_budget = 0
 
@@ -69,7 +75,7 @@ class ScatteredUsers(UserData):
         """The users of a file that ends in .parquet or .csv, or of a folder of Parquet files.
 
         Rows without a label are dropped; their user counts. While this runs, the folder for temporary files (TMPDIR)
-        holds the rows twice.
+        holds the rows twice, in files without a name. What is odd in the rows is told as a warning.
 
         Parameters
         ----------
@@ -91,23 +97,25 @@ class ScatteredUsers(UserData):
         """
         if max_samples < 1:
             raise ValueError(f"max_samples is {max_samples!r}; it must be at least 1")
-        table = TableFile(Path(path), user, label, schema)
-        ids, counts = [], []
-        with tempfile.TemporaryDirectory(prefix="privrep-") as folder, ExitStack() as unless_done:
-            make = tempfile.NamedTemporaryFile if elsewhere else tempfile.TemporaryFile
-            file = unless_done.enter_context(make(prefix="privrep-", buffering=0))
-            for bucket in scattered(table, Path(folder)):
-                of_bucket, number, rows = sorted_rows(table, bucket, seed)
+        table, noted = TableFile(Path(path), user, label, schema), Noted()
+        ids, counts, labels = [], [], np.empty(0, np.uint64)
+        check_room()
+        with ExitStack() as buckets, ExitStack() as unless_done:
+            file = unless_done.enter_context(named_file() if elsewhere else tempfile.TemporaryFile(buffering=0))  # noqa: SIM115
+            for bucket in scattered(table, buckets):
+                of_bucket, number, rows, found = sorted_rows(table, bucket, seed, noted)
                 own = np.bincount(number, minlength=len(of_bucket))
+                labels = sketch(np.concatenate([labels, found]))
                 rows[positions(number) < max_samples].tofile(file)
                 ids.append(of_bucket)
                 counts.append(np.minimum(own, max_samples))
             if not sum(map(np.sum, counts)):
                 raise ValueError(f"{path} has no row with a number in column {label!r}")
+            noted.tell()
             unless_done.pop_all()
         counts = np.concatenate(counts)
         public = Known(len(counts), max_samples, schema.dim, schema.dim if rank is None else rank, **known)
-        return cls(public, counts, pa.concat_arrays(ids).cast(table.id_type), file)
+        return cls(public, counts, pa.concat_arrays(ids).cast(table.id_type), file, labels)
 
     @cached_property
     def _ends(self) -> np.ndarray:
@@ -139,40 +147,68 @@ class ScatteredUsers(UserData):
 
 
 def _seen(known: Known, counts: np.ndarray, ids: pa.Array, name: str) -> ScatteredUsers:
-    return ScatteredUsers(known, counts, ids, open(name, "rb", buffering=0))
+    return ScatteredUsers(known, counts, ids, open(name, "rb", buffering=0), np.empty(0))
 
 
-def scattered(table: TableFile, folder: Path) -> list[Path]:
-    """Write the rows to files, each with users of a range of hashes, and return their ascending paths."""
+def check_room() -> None:
+    """Raise ValueError where TMPDIR is no folder: Python would take another one without a word."""
+    room = os.environ.get("TMPDIR")
+    if room and not os.path.isdir(room):
+        raise ValueError(f"TMPDIR is {room!r}; it must be a folder that exists")
+
+
+def named_file() -> IO[bytes]:
+    """Make a file that other processes can open, which this one locks, and delete those of processes that were killed,
+    whose lock is gone."""
+    for left in Path(tempfile.gettempdir()).glob(f"{ROWS_PREFIX}*"):
+        with suppress(OSError), open(left, "rb") as file:  # locked, or somebody else's
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            left.unlink()
+    file = tempfile.NamedTemporaryFile(prefix=ROWS_PREFIX, buffering=0)  # noqa: SIM115
+    fcntl.flock(file, fcntl.LOCK_EX)
+    return file
+
+
+def scattered(table: TableFile, files: ExitStack) -> list[IO[bytes]]:
+    """Write the rows to `files` without a name, each with users of a range of hashes, and return them ascending."""
     writers: dict[int, pa.ipc.RecordBatchStreamWriter] = {}
-    with ExitStack() as files:
+    found: dict[int, IO[bytes]] = {}
+    with ExitStack() as open_writers:
         for batch in table.batches():
             buckets = hashes(batch[table.user]) >> np.uint64(64 - BUCKET_BITS)
             order = np.argsort(buckets, kind="stable")
-            found, first = np.unique(buckets[order], return_index=True)
+            present, first = np.unique(buckets[order], return_index=True)
             batch = batch.take(pa.array(order))
-            for bucket, begin, end in zip(found, first, [*first[1:], len(order)], strict=True):
+            for bucket, begin, end in zip(present, first, [*first[1:], len(order)], strict=True):
                 if bucket not in writers:
-                    path = folder / f"{bucket:04d}"
-                    writers[bucket] = files.enter_context(pa.ipc.new_stream(path, batch.schema))
+                    found[bucket] = files.enter_context(tempfile.TemporaryFile())
+                    writers[bucket] = open_writers.enter_context(pa.ipc.new_stream(found[bucket], batch.schema))
                 writers[bucket].write_batch(batch.slice(begin, end - begin))
-    return sorted(folder.iterdir())
+    return [found[bucket] for bucket in sorted(found)]
 
 
-def sorted_rows(table: TableFile, bucket: Path, seed: int) -> tuple[pa.Array, np.ndarray, np.ndarray]:
-    """Return a bucket's ids (B,), ascending user numbers (N,) and rows (N, 1 + d); the public seed orders them."""
-    with pa.OSFile(str(bucket)) as file:
-        read = pa.ipc.open_stream(file).read_all()
+def sorted_rows(
+    table: TableFile, bucket: IO[bytes], seed: int, noted: Noted
+) -> tuple[pa.Array, np.ndarray, np.ndarray, np.ndarray]:
+    """Return a bucket's ids (B,), ascending user numbers (N,), rows (N, 1 + d) and a sketch of the labels; the
+    public seed orders the rows, and `noted` gets what is odd in them."""
+    bucket.seek(0)
+    with pa.ipc.open_stream(bucket) as stream:
+        read = stream.read_all()
+    bucket.truncate(0)
     users = read[table.user].combine_chunks().dictionary_encode()
     of_ids = hashes(users.dictionary)
     order = np.argsort(of_ids)
     number = np.argsort(order)[users.indices.to_numpy()]
     frame = read.drop_columns(table.user).to_pandas()
-    rows = np.column_stack([table.schema.scaled_labels(frame[table.label]), table.schema.scaled(frame)])
+    noted.rows += len(frame)
+    labels = table.schema.scaled_labels(frame[table.label], noted)
+    rows = np.column_stack([labels, table.schema.scaled(frame, noted)])
     labelled = ~np.isnan(rows[:, 0])
     rows, number = rows[labelled].astype(np.float32), number[labelled]
     turn = np.lexsort((_keys(rows, of_ids[order][number], seed), number))
-    return users.dictionary.take(pa.array(order)), number[turn], rows[turn]
+    of_labels = sketch(hashed_numbers(frame[table.label].to_numpy()))
+    return users.dictionary.take(pa.array(order)), number[turn], rows[turn], of_labels
 
 
 def hashes(ids: pa.Array) -> np.ndarray:

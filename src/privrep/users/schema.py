@@ -1,19 +1,45 @@
 """Public statements about a table, made without a look at its rows: kinds and ranges of columns, range of the label.
 
 Features are scaled by these statements alone, so that a coordinate has about variance 1 where they are good guesses,
-and a value out of range counts as the nearest one in it. A missing feature counts as the middle.
+and a value out of range counts as the nearest one in it. A missing feature counts as the middle. What a level and a
+number are is said in `privrep.users.identity`.
 """
 
 from __future__ import annotations
 
+import warnings
+from collections import Counter
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import ClassVar
 
 import numpy as np
 import pandas as pd
 
 from privrep.options import Declared, build, check_share, misnamed, option, requires
+from privrep.users.identity import is_missing, numbers, spell, spelled
+
+BEYOND, UNLISTED = "lie beyond its range and count as its nearest end", "have a level that is not listed: it is none"
+TOLD = {BEYOND: 0.5, UNLISTED: 0.0}
+"""Share of a table's rows beyond which it is told."""
+
+
+@dataclass
+class Noted:
+    """What was found odd in the rows of a table, to be told to whoever has it: counts are not private."""
+
+    rows: int = 0
+    odd: Counter = field(default_factory=Counter)
+
+    def add(self, name: str, what: str, rows: np.ndarray) -> None:
+        """Count the marked rows (N,)."""
+        self.odd[name, what] += int(np.sum(rows))
+
+    def tell(self) -> None:
+        """Warn of each column where it is more than it may be without a word."""
+        for (name, what), count in self.odd.items():
+            if count > TOLD[what] * self.rows:
+                warnings.warn(f"{name}: {count:,} of {self.rows:,} rows {what}", stacklevel=2)
 
 
 @dataclass(frozen=True)
@@ -26,7 +52,11 @@ class Number(Declared):
     width: ClassVar = 1
 
     def __post_init__(self):
-        if not -np.inf < self.low < self.high < np.inf:
+        try:
+            right = -np.inf < self.low < self.high < np.inf and 0 < (self.high - self.low) / 12 < np.inf
+        except (TypeError, ValueError):
+            right = False
+        if not right:
             raise ValueError(f"low is {self.low!r} and high {self.high!r}; they must be finite, and low less than high")
         object.__setattr__(self, "low", float(self.low))
         object.__setattr__(self, "high", float(self.high))
@@ -35,11 +65,16 @@ class Number(Declared):
     def middle(self) -> float:
         return (self.low + self.high) / 2
 
-    def scaled(self, values: pd.Series) -> np.ndarray:
+    def scaled(self, values: pd.Series, name: str, noted: Noted) -> np.ndarray:
         """Return one column (N, 1) within sqrt(3) of 0; a missing value counts as the middle."""
-        numbers = np.clip(pd.to_numeric(values).to_numpy(np.float64, na_value=np.nan), self.low, self.high)
-        scaled = (numbers - self.middle) / ((self.high - self.low) / 12**0.5)
+        scaled = (self.within(values, name, noted) - self.middle) / ((self.high - self.low) / 12**0.5)
         return np.nan_to_num(scaled, nan=0.0)[:, None]
+
+    def within(self, values: object, name: str, noted: Noted) -> np.ndarray:
+        """Return numbers (N,), the nearest in the range; NaN where one is missing."""
+        found = numbers(values, name)
+        noted.add(name, BEYOND, (found < self.low) | (found > self.high))
+        return np.clip(found, self.low, self.high)
 
 
 @dataclass(frozen=True)
@@ -50,10 +85,10 @@ class Flag(Declared):
 
     width: ClassVar = 1
 
-    def scaled(self, values: pd.Series) -> np.ndarray:
+    def scaled(self, values: pd.Series, name: str, noted: Noted) -> np.ndarray:
         """Return one column (N, 1), of variance 1 for the guess; a missing value counts as the guess."""
-        numbers = np.clip(pd.to_numeric(values).to_numpy(np.float64, na_value=np.nan), 0, 1)
-        return np.nan_to_num((numbers - self.share) / (self.share * (1 - self.share)) ** 0.5, nan=0.0)[:, None]
+        found = Number(0, 1).within(values, name, noted)
+        return np.nan_to_num((found - self.share) / (self.share * (1 - self.share)) ** 0.5, nan=0.0)[:, None]
 
 
 @dataclass(frozen=True)
@@ -63,23 +98,29 @@ class Category(Declared):
     levels: tuple = option(
         "all that it may be",
         requires(
-            lambda levels: isinstance(levels, list | tuple) and 1 < len(levels) == len(set(levels)),
+            lambda levels: isinstance(levels, list | tuple) and 1 < len(levels) == len(set(map(spell, levels))),
             "be a list of two or more, each once",
         ),
     )
 
     def __post_init__(self):
+        levels = tuple(level.item() if hasattr(level, "dtype") else level for level in self.levels)
+        for level in levels:
+            if not isinstance(level, str | int | float) or spell(level) is None:
+                raise ValueError(f"levels has {level!r}; each must be a text, a number or true or false")
+        object.__setattr__(self, "levels", levels)
         super().__post_init__()
-        object.__setattr__(self, "levels", tuple(self.levels))
 
     @property
     def width(self) -> int:
         return len(self.levels)
 
-    def scaled(self, values: pd.Series) -> np.ndarray:
+    def scaled(self, values: pd.Series, name: str, noted: Noted) -> np.ndarray:
         """Return sqrt(c) (e - 1/c), (N, c); zeros for another value."""
-        codes = pd.Index(self.levels).get_indexer(values.to_numpy())
+        texts = spelled(values, name)
+        codes = pd.Index([*map(spell, self.levels)], dtype=object).get_indexer(texts)
         known = codes >= 0
+        noted.add(name, UNLISTED, ~known & ~is_missing(texts))
         columns = np.zeros((len(codes), self.width))
         columns[known] = -(self.width**-0.5)
         columns[known, codes[known]] += self.width**0.5
@@ -136,22 +177,23 @@ class Schema:
         """d, with the constant."""
         return 1 + sum(kind.width for kind in self.features.values())
 
-    def scaled(self, frame: pd.DataFrame) -> np.ndarray:
-        """Return the features (N, d) float32 of a table's rows; ValueError names a column that is missing or wrong."""
+    def scaled(self, frame: pd.DataFrame, noted: Noted | None = None) -> np.ndarray:
+        """Return the features (N, d) float32 of a table's rows; ValueError names a column that is missing or wrong.
+        What is odd is added to what was `noted`, or told."""
+        found = Noted(len(frame)) if noted is None else noted
         columns = [np.ones((len(frame), 1))]
         for name, kind in self.features.items():
             if name not in frame:
                 raise ValueError(f"the table has no column {name!r}; it has {', '.join(map(repr, frame.columns))}")
-            try:
-                columns.append(kind.scaled(frame[name]))
-            except (ValueError, TypeError) as error:
-                raise ValueError(f"column {name!r} is no {type(kind).__name__.lower()}: {error}") from error
+            columns.append(kind.scaled(frame[name], f"column {name!r}", found))
+        if noted is None:
+            found.tell()
         return np.concatenate(columns, axis=1, dtype=np.float32)
 
-    def scaled_labels(self, labels: np.ndarray) -> np.ndarray:
+    def scaled_labels(self, labels: object, noted: Noted | None = None, name: str = "label") -> np.ndarray:
         """Scale labels (N,) to [-1, 1]; NaN where one is missing."""
         half = (self.label.high - self.label.low) / 2
-        return (np.clip(np.asarray(labels, np.float64), self.label.low, self.label.high) - self.label.middle) / half
+        return (self.label.within(labels, name, Noted() if noted is None else noted) - self.label.middle) / half
 
     def labels(self, scaled: np.ndarray) -> np.ndarray:
         """Return scaled labels (N,) in the label's own unit."""

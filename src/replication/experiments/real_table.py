@@ -10,6 +10,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 
 from privrep.methods.mixed_model import MixedModel, MixedModelOptions
 from privrep.methods.running.experiment import Spending, experiment
@@ -33,8 +34,8 @@ BLOCK = 2048  # users that a pass has in memory
 
 
 @lru_cache(maxsize=4)
-def split(table: str, number: int, permuted: bool) -> Halves:
-    """Split a table, with labels `permuted` among rows of equal features or not; raise NotRun without its package."""
+def split(table: str, number: int) -> Halves:
+    """Split a table; raise NotRun without its package."""
     from privrep.users import real_tables
     from replication.experiments.table_baselines import halves
 
@@ -42,13 +43,6 @@ def split(table: str, number: int, permuted: bool) -> Halves:
         found = real_tables.TABLES[table]()
     except ModuleNotFoundError as error:
         raise NotRun(str(error)) from None
-    if permuted:
-        rng = stream(0, "permuted_labels", {"table": table, "split": number})
-        alike = found.rows.groupby(list(found.schema.features), sort=False, dropna=False).ngroup().to_numpy()
-        labels, order = found.rows[found.label].to_numpy(), np.argsort(alike, kind="stable")
-        shuffled = np.empty_like(labels)
-        shuffled[order] = labels[np.lexsort((rng.random(len(labels)), alike))]
-        found = replace(found, rows=found.rows.assign(**{found.label: shuffled}))
     return halves(found, table, number)
 
 
@@ -60,10 +54,10 @@ def of_users(data: Halves, who: np.ndarray) -> Halves:
     return replace(data, **kept, **tests, test_user=number[data.test_user[test]])
 
 
-def private_errors(task: Task, table: str, newcomers: float, permuted: bool) -> dict[str, float]:
+def private_errors(task: Task, table: str, newcomers: float) -> dict[str, float]:
     """Return errors of the private mixed model on users who took part and on newcomers."""
     seed = task.users.problem.seed
-    data = split(table, seed, permuted)
+    data = split(table, seed)
     new = stream(0, "newcomers", {"table": table, "split": seed}).random(len(data.rows)) < newcomers
     taking_part, others = of_users(data, ~new), of_users(data, new)
     n, m, d = taking_part.features.shape
@@ -72,8 +66,10 @@ def private_errors(task: Task, table: str, newcomers: float, permuted: bool) -> 
     method = MixedModel(LABEL_SD, constant=True)
     last = list(method.fit(users, open_release(method, replace(task, users=users))))[-1]
     shared = last.personal.models
-    models = np.concatenate([shared(block) for block in users.blocks()])
+    models, own = (np.concatenate([heads(block) for block in users.blocks()]) for heads in (shared, shared.own.heads))
+    gains = taking_part.squares(own) - taking_part.squares(models)
     log = dict(last.log) | {
+        "gain_held_out": float(pd.Series(gains).groupby(taking_part.test_user).mean().mean()),
         "error": taking_part.error(models),
         "error_mean": taking_part.error(np.broadcast_to(shared.mean, models.shape)),
     }
@@ -88,6 +84,7 @@ def private_errors(task: Task, table: str, newcomers: float, permuted: bool) -> 
 @experiment(
     {
         "error": f"mean square on held-out rows over the variance of their labels{EXACT}",
+        "gain_held_out": f"gain over own data in squared error on held-out rows, mean over people{EXACT}",
         "error_mean": f"the same of the released shared mean alone{EXACT}",
         "error_newcomers": f"error of newcomers whose heads see {FEW} rows{EXACT}",
         "error_newcomers_mean": f"the same of the shared mean alone{EXACT}",
@@ -110,14 +107,13 @@ def real_table(
     least_gain: float = option(
         "of the log likelihood of a row, below which the mixed model ends", check_positive, 1e-5
     ),
-    permuted: bool = option("labels are permuted among rows with equal features", None, False),
 ) -> dict[str, float]:
     """A fit of a real table. The problem of its study states sizes; the table's own are used."""
     if method == PRIVATE:
-        return private_errors(task, table, newcomers, permuted)
+        return private_errors(task, table, newcomers)
     from replication.experiments.table_baselines import best_own_data, mixed_model, single_model
 
-    data = split(table, task.users.problem.seed, False)
+    data = split(table, task.users.problem.seed)
     if method == OWN:
         return {"error": best_own_data(data)}
     return {"error": data.error(single_model(data) if method == SINGLE else mixed_model(data, least_gain).models)}

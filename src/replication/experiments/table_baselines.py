@@ -30,10 +30,13 @@ class Halves:
         turned = self.features.transpose(0, 2, 1)
         return turned @ self.features, (turned @ self.labels[:, :, None])[:, :, 0]
 
+    def squares(self, models: np.ndarray) -> np.ndarray:
+        """Return squared errors on the test rows, (N,), for models (n, d)."""
+        return (self.test_labels - np.einsum("Nd,Nd->N", self.test_features, models[self.test_user])) ** 2
+
     def error(self, models: np.ndarray) -> float:
         """Return the mean square over all test rows over the variance of their labels, for models (n, d)."""
-        predicted = np.einsum("Nd,Nd->N", self.test_features, models[self.test_user])
-        return float(np.mean((self.test_labels - predicted) ** 2) / np.var(self.test_labels))
+        return float(np.mean(self.squares(models)) / np.var(self.test_labels))
 
 
 def halves(table: RealTable, name: str, split: int) -> Halves:

@@ -5,16 +5,21 @@ from __future__ import annotations
 import json
 import os
 import re
+import signal
 import struct
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
+from pyarrow import csv, parquet
 from typer.testing import CliRunner
 
+import privrep
 from privrep.estimator import PrivateRepresentation, journal
 from privrep.estimator.commands import release
 from privrep.estimator.commands.main import app
@@ -63,18 +68,21 @@ def fit(*words: str, table: str = "table.parquet", status: int = 0) -> str:
 def test_from_a_table_to_heads():
     """Files, their modes, and the same numbers from CSV; heads of those who took part are found again."""
     said = fit()
-    assert re.match(r"What is shared is \(4, .*Advice: .*release.json may be published; local may not", said, re.S)
-    assert os.stat("release/local/heads.parquet").st_mode & 0o777 == 0o600
-    assert "do not publish" in Path("release/local/README").read_text()
-    ledger, published = pd.read_csv("release/ledger.csv"), json.loads(Path("release/release.json").read_text())
+    assert re.match(r"What is shared is \(4, .*Advice: .*public may be published; private may not", said, re.S)
+    assert os.stat("release/private/heads.parquet").st_mode & 0o777 == 0o600
+    assert "do not publish" in Path("release/private/README").read_text()
+    assert sorted(one.name for one in Path("release").iterdir()) == ["private", "public"]
+    assert os.stat("release/private").st_mode & 0o077 == 0
+    ledger = pd.read_csv("release/public/ledger.csv")
+    published = json.loads(Path("release/public/release.json").read_text())
     assert np.sqrt((ledger.mu**2).sum()) == pytest.approx(published["privacy"]["mu"])
     fit("--out", "other", table="table.csv")
-    shared = [json.loads(Path(folder, "release.json").read_text())["shared"] for folder in ("release", "other")]
+    shared = [json.loads(Path(folder, "public/release.json").read_text())["shared"] for folder in ("release", "other")]
     assert shared[0] == shared[1]
-    personalise = ("personalise", "release/release.json", "table.parquet", "--user", "who", "--label", "y")
+    personalise = ("personalise", "release/public/release.json", "table.parquet", "--user", "who", "--label", "y")
     run(*personalise, "--out", "again.parquet")
-    pd.testing.assert_frame_equal(pd.read_parquet("again.parquet"), pd.read_parquet("release/local/heads.parquet"))
-    shown = run("show", "release/release.json")
+    pd.testing.assert_frame_equal(pd.read_parquet("again.parquet"), pd.read_parquet("release/private/heads.parquet"))
+    shown = run("show", "release/public/release.json")
     assert "Spectrum of the prior" in shown and "x, z" in shown
 
 
@@ -87,7 +95,7 @@ def test_the_release_is_that_of_the_estimator_in_memory():
         4, kinds={"z": ["a", "b"]}, feature_bounds=(-1, 1), label_bounds=(-4, 4), users="who", random_state=1
     )
     model.fit(table[["who", "x", "z"]], table.y)
-    found, published = release.read_release(Path("release/release.json"))
+    found, published = release.read_release(Path("release/public/release.json"))
     assert found.schema == model.shared_.schema
     np.testing.assert_allclose(found.mean, model.shared_.mean, rtol=1e-4)
     assert published["privacy"]["releases"] == model.privacy_["releases"]
@@ -99,10 +107,10 @@ def test_what_may_be_published_holds_no_row():
     fit()
     table = pd.read_parquet("table.parquet")
     for name in (release.RELEASE, release.LEDGER, release.REPORT):
-        found = Path("release", name).read_bytes()
+        found = Path("release/public", name).read_bytes()
         for value in [*table.x, *table.y]:
             assert repr(float(value)).encode() not in found and struct.pack("<d", value) not in found
-    shared = json.dumps(json.loads(Path("release/release.json").read_text())["shared"])
+    shared = json.dumps(json.loads(Path("release/public/release.json").read_text())["shared"])
     assert not re.search(r"\b1\d\d\d\b", shared.replace(".", "_"))
 
 
@@ -126,7 +134,7 @@ def test_a_template_has_no_number_of_the_data():
         (("fit", "table.txt"), "table.txt"),
         (("fit", "table.parquet", "--user", "whom"), "table.parquet has no column 'whom'"),
         (("fit", "table.parquet", "--label", "z"), "z"),
-        (("fit", "table.parquet", "--epsilon", "0"), "epsilon is 0.0; it must be positive and finite"),
+        (("fit", "table.parquet", "--epsilon", "0"), "epsilon is 0.0; it must be a number from"),
         (("fit", "table.parquet", "--delta", "2"), "delta"),
         (("fit", "table.parquet", "--rank", "9"), "rank is 9"),
         (("fit", "table.parquet", "--method", "best"), "method is 'best'"),
@@ -134,19 +142,28 @@ def test_a_template_has_no_number_of_the_data():
         (("fit", "table.parquet", "--bounds", "wrong.toml"), "wrong.toml: [features] is None; it must be a table"),
         (("show", "table.csv"), "table.csv is no release of privrep fit"),
         (("show", "bounds.toml"), "bounds.toml is no release of privrep fit"),
-        (("fit", "table.parquet", "--bounds", "other.toml"), "table.parquet has no column 'w'; it has 'who', 'x'"),
+        (("fit", "table.parquet", "--bounds", "other.toml"), "other.toml: features: 'w' is no column of the table"),
+        (("fit", "table.parquet", "--bounds", "other.toml", "--out", "full"), "other.toml: features: 'w' is no column"),
+        (("fit", "table.parquet", "--epsilon", "1e308"), "epsilon is 1e+308; it must be a number"),
+        (("fit", "twice.parquet"), "twice.parquet has the column 'x' twice"),
+        (("fit", "twice.csv"), "twice.csv has the column 'x' twice"),
+        (("fit", "text.csv"), "text.csv: column 'x' has something else than a number in row 901"),
+        (("fit", "long.csv"), "Expected 4 columns, got 5"),
+        (("fit", "dates.parquet"), "in column 'x'; it must have numbers"),
+        (("bounds", "table.csv", "--together", "item_*"), "--together: 'item_*' is no column of the table"),
+        (("bounds", "table.csv", "--together", "*"), "--together *: its columns are of different kinds"),
         (("fit", "table.parquet", "--bounds", "number.toml"), "number.toml: [features] is 3; it must be a table"),
         (("fit", "table.parquet", "--bounds", "levels.toml"), "levels.toml: features.z: levels is 3; it must be a"),
         (("fit", "table.parquet", "--seed", "-1"), "random_state is -1"),
         (("fit", "table.parquet", "--out", "table.csv/release"), "table.csv"),
-        (("fit", "nobody.parquet"), "nobody.parquet has a row without a user in column 'who'"),
-        (("fit", "nobody.csv"), "nobody.csv has a row without a user in column 'who'"),
+        (("fit", "nobody.parquet"), "nobody.parquet: column 'who' has a missing value in row 4"),
+        (("fit", "nobody.csv"), "nobody.csv: column 'who' has a missing value in row 4"),
         (("fit", "broken.parquet"), "broken.parquet cannot be read"),
         (("fit", "broken.csv"), "broken.csv cannot be read"),
         (("bounds", "table.csv", "--user", "whom"), "table.csv has no column 'whom'"),
         (("bounds", "broken.parquet"), "broken.parquet cannot be read"),
         (("bounds", "broken.csv"), "broken.csv cannot be read"),
-        (("show", "part.json"), "part.json is no release of privrep fit: it has no 'privacy'"),
+        (("show", "part.json"), "part.json is no release of privrep fit, or was edited: it has no 'privacy'"),
     ],
 )
 def test_wrong_input_ends_in_one_line(words, line):
@@ -162,13 +179,22 @@ def test_wrong_input_ends_in_one_line(words, line):
     nobody.to_csv("nobody.csv", index=False)
     Path("broken.parquet").write_bytes(b"PAR1")
     Path("broken.csv").write_bytes(b"\xff\xfe,who,y\n1,2,3\n")
+    table = pd.read_parquet("table.parquet")
+    twice = pa.Table.from_pandas(table, preserve_index=False)
+    parquet.write_table(twice.append_column("x", twice["x"]), "twice.parquet")
+    csv.write_csv(twice.append_column("x", twice["x"]), "twice.csv")
+    table.astype({"x": object}).assign(x=["0.5"] * 900 + ["secret"] * 900).to_csv("text.csv", index=False)
+    Path("long.csv").write_text(Path("table.csv").read_text() + "secret,1,a,2,3\n")
+    table.assign(x=pd.Timestamp("2020-01-01")).to_parquet("dates.parquet", index=False)
+    Path("full").mkdir(exist_ok=True)
+    Path("full/file").write_text("")
     before = sorted(Path().iterdir())
     usual = {"--user": "who", "--label": "y", "--bounds": "bounds.toml", "--epsilon": "1"}
     given = set(words)
     needed = {"fit": usual, "bounds": {"--user": "who", "--label": "y"}, "show": {}}[words[0]]
     added = [word for name, value in needed.items() if name not in given for word in (name, value)]
     said = run(*words, *added, status=2)
-    assert said.count("\n") == 1 and said.startswith("privrep: ") and line in said
+    assert said.count("\n") == 1 and said.startswith("privrep: ") and line in said and "secret" not in said
     assert sorted(Path().iterdir()) == before and not journal.place().exists()
 
 
@@ -177,17 +203,15 @@ def test_no_release_is_overwritten_and_an_interrupt_leaves_none(monkeypatch):
     """Where it comes in the midst of the writing, too."""
     fit()
     assert "release is there already" in fit(status=2)
-    personalise = ("personalise", "release/release.json", "table.csv", "--user", "who", "--label", "y")
+    personalise = ("personalise", "release/public/release.json", "table.csv", "--user", "who", "--label", "y")
     assert "table.csv is there already" in run(*personalise, "--out", "table.csv", status=2)
     before = sorted(Path().iterdir())
 
-    def interrupted(*_):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(release, "page", interrupted)
-    said = fit("--out", "third", status=130)
-    assert said.startswith("privrep: interrupted") and said.count("\n") == 1
-    assert sorted(Path().iterdir()) == before
+    for ended in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        monkeypatch.setattr(release, "page", lambda _, ended=ended: os.kill(os.getpid(), ended) or time.sleep(60))
+        said = fit("--out", "third", status=130)
+        assert said.startswith("privrep: interrupted") and said.count("\n") == 1
+        assert sorted(Path().iterdir()) == before
 
 
 @pytest.mark.filterwarnings("always")
@@ -218,7 +242,11 @@ def test_advice_names_a_method_and_solves_for_what_is_left_out():
 
 def test_the_command_is_installed():
     found = subprocess.run([sys.executable, "-m", "privrep", "--help"], capture_output=True, text=True)
-    assert found.returncode == 0 and all(one in found.stdout for one in ("bounds", "fit", "personalise", "show"))
+    order = [found.stdout.index(f"privrep {one}") for one in ("bounds", "fit", "show", "predict", "personalise")]
+    assert found.returncode == 0 and order == sorted(order) and "differential privacy" in found.stdout
+    for command in ("bounds", "fit", "show", "predict", "personalise", "advise"):
+        assert f"Example: privrep {command} " in run(command, "--help")
+    assert run("--version") == f"privrep {privrep.__version__}\n"
 
 
 @pytest.mark.filterwarnings("ignore:random_state is")
@@ -226,5 +254,73 @@ def test_what_the_journal_says_of_other_fits_is_not_published():
     """It is told to whoever fits."""
     fit()
     assert "With 2 fits on record" in fit("--out", "second")
-    published = [Path("second", name).read_text() for name in (release.RELEASE, release.REPORT)]
+    published = [Path("second/public", name).read_text() for name in (release.RELEASE, release.REPORT)]
     assert not any(words in text for text in published for words in ("on record", "on_record"))
+
+
+@pytest.mark.filterwarnings("always")
+def test_rows_are_predicted_by_the_heads_of_a_fit():
+    """By the heads of those who have one, in the order of the rows; ids of any type, and heads given by name."""
+    fit()
+    table = pd.read_parquet("table.parquet")
+    shared, _ = release.read_release(Path("release/public/release.json"))
+    heads = pd.read_parquet("release/private/heads.parquet").set_index("user").loc[table.who]
+    expected = shared.schema.labels((shared.schema.scaled(table) * heads.to_numpy()).sum(axis=1))
+    Path("heads.parquet").write_bytes(Path("release/private/heads.parquet").read_bytes())
+    words = ("predict", "release/public/release.json", "--user", "who")
+    for number, more in enumerate((("table.csv",), ("table.parquet", "--heads", "heads.parquet"))):
+        run(*words, *more, "--out", f"{number}.parquet")
+        found = pd.read_parquet(f"{number}.parquet")
+        assert found.user.astype(int).tolist() == table.who.tolist()
+        np.testing.assert_allclose(found.prediction, expected, rtol=1e-5, atol=1e-6)
+        assert os.stat(f"{number}.parquet").st_mode & 0o777 == 0o600
+    table.assign(who=range(len(table))).to_csv("strangers.csv", index=False)
+    said = run(*words, "strangers.csv", "--out", "strangers.parquet")
+    assert "privrep: 1,500 of 1,800 users have no head" in said
+    assert "other columns than heads" in run(*words, "table.csv", "--heads", "table.parquet", status=2)
+
+
+def test_bounds_for_many_columns_are_stated_once():
+    """By a pattern; a name goes before it."""
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.uniform(-1, 1, (9, 12)), columns=[f"item_{one}" for one in range(12)])
+    frame.assign(who=range(9), y=0.5, when=pd.Timestamp("2020-01-01")).to_parquet("wide.parquet", index=False)
+    words = ("bounds", "wide.parquet", "--user", "who", "--label", "y", "--together", "item_*", "--out", "wide.toml")
+    run(*words)
+    template = Path("wide.toml").read_text()
+    assert template.count("[features.") == 2 and '[features."item_*"]' in template
+    assert re.search(r'\[features.when\]\nkind = "number"', template)
+    stated = '[label]\nlow = 0\nhigh = 1\n[features."item_*"]\nlow = -1\nhigh = 1\n[features.item_3]\nkind = "flag"\n'
+    Path("wide.toml").write_text(stated)
+    features = from_toml(Path("wide.toml"), list(frame)).features
+    assert list(features) == list(frame)
+    assert features["item_3"].__class__.__name__ == "Flag" and features["item_4"].low == -1
+
+
+@pytest.mark.filterwarnings("ignore:random_state is")
+def test_an_edited_release_is_told_in_one_line():
+    """Whatever is taken out of it, cut short or replaced."""
+    fit()
+    path = Path("release/public/release.json")
+    whole = json.loads(path.read_text())
+
+    def edits(part: object) -> list:
+        """Keys of all places in lists and dicts, the first of each list."""
+        entries = part.items() if isinstance(part, dict) else [*enumerate(part)][:1] if isinstance(part, list) else []
+        return [[key, *rest] for key, one in entries for rest in [[], *edits(one)]]
+
+    for name in ("shared", "advice", "privacy"):
+        for keys in [[name, *rest] for rest in edits(whole[name])]:
+            for change in ("removed", [], "text", None):
+                edited = json.loads(json.dumps(whole))
+                place = edited
+                for key in keys[:-1]:
+                    place = place[key]
+                if change == "removed":
+                    del place[keys[-1]]
+                else:
+                    place[keys[-1]] = change
+                Path("edited.json").write_text(json.dumps(edited))
+                found = RUN.invoke(app, ["show", "edited.json"])
+                assert found.exit_code in (0, 2), (keys, change, found.exception)
+                assert found.exit_code == 0 or found.output.count("\n") == 1

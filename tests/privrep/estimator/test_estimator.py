@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import os
 import pickle
+import re
 import struct
 import time
 from concurrent.futures import ThreadPoolExecutor
+from multiprocessing.reduction import ForkingPickler
 
+import joblib
 import numpy as np
 import pandas as pd
 import pytest
@@ -22,11 +26,17 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from privrep.estimator import PrivateRepresentation, RowsWithinUsers, journal
 from privrep.estimator.shared_prior import SharedPrior
 from privrep.estimator.stated import from_toml, stated
-from privrep.privacy.accounting import gdp_mu
+from privrep.estimator.statement import statement
+from privrep.privacy.accounting import gdp_delta, gdp_mu
 from privrep.privacy.lattice import SystemNoise
+from privrep.privacy.ledger import GaussianRelease, Ledger
 from privrep.privacy.mechanisms import Release
 
 SEEDED = "ignore:random_state is:UserWarning"
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:there are .* users. noise that hides:UserWarning"),
+    pytest.mark.filterwarnings("ignore:.* rows lie beyond:UserWarning"),
+]
 
 
 def table(users: int = 400, rows: int = 6, dim: int = 3, seed: int = 0) -> tuple[pd.DataFrame, np.ndarray]:
@@ -76,12 +86,23 @@ def test_a_fit_without_users_is_refused():
         ({"kinds": {"feature 0": ["a"]}}, r"features.feature 0: levels is \['a'\]; it must be a list of two or more"),
         ({"feature_bounds": {"feature 0": 3}}, "feature_bounds of 'feature 0' is 3; it must be a low and a high"),
         ({"label_bounds": ("1", 2)}, "label: low is '1', a text; it must be a number"),
-        ({"epsilon": 0.0}, r"epsilon is 0.0; it must be positive and finite"),
+        *(
+            (({"epsilon": one}, "epsilon is .*; it must be a number from"))
+            for one in (0.0, "1", True, 1e308, None, [1])
+        ),
         ({"method": "best"}, "method is 'best'; it must be one of prior, unit_steps"),
         ({"method": "unit_steps"}, "rank is None; unit steps need one"),
         ({"rank": 9}, "rank is 9; the scaled features have 4 dimensions"),
-        ({"max_samples": 0}, "max_samples is 0; it must be an integer of at least 1"),
-        ({"delta": 1.5}, "delta"),
+        *(({"max_samples": one}, "max_samples is .*; it must be an int") for one in (0, True, 2.5, "9", 10**9)),
+        *(({"delta": one}, "delta is .*; it must lie") for one in (1.5, "0.1", True, float("nan"))),
+        *(({name: one}, f"{name} is .*; it must") for name in ("rank", "random_state") for one in (True, "1", 0.5, -1)),
+        *(({name: 7}, f"{name} is 7; it must be") for name in ("method", "unit", "unseen", "heads", "engine")),
+        *(({name: 7}, f"{name} is 7; it must be a text") for name in ("users", "scheduler")),
+        *(({name: "abc"}, f"{name} is 'abc'; it must") for name in ("kinds", "feature_bounds", "label_bounds")),
+        ({"label_bounds": (-1e308, 1e308)}, "label: low is -1e.308 and high 1e.308; they must be finite"),
+        ({"label_bounds": (pd.Timestamp("2020-01-01"), 1)}, "label: low is .*must be finite"),
+        ({"kinds": {"feature 0": ["a", np.nan]}}, "levels has nan; each must be a text, a number or true or false"),
+        ({"kinds": {"feature 0": ["1", 1.0]}}, "levels is .*; it must be a list of two or more, each once"),
     ],
 )
 def test_wrong_settings_are_named(settings, words):
@@ -146,13 +167,17 @@ def test_what_is_pickled_or_published_holds_no_row():
     shown = published + repr(fitted) + json.dumps(fitted.privacy_) + str(fitted.get_params())
     assert "person 1" not in shown and b"person 1" not in pickled
     assert pickle.loads(pickled).local_ is None
+    with pytest.warns(UserWarning, match=r"200 of 200 users have no head.*heads stay where they were fitted"):
+        pickle.loads(pickled).predict(frame)
     kept = pickle.loads(pickle.dumps(model(random_state=0, heads="pickle").fit(frame, labels)))
     np.testing.assert_array_equal(kept.predict(frame), fitted.predict(frame))
 
 
 @pytest.mark.filterwarnings(SEEDED)
 def test_what_is_published_is_read_back_to_the_last_bit():
-    fitted = model(random_state=0, kinds={"feature 1": "flag"}).fit(*table())
+    levels = {"feature 1": "flag", "feature 2": np.array([1, 2])}
+    frame, labels = table()
+    fitted = model(random_state=0, kinds=levels, max_samples=np.int64(9)).fit(frame.assign(**{"feature 2": 1}), labels)
     shared = SharedPrior.from_dict(json.loads(fitted.shared_.to_json()))
     assert shared.to_json() == fitted.shared_.to_json()
     assert shared.schema == fitted.shared_.schema
@@ -166,11 +191,17 @@ def test_heads_are_used_for_those_who_have_one():
     fitted = model(random_state=0, epsilon=8.0).fit(frame, labels)
     assert fitted.score(frame, labels) > 0.5
     strangers = frame.assign(person="nobody")
-    mean = fitted.predict(frame.drop(columns="person"))
-    np.testing.assert_array_equal(fitted.predict(strangers), mean)
+    with pytest.warns(
+        UserWarning, match="users is None: no row has a head. Such rows are predicted by the shared mean"
+    ):
+        mean = fitted.predict(frame.drop(columns="person"))
+    with pytest.warns(UserWarning, match="1 of 1 users have no head; personalise makes one. Such rows"):
+        np.testing.assert_array_equal(fitted.predict(strangers), mean)
     fitted.set_params(unseen="raise")
-    with pytest.raises(ValueError, match="user 'nobody' has no head; call personalise"):
-        fitted.predict(strangers)
+    for rows in (strangers, frame.drop(columns="person")):
+        with pytest.raises(ValueError, match=r"a head|no head") as error:
+            fitted.predict(rows)
+        assert "nobody" not in str(error.value)
     some = frame.person == "person 7"
     before = fitted.predict(frame[some])
     again = pickle.loads(pickle.dumps(fitted)).personalise(frame[some], labels[some])
@@ -192,14 +223,15 @@ def test_missing_values():
     """A missing feature counts as the middle; a row without a label is dropped, and its user counts."""
     frame, labels = table(users=50)
     empty = labels.copy()
-    empty[:6] = np.nan
+    empty[:7] = np.nan
     fitted = model(random_state=0).fit(frame.assign(**{"feature 1": np.nan}), empty)
     assert fitted.privacy_["users"] == 50
     middle = model(random_state=0).fit(frame.assign(**{"feature 1": 0.0}), empty)
     np.testing.assert_array_equal(fitted.shared_.mean, middle.shared_.mean)
+    assert middle.score(frame, empty) == middle.score(frame[7:], labels[7:])
 
 
-@pytest.mark.filterwarnings(SEEDED)
+@pytest.mark.filterwarnings(SEEDED, "ignore:.*have no head:UserWarning")
 def test_scikit_learns_tools():
     """Clones, pipelines, folds and searches, with users as metadata."""
     frame, labels = table(users=120)
@@ -215,8 +247,8 @@ def test_scikit_learns_tools():
         strangers = list(GroupKFold(3).split(features, labels, people))
         between = cross_val_score(one, features, labels, cv=strangers, params={"users": people})
         assert within.mean() > between.mean() + 0.2
-        search = GridSearchCV(one, {"rank": [1, None]}, cv=splits)
-        search.fit(features, labels, users=people)
+        search = GridSearchCV(one, {"rank": [1, None]}, cv=RowsWithinUsers(3))
+        search.fit(features, labels, users=people, groups=people)
     assert search.best_estimator_.privacy_["fits_on_record"] == 1 + 3 + 3 + 2 * 3 + 1
 
 
@@ -232,10 +264,14 @@ def test_folds_within_users():
         RowsWithinUsers(1)
 
 
+def entered(ids: np.ndarray, mu_squared: float) -> tuple[int, float]:
+    return journal.entered(ids, np.empty(0, np.uint64), mu_squared)
+
+
 def test_fits_add_up_where_they_share_users(tmp_path):
-    assert journal.entered(np.arange(100), 0.5) == (1, 0.5)
-    assert journal.entered(np.arange(1000, 1100), 0.25) == (1, 0.25)
-    assert journal.entered(np.arange(50, 150), 0.5) == (2, 1.0)
+    assert entered(np.arange(100), 0.5) == (1, 0.5)
+    assert entered(np.arange(1000, 1100), 0.25) == (1, 0.25)
+    assert entered(np.arange(50, 150), 0.5) == (2, 1.0)
     assert os.stat(journal.place()).st_mode & 0o777 == 0o600
 
 
@@ -244,7 +280,7 @@ def test_a_journal_that_cannot_be_written_is_kept_by_the_process(monkeypatch, tm
     monkeypatch.setenv(journal.PLACE, str(tmp_path / "file" / "journal"))
     monkeypatch.setattr(journal, "_unwritten", [])
     with pytest.warns(UserWarning, match="cannot be written"):
-        assert [journal.entered(np.arange(9), 0.5)[0] for _ in range(2)] == [1, 2]
+        assert [entered(np.arange(9), 0.5)[0] for _ in range(2)] == [1, 2]
 
 
 def test_bounds_are_read_from_a_file(tmp_path):
@@ -272,43 +308,50 @@ def test_bounds_are_read_from_a_file(tmp_path):
 
 def test_a_broken_line_of_the_journal_is_skipped():
     """It warns, and what is written after it stands on a line of its own."""
-    journal.entered(np.arange(9), 0.5)
+    entered(np.arange(9), 0.5)
     with open(journal.place(), "a") as file:
-        file.write('{"when": "2026-')
+        file.write('{"mu_squared": Infinity, "users": []}\n{"when": "2026-')
     with pytest.warns(UserWarning, match="has a broken line, which does not count"):
-        assert journal.entered(np.arange(9), 0.5) == (2, 1.0)
+        assert entered(np.arange(9), 0.5) == (2, 1.0)
     with pytest.warns(UserWarning, match="broken line"):
-        assert journal.entered(np.arange(9), 0.5) == (3, 1.5)
+        assert entered(np.arange(9), 0.5) == (3, 1.5)
 
 
 def test_of_fits_at_once_each_sees_those_before_it():
     with ThreadPoolExecutor(8) as pool:
-        found = list(pool.map(lambda _: journal.entered(np.arange(200), 0.5), range(40)))
+        found = list(pool.map(lambda _: entered(np.arange(200), 0.5), range(40)))
     assert sorted(found) == [(count, count / 2) for count in range(1, 41)]
     assert len(journal.place().read_text().splitlines()) == 40
 
 
+KINDS_OF_IDS = {
+    "integers": lambda number: number,
+    "floats": lambda number: number.astype(np.float32),
+    "text": lambda number: number.astype(str),
+    "text of floats": lambda number: [f" {one}.0" for one in number],
+    "both": lambda number: np.array([one if one < 30 else f"{one}" for one in number], object),
+    "nullable": lambda number: pd.array(number, "Int64"),
+    "arrow": lambda number: pd.array(number.astype(str), "string[pyarrow]"),
+    "bytes": lambda number: number.astype(bytes),
+    "categorical": lambda number: pd.Categorical(number, categories=range(59, -1, -1)),
+}
+
+
 @pytest.mark.filterwarnings(SEEDED)
-@pytest.mark.parametrize(
-    "kind",
-    [
-        lambda number: number,
-        lambda number: np.array([f"{one:03d}" for one in number]),
-        lambda number: np.array([one if one < 30 else f"{one:03d}" for one in number], object),
-        lambda number: pd.Categorical(number, categories=range(59, -1, -1)),
-    ],
-    ids=["integers", "text", "both", "categorical"],
-)
+@pytest.mark.parametrize("kind", KINDS_OF_IDS.values(), ids=KINDS_OF_IDS)
 def test_ids_of_all_kinds_give_the_same_fit(kind):
-    """Users stand in the order of their ids, whatever the order of the rows."""
+    """Users stand in the order of their ids, whatever the order of the rows; heads are found by ids of any kind; and
+    the journal counts the same people."""
     frame, labels = table(users=60)
     features, number = frame.drop(columns="person"), np.repeat(np.arange(60), 6)
     plain = model(users=None, random_state=0).fit(features, labels, number)
     fitted = model(users=None, random_state=0).fit(features, labels, kind(number))
     assert fitted.shared_.to_json() == plain.shared_.to_json()
-    np.testing.assert_array_equal(fitted.predict(features, kind(number)), plain.predict(features, number))
+    for ids in (kind(number), number):
+        np.testing.assert_array_equal(fitted.predict(features, ids), plain.predict(features, number))
+    assert fitted.privacy_["fits_on_record"] == 2
     turn = np.argsort(np.tile(np.arange(6), 60), kind="stable")
-    turned = model(users=None, random_state=0).fit(features.iloc[turn], labels[turn], kind(number[turn]))
+    turned = model(users=None, random_state=0).fit(features.iloc[turn], labels[turn], np.asarray(kind(number))[turn])
     assert turned.shared_.to_json() == plain.shared_.to_json()
     splits = RowsWithinUsers(3).split(features, groups=kind(number))
     assert [len(test) for _, test in splits] == [120, 120, 120]
@@ -346,3 +389,135 @@ def test_noise_of_the_system_is_drawn_fast():
     found = SystemNoise().integers(2.0**20, 100 * 101 // 2)
     assert time.process_time() - began < 1
     assert 0.9 < found.std() / 2.0**20 < 1.1
+
+
+@pytest.mark.parametrize(
+    "missing", [None, np.nan, pd.NA, pd.NaT, "", " ", "NA", "NaN", "NULL", "<NA>", "#N/A", "#REF!"]
+)
+def test_a_missing_id_is_missing_however_it_is_written(missing):
+    frame, labels = table(users=4)
+    frame["person"] = frame.person.astype(object)
+    frame.loc[9, "person"] = missing
+    with pytest.raises(ValueError, match="users has a missing value in row 10; each row needs a user"):
+        model().fit(frame, labels)
+    assert not journal.place().exists()
+
+
+@pytest.mark.filterwarnings(SEEDED)
+@pytest.mark.parametrize(
+    ("stated_levels", "kind"),
+    [
+        ([1, 2], lambda codes: codes.astype(float)),
+        ([1, 2], lambda codes: codes.astype(str)),
+        (["1", "2"], lambda codes: codes),
+        ([1.0, 2.0], lambda codes: pd.array(codes, "Int64")),
+        (np.array([1, 2]), lambda codes: pd.Categorical(codes)),
+        ([True, False], lambda codes: codes == 1),
+        (["TRUE", "FALSE"], lambda codes: pd.array(codes == 1, "boolean")),
+    ],
+)
+def test_levels_of_all_kinds_are_found(stated_levels, kind):
+    frame, labels = table(users=120)
+    codes = np.resize([1, 2], len(frame))
+    levels = {"feature 2": stated_levels}
+    plain = model(random_state=0, kinds={"feature 2": ["1", "2"]}).fit(frame.assign(**{"feature 2": codes}), labels)
+    found = model(random_state=0, kinds=levels).fit(frame.assign(**{"feature 2": kind(codes)}), labels)
+    np.testing.assert_array_equal(found.shared_.mean, plain.shared_.mean)
+    assert SharedPrior.from_dict(json.loads(found.shared_.to_json())).schema == found.shared_.schema
+    with pytest.warns(UserWarning, match="column 'feature 2': 720 of 720 rows have a level that is not listed"):
+        found.predict(frame.assign(**{"feature 2": "other"}))
+
+
+@pytest.mark.filterwarnings(SEEDED)
+def test_copies_have_heads():
+    """Whatever copies: also what goes to worker processes and comes back from them."""
+    frame, labels = table(users=120)
+    fitted = model(random_state=0).fit(frame, labels)
+    expected = fitted.predict(frame)
+    copies = [copy.copy(fitted), copy.deepcopy(fitted), *copy.deepcopy([fitted])]
+    with joblib.parallel_config("loky", n_jobs=2):
+        copies += joblib.Parallel()(joblib.delayed(copy.copy)(one) for one in (fitted, fitted))
+    copies.append(ForkingPickler.loads(ForkingPickler.dumps(fitted)))
+    for one in copies:
+        assert one is not fitted
+        np.testing.assert_array_equal(one.predict(frame), expected)
+
+
+def test_rows_that_are_people_add_up_with_users_of_the_same_table(monkeypatch):
+    """Whatever the unit, features, ranges and the order of rows; another table's fits do not count."""
+    frame, labels = table(users=120)
+    features, turn = frame.drop(columns="person"), np.random.default_rng(1).permutation(len(frame))
+    by_row = model(unit="row", users=None)
+    assert by_row.fit(features, labels).privacy_["fits_on_record"] == 1
+    assert (
+        clone(by_row).set_params(label_bounds=(-5, 5)).fit(features.iloc[turn], labels[turn]).privacy_["fits_on_record"]
+        == 2
+    )
+    assert model().fit(frame[["feature 0", "person"]], labels).privacy_["fits_on_record"] == 3
+    part = clone(by_row).fit(features[:400], labels[:400])
+    assert part.privacy_["fits_on_record"] == 4
+    assert part.privacy_["mu_on_record"] > 1.9 * part.privacy_["mu"]
+    other, others_labels = table(users=120, seed=7)
+    assert clone(by_row).fit(other.drop(columns="person"), others_labels).privacy_["fits_on_record"] == 1
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        lambda frame, labels: (frame.assign(**{"feature 1": "secret"}), labels),
+        lambda frame, labels: (frame.assign(**{"feature 1": pd.Timestamp("2020-01-01")}), labels),
+        lambda frame, labels: (frame.assign(**{"feature 1": pd.Timedelta("2s")}), labels),
+        lambda frame, labels: (frame, np.where(np.arange(len(labels)) == 7, "secret", "1")),
+        lambda frame, labels: (frame, np.full(len(labels), "2020-01-01", "datetime64[s]")),
+        lambda frame, labels: (frame, np.full(len(labels), 7, "timedelta64[s]")),
+        lambda frame, labels: (frame, labels * 1j),
+        lambda frame, labels: (frame, pd.Series(labels)[::-1]),
+        lambda frame, labels: (frame, [np.nan] * len(labels)),
+        lambda frame, labels: (pd.concat([frame, frame[["feature 1"]]], axis=1), labels),
+        lambda frame, labels: (frame.assign(person=[["secret"]] * len(frame)), labels),
+        lambda frame, labels: (frame.assign(**{"feature 1": [["secret"]] * len(frame)}), labels),
+    ],
+)
+def test_wrong_tables_are_named_and_quote_nobody(broken):
+    """In one line, before anything is spent."""
+    frame, labels = table()
+    with pytest.raises(ValueError, match=r"feature 1|users|y") as error:
+        model().fit(*broken(frame, labels))
+    words = str(error.value)
+    assert "secret" not in words and "\n" not in words and len(words) < 160
+    assert not journal.place().exists()
+
+
+def test_ids_with_another_index_are_refused():
+    frame, labels = table(users=20)
+    people = frame.person.sample(frac=1, random_state=0)
+    with pytest.raises(ValueError, match="users has another index than X; rows are matched by their place"):
+        model(users=None).fit(frame.drop(columns="person"), labels, users=people)
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({}, "there are 18 users: noise that hides one of so few"),
+        ({"epsilon": 30.0}, "this budget protects nobody"),
+        ({"delta": 0.3}, "delta is 0.3, more than 1/n"),
+        ({"max_samples": 2000}, "max_samples is 2000: users are padded"),
+        ({"label_bounds": (100, 101)}, "label: 108 of 108 rows lie beyond its range"),
+        ({"feature_bounds": (100, 101)}, "column 'feature 2': 108 of 108 rows lie beyond its range"),
+    ],
+)
+@pytest.mark.filterwarnings("always")
+def test_what_says_nothing_is_said_in_words(settings, words):
+    with pytest.warns(UserWarning, match=words):
+        model(**settings).fit(*table(users=18))
+
+
+def test_printed_guarantees_hold():
+    """The printed pair is no smaller than what holds, for any budget."""
+    for mu in np.geomspace(0.01, 5, 60):
+        for delta in (0.0123456, 1e-5 / 3, 400**-1.1):
+            ledger = Ledger()
+            ledger.entries.append(GaussianRelease("x", 1.0, 1 / mu, 0, 9))
+            words = str(statement(ledger, delta, 1000, "user", False, (1, mu**2)))
+            epsilon, printed, gdp = map(float, re.search(r"is \(([^,]+), ([^)]+)\).*?\(([^-]+)-GDP", words).groups())
+            assert gdp_delta(epsilon, mu) <= printed and gdp >= mu * (1 - 1e-8)

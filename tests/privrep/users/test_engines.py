@@ -33,6 +33,7 @@ from privrep.users.problem import Block, Problem, Users
 from privrep.users.scattered import ScatteredUsers
 from replication.run.settings import Simulation
 
+pytestmark = pytest.mark.filterwarnings("ignore:column 'kind'.*not listed")
 PROBLEM = Problem(1500, 64, 64, 2, label_noise_sd=0.5)
 """Of six blocks, the last of which is short."""
 

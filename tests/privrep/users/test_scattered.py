@@ -7,6 +7,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
+from decimal import Decimal
 from pathlib import Path
 
 import numpy as np
@@ -27,6 +28,7 @@ from privrep.users.scattered import ScatteredUsers
 from privrep.users.schema import Category, Flag, Number, Schema
 
 SCHEMA = Schema({"age": Number(0, 90), "paid": Flag(0.2), "kind": Category(("a", "b", "c"))}, Number(1, 5))
+pytestmark = pytest.mark.filterwarnings("ignore:column 'kind'.*not listed")
 COLUMNS = {"user": "who", "label": "y", "schema": SCHEMA}
 
 
@@ -177,12 +179,35 @@ def test_rows_without_a_label_are_dropped_and_their_user_counts(tmp_path):
 
 def test_ids_in_csv_are_text(tmp_path):
     """007 is not 7, and what the first rows look like does not decide."""
-    (tmp_path / "people.csv").write_text("who,y,age\n007,1,2\n7,2,\nNA,3,0.5\n")
+    (tmp_path / "people.csv").write_text("who,y,age\n007,1,2\n7,2,\nNAN,3,0.5\n")
     schema = Schema({"age": Number(0, 90)}, Number(1, 5))
     users = ScatteredUsers.of(tmp_path / "people.csv", user="who", label="y", schema=schema, max_samples=1)
-    assert sorted(users.ids.to_pylist()) == ["007", "7", "NA"]
+    assert sorted(users.ids.to_pylist()) == ["007", "7", "NAN"]
     ages = dict(zip(users.ids.to_pylist(), gathered(users)[0][:, 0, 1], strict=True))
     assert ages["7"] == 0  # the middle
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        lambda who: who.astype("float32"),
+        lambda who: who.astype(str) + ".0",
+        lambda who: who.map(Decimal),
+        lambda who: who.astype(str).astype("category"),
+        lambda who: who.astype(str).astype("string[pyarrow]"),
+        lambda who: who.astype("uint8"),
+    ],
+)
+def test_ids_of_all_kinds_are_the_same_users(tmp_path, kind):
+    """Also where the parts of a folder spell them in different ways."""
+    frame = people()
+    first = ScatteredUsers.of(written(frame, tmp_path / "a.parquet"), **COLUMNS)
+    other = frame.assign(who=kind(frame["who"]))
+    assert same_users(first, ScatteredUsers.of(written(other, tmp_path / "b.parquet"), **COLUMNS))
+    (tmp_path / "parts").mkdir()
+    written(frame[:99], tmp_path / "parts" / "1.parquet")
+    written(other[99:], tmp_path / "parts" / "2.parquet")
+    assert same_users(first, ScatteredUsers.of(tmp_path / "parts", **COLUMNS))
 
 
 def test_parts_of_the_users(tmp_path, small_pieces):
@@ -230,10 +255,12 @@ def changed(name: str, **columns) -> Callable[[Path], Path]:
         (lambda folder: written(people().drop(columns="age"), folder / "a.parquet"), r"a\.parquet has no column 'age'"),
         (changed("a.parquet", y="good"), "string in column 'y'; it must .* num"),
         (changed("a.parquet", age="old"), "string in column 'age'"),
-        (changed("a.parquet", who=0.5), "double in column 'who'.*integers or t"),
-        (changed("a.csv", y="good"), r"a\.csv cannot be read.*'good'"),
-        (changed("a.csv", paid="maybe"), r"a\.csv cannot be read.*'maybe'"),
-        (changed("a.csv", who=None), r"a\.csv has a row without a user .* 'who'"),
+        (changed("a.parquet", who=pd.Timestamp("2020-01-01")), "timestamp.* in column 'who'.*numbers or text"),
+        (changed("a.parquet", age=pd.Timestamp("2020-01-01")), "timestamp.* in column 'age'.*must have numbers"),
+        (changed("a.csv", y="good"), r"a\.csv: column 'y' has something else than a number in row 1$"),
+        (changed("a.csv", age=[30.0] * 99 + ["old"] * 132), r"a\.csv: column 'age' has .* in row 100$"),
+        (changed("a.csv", paid="maybe"), r"a\.csv: column 'paid' has something else than a number in row 1$"),
+        (changed("a.csv", who=None), r"a\.csv: column 'who' has a missing value in row 1; each row needs a user"),
         (changed("a.parquet", y=np.nan), r"a\.parquet has no row with a number"),
         (lambda folder: written(people()[:0], folder / "a.csv"), r"a\.csv has no row"),
         (lambda folder: cut(written(people(), folder / "a.parquet"), 2000), r"a\.parquet cannot be read"),
@@ -241,7 +268,7 @@ def changed(name: str, **columns) -> Callable[[Path], Path]:
         (lambda folder: cut(written(people(), folder / "a.csv"), 0), r"a\.csv cannot be read"),
         (lambda folder: folder / "none.csv", r"none\.csv cannot be read"),
         (lambda folder: folder / "a.txt", r"a\.txt must end in \.parquet or \.csv, or be a folder"),
-        (lambda folder: folder, "must end in"),
+        (lambda folder: folder / "room", "must have some that end in"),
     ],
 )
 def test_what_is_wrong_is_named_and_nothing_is_left(tmp_path, monkeypatch, broken, message):
@@ -280,23 +307,66 @@ def test_arguments_that_cannot_be(tmp_path, change, message):
 
 def test_nothing_is_left_behind(tmp_path, monkeypatch):
     """Neither while the users are in use, since their file has no name, nor when their bucket cannot be sorted."""
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "room"))
-    (tmp_path / "room").mkdir()
+    room = tmp_path / "room"
+    monkeypatch.setattr(tempfile, "tempdir", str(room))
+    room.mkdir()
     path = written(people(), tmp_path / "people.parquet")
     users = ScatteredUsers.of(path, **COLUMNS)
-    assert list((tmp_path / "room").iterdir()) == []
+    assert list(room.iterdir()) == []
     file = users.file
     del users
     assert file.closed
 
     def fails(*_):
-        assert list((tmp_path / "room").iterdir()) != []
+        assert list(room.iterdir()) == []
         raise KeyboardInterrupt
 
     monkeypatch.setattr(scattered, "sorted_rows", fails)
     with pytest.raises(KeyboardInterrupt):
         ScatteredUsers.of(path, **COLUMNS)
-    assert list((tmp_path / "room").iterdir()) == []
+    assert list(room.iterdir()) == []
+
+
+def test_what_a_killed_process_has_left_is_deleted_by_the_next(tmp_path, monkeypatch):
+    """Where other processes read the rows, their file has a name; those of processes that run stay."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    path = written(people(), tmp_path / "people.parquet")
+    running = ScatteredUsers.of(path, elsewhere=True, **COLUMNS)
+    (tmp_path / f"{scattered.ROWS_PREFIX}left").write_text("rows")
+    other = ScatteredUsers.of(path, elsewhere=True, **COLUMNS)
+    names = {Path(users.file.name) for users in (running, other)}
+    assert set(tmp_path.iterdir()) == {path, *names}
+
+
+def test_a_temporary_folder_that_does_not_exist_is_an_error(tmp_path, monkeypatch):
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "none"))
+    with pytest.raises(ValueError, match=r"TMPDIR is '.*none'; it must be a folder"):
+        ScatteredUsers.of(written(people(), tmp_path / "people.parquet"), **COLUMNS)
+
+
+@pytest.mark.parametrize("name", ["part=1/b.parquet", "b.csv", "b.pq", "b.parquet.gz", "note.txt"])
+def test_no_part_of_a_folder_is_passed_over(tmp_path, name):
+    """All rows or a refusal; marks of other programs are no rows."""
+    folder = tmp_path / "people"
+    folder.mkdir()
+    written(people(), folder / "a.PARQUET")
+    (folder / "_SUCCESS").write_text("")
+    assert ScatteredUsers.of(folder, **COLUMNS).known.users == 50
+    (folder / name).parent.mkdir(exist_ok=True)
+    (folder / name).write_text("rows")
+    with pytest.raises(ValueError, match=f"{folder} has '{name.split('/')[0]}'; all in a folder must be"):
+        ScatteredUsers.of(folder, **COLUMNS)
+
+
+def test_levels_that_are_not_listed_are_counted(tmp_path):
+    """In one number for the whole table."""
+    frame = people()
+    path, count = written(frame, tmp_path / "people.parquet"), (frame["kind"] == "d").sum()
+    with pytest.warns(
+        UserWarning, match=f"column 'kind': {count} of {len(frame)} rows have a level that is not"
+    ) as told:
+        ScatteredUsers.of(path, **COLUMNS)
+    assert len(told) == 1
 
 
 PEAK = r"""

@@ -9,8 +9,9 @@ import pandas as pd
 import pytest
 
 from privrep.users.given_users import GivenUsers
-from privrep.users.schema import Category, Flag, Number, Schema
+from privrep.users.schema import Category, Flag, Noted, Number, Schema
 
+pytestmark = pytest.mark.filterwarnings("ignore:column 'item'.*not listed")
 SCHEMA = Schema({"age": Number(0, 100), "sex": Flag(0.2), "item": Category(("a", "b", "c"))}, Number(1, 6))
 FRAME = pd.DataFrame({"item": ["c", "a", "z"], "sex": [True, False, True], "age": [0.0, 50.0, 100.0]})
 CAP = 4
@@ -32,14 +33,20 @@ def test_columns_are_scaled_by_the_statements_alone():
     ("value", "counts_as"), [(-5, 0), (1e300, 100), (np.inf, 100), (-np.inf, 0), (np.nan, 50), (None, 50)]
 )
 def test_numbers_out_of_range_count_as_the_nearest_and_missing_ones_as_the_middle(value, counts_as):
-    given, meant = (Number(0, 100).scaled(pd.Series([one, 7.0])) for one in (value, counts_as))
+    given, meant = (Number(0, 100).scaled(pd.Series([one, 7.0]), "x", Noted()) for one in (value, counts_as))
     np.testing.assert_array_equal(given, meant)
 
 
 def test_flags_and_levels_that_are_missing_count_as_nothing():
-    assert not Flag(0.2).scaled(pd.Series([None, np.nan])).any()
-    np.testing.assert_array_equal(Flag().scaled(pd.Series([5, -3])), [[1.0], [-1.0]])
-    assert not Category(("a", "b")).scaled(pd.Series([None, "A", 3])).any()
+    noted = Noted(3)
+    assert not Flag(0.2).scaled(pd.Series([None, np.nan]), "flag", noted).any()
+    np.testing.assert_array_equal(Flag().scaled(pd.Series([5, -3]), "flag", noted), [[1.0], [-1.0]])
+    assert not Category(("a", "b")).scaled(pd.Series([None, "A", 3]), "item", noted).any()
+    with (
+        pytest.warns(UserWarning, match="item: 2 of 3 rows have a level that is not listed"),
+        pytest.warns(UserWarning, match="flag: 2 of 3 rows lie beyond"),
+    ):
+        noted.tell()
 
 
 def test_labels_come_back_in_their_own_unit():
@@ -57,7 +64,7 @@ def test_what_is_stated_is_read_back():
 def test_columns_without_sense_are_named():
     with pytest.raises(ValueError, match="the table has no column 'sex'; it has 'item', 'age'"):
         SCHEMA.scaled(FRAME.drop(columns="sex"))
-    with pytest.raises(ValueError, match="column 'age' is no number"):
+    with pytest.raises(ValueError, match=r"column 'age' has something else than a number in row 1$"):
         SCHEMA.scaled(FRAME.assign(age="old"))
 
 

@@ -2,27 +2,73 @@
 
 from __future__ import annotations
 
+import signal
 import warnings
 from collections.abc import Callable
 from functools import wraps
 from pathlib import Path
 from typing import Annotated
 
+import numpy as np
 import pyarrow as pa
 import typer
-from pyarrow import csv, parquet
 from rich.console import Console
 
+import privrep
 from privrep.estimator import PrivateRepresentation
-from privrep.estimator.commands.release import HEADS, LOCAL, RELEASE, read_release, write, write_heads
+from privrep.estimator.commands.release import (
+    HEADS,
+    PRIVATE,
+    PUBLIC,
+    read_heads,
+    read_release,
+    reading,
+    write,
+    write_heads,
+    write_private,
+)
 from privrep.estimator.private_representation import LocalHeads, heads
-from privrep.estimator.stated import from_toml
+from privrep.estimator.stated import expanded, from_toml
 from privrep.users.scattered import ScatteredUsers
 from privrep.users.schema import KINDS
-from privrep.users.table_files import naming
+from privrep.users.table_files import TableFile, columns_of, files_of
 from privrep.users.whole_files import in_one_move, write_whole
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
+
+
+def print_version(asked: bool) -> None:
+    """Print the version and end, if that is asked for."""
+    if asked:
+        typer.echo(f"privrep {privrep.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def about(
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version and end.", callback=print_version, is_eager=True)
+    ] = False,
+) -> None:
+    r"""Learn what the models of many people have in common, from a table with several rows of each person, so that what
+    is published protects each of them: differential privacy for all rows of a person.
+
+    \b
+    The commands in their order:
+      1. privrep bounds people.parquet --user who --label y
+         writes bounds.toml; fill in what you know of the columns
+      2. privrep fit people.parquet --user who --label y --bounds bounds.toml --epsilon 1
+         writes release/public, which may be published, and release/private, which may not
+      3. privrep show release/public/release.json
+         prints what was released, and whether sharing helps
+      4. privrep predict release/public/release.json new.csv --user who
+         predicts the label of new rows
+      5. privrep personalise release/public/release.json others.csv --user who --label y
+         makes models of people who took no part
+    Before there is a table, privrep advise says which method to use for how many people.
+    """
+
+
 TABLE = Annotated[Path, typer.Argument(help="Parquet or CSV, or a folder of Parquet files; rows in any order.")]
 USER = Annotated[str, typer.Option(help="Column with the user of each row.")]
 USUAL_SIGNAL = 0.5
@@ -39,12 +85,17 @@ def in_one_line(command: Callable) -> Callable:
     @wraps(command)
     def wrapped(*arguments, **options):
         try:
+            for ends in (signal.SIGTERM, signal.SIGHUP):  # as an interrupt: what is half written is removed
+                signal.signal(ends, signal.default_int_handler)
             with warnings.catch_warnings():
                 warnings.showwarning = warned
                 return command(*arguments, **options)
-        except (ValueError, OSError, pa.ArrowException) as error:
-            named = isinstance(error, OSError) and error.filename
-            text = f"{error.filename}: {error.strerror}" if named else str(error)
+        except (ValueError, OSError, MemoryError) as error:
+            text = str(error) or "there is too little memory"
+            if isinstance(error, OSError) and error.filename:
+                text = f"{error.filename}: {error.strerror}"
+            if isinstance(error, pa.ArrowException):  # its words may quote rows
+                text = f"{type(error).__name__} of Arrow, which may quote rows and is not shown"
             typer.echo(f"privrep: {' '.join(text.split())}", err=True)
             raise typer.Exit(2) from None
         except KeyboardInterrupt:
@@ -54,42 +105,57 @@ def in_one_line(command: Callable) -> Callable:
     return wrapped
 
 
-def columns(path: Path) -> dict[str, pa.DataType]:
-    """Return names and types of the columns of a table; of CSV as its first rows suggest."""
-    first = min(path.glob("*.parquet"), default=None) if path.is_dir() else path
-    if first is None or first.suffix not in (".parquet", ".csv"):
-        raise ValueError(f"{path} is no .parquet or .csv file, and no folder of Parquet files")
-    with naming(first):
-        schema = parquet.read_schema(first) if first.suffix == ".parquet" else csv.open_csv(first).schema
-        return {column.name: column.type for column in schema}  # an error here if a name is not valid text
-
-
 @app.command()
 @in_one_line
-def bounds(table: TABLE, user: USER, label: LABEL, out: Path = Path("bounds.toml")) -> None:
-    """Write a template of bounds: names and kinds of the columns, and no number of the data."""
-    found = columns(table)
+def bounds(
+    table: TABLE,
+    user: USER,
+    label: LABEL,
+    together: Annotated[
+        list[str] | None, typer.Option(help="Pattern of columns that have the same bounds, such as 'item_*'.")
+    ] = None,
+    out: Path = Path("bounds.toml"),
+) -> None:
+    r"""Write a template of bounds: names and kinds of the columns, and no number of the data.
+
+    \b
+    Example: privrep bounds people.parquet --user who --label y --together 'item_*'
+    """
+    found = {column.name: column.type for column in columns_of(files_of(table)[0])}
     for name in (user, label):
         if name not in found:
             raise ValueError(f"{table} has no column {name!r}; it has {', '.join(map(repr, found))}")
-    if out.exists():
-        raise ValueError(f"{out} is there already; choose another name with --out, or remove it")
     lines = [
         "# Fill in what you know of each column without a look at the data: it is taken as public.",
         "# Values beyond a range count as the nearest; a level that is not listed counts as none.",
+        "# A name with * stands for all columns that fit it and have no entry of their own.",
         "",
         "[label]",
         *blanks("number"),
     ]
-    for name, type_ in found.items():
-        if name in (user, label):
-            continue
-        number = pa.types.is_integer(type_) or pa.types.is_floating(type_) or pa.types.is_decimal(type_)
-        kind = "flag" if pa.types.is_boolean(type_) else "number" if number else "category"
-        hint = '  # or "flag", for 0 and 1' if number else ""
+    features = [name for name in found if name not in (user, label)]
+    pattern_of = expanded("--together", {pattern: pattern for pattern in together or ()}, features)
+    entries: dict[str, set[str]] = {}
+    for name in features:
+        entries.setdefault(pattern_of.get(name, name), set()).add(kind_in(found[name]))
+    for name, kinds in entries.items():
+        if len(kinds) > 1:
+            raise ValueError(f"--together {name}: its columns are of different kinds, {', '.join(sorted(kinds))}")
+        (kind,) = kinds
+        hint = '  # or "flag", for 0 and 1' if kind == "number" else ""
         lines += ["", f"[features.{quoted(name)}]", f'kind = "{kind}"{hint}', *blanks(kind)]
+    if out.exists():
+        raise ValueError(f"{out} is there already; choose another name with --out, or remove it")
     write_whole(out, "\n".join(lines) + "\n")
     typer.echo(f"{out}: fill it in, and give it to privrep fit; columns that you remove are not used")
+
+
+def kind_in(type_: pa.DataType) -> str:
+    """Return the kind that a column's type suggests; dates and times are numbers that a person has yet to make."""
+    if pa.types.is_boolean(type_):
+        return "flag"
+    numbers = (pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal, pa.types.is_temporal)
+    return "number" if any(is_kind(type_) for is_kind in numbers) else "category"
 
 
 def blanks(kind: str) -> list[str]:
@@ -124,7 +190,14 @@ def fit(
     ] = None,
     out: Annotated[Path, typer.Option(help="Folder of the results.")] = Path("release"),
 ) -> None:
-    """Release a prior of the users' heads, say whether sharing helps, and fit the heads."""
+    r"""Release a prior of the users' heads, say whether sharing helps, and fit the heads.
+
+    \b
+    Example: privrep fit people.parquet --user who --label y --bounds bounds.toml --epsilon 1
+    """
+    names = columns_of(files_of(table)[0]).names
+    schema = from_toml(bounds, [name for name in names if name not in (user, label)])
+    TableFile(table, user, label, schema)  # an error where a column is missing or of the wrong kind
     if out.exists() and not (out.is_dir() and not any(out.iterdir())):
         raise ValueError(f"{out} is there already; choose another folder with --out, or remove it")
     model = PrivateRepresentation(
@@ -139,9 +212,9 @@ def fit(
     )
     says = Console(stderr=True).status(f"reading {table}, then some ten passes over its users")
     with says, in_one_move(out, folder=True) as folder:  # made first: what cannot be written spends no budget
-        model.fit_table(table, user=user, label=label, schema=from_toml(bounds))
+        model.fit_table(table, user=user, label=label, schema=schema)
         write(model, folder)
-    typer.echo(f"{model.privacy_}\n{advice_line(model.advice_)}{out}: {RELEASE} may be published; {LOCAL} may not")
+    typer.echo(f"{model.privacy_}\n{advice_line(model.advice_)}{out}: {PUBLIC} may be published; {PRIVATE} may not")
 
 
 @app.command()
@@ -151,9 +224,13 @@ def personalise(
     rows: TABLE,
     user: USER,
     label: LABEL,
-    out: Annotated[Path, typer.Option(help="Parquet file of the heads.")] = Path(LOCAL) / HEADS,
+    out: Annotated[Path, typer.Option(help="Parquet file of the heads.")] = Path(PRIVATE) / HEADS,
 ) -> None:
-    """Fit heads of any users from their own rows with a released prior; nothing is released."""
+    r"""Fit heads of any users from their own rows with a released prior; nothing is released.
+
+    \b
+    Example: privrep personalise release/public/release.json others.csv --user who --label y
+    """
     if out.exists():
         raise ValueError(f"{out} is there already; choose another name with --out, or remove it")
     shared, _ = read_release(release)
@@ -165,13 +242,47 @@ def personalise(
 
 @app.command()
 @in_one_line
+def predict(
+    release: Annotated[Path, typer.Argument(help="release.json of a fit.")],
+    rows: TABLE,
+    user: USER,
+    heads: Annotated[
+        Path | None, typer.Option(help="Parquet file of heads; by default that of the fit, beside the release.")
+    ] = None,
+    out: Annotated[Path, typer.Option(help="Parquet file of the predictions.")] = Path("predictions.parquet"),
+) -> None:
+    r"""Predict labels of rows by their users' heads, or else by the shared mean, in the order of the rows.
+
+    \b
+    Example: privrep predict release/public/release.json new.csv --user who --out predictions.parquet
+    """
+    if out.exists():
+        raise ValueError(f"{out} is there already; choose another name with --out, or remove it")
+    model = PrivateRepresentation()
+    model.shared_, _ = read_release(release)
+    model.feature_names_in_ = np.array(list(model.shared_.schema.features), object)
+    model.n_features_in_ = len(model.feature_names_in_)
+    model.local_ = read_heads(heads or release.parent.parent / PRIVATE / HEADS, model.shared_)
+    read = pa.Table.from_batches(TableFile(rows, user, None, model.shared_.schema).batches())
+    ids = read[user].to_numpy()
+    found = model.predict(read.drop_columns(user).to_pandas(), users=ids) if len(ids) else np.empty(0)
+    write_private(pa.table({"user": read[user], "prediction": found}), out)
+    typer.echo(f"{out}: {len(ids):,} predictions; they are not private")
+
+
+@app.command()
+@in_one_line
 def show(release: Annotated[Path, typer.Argument(help="release.json of a fit.")]) -> None:
-    """Print the contents of a release."""
+    r"""Print the contents of a release.
+
+    \b
+    Example: privrep show release/public/release.json
+    """
     shared, read = read_release(release)
     spectrum = ", ".join(f"{value:.3g}" for value in shared.spectrum[:10])
-    typer.echo(
-        f"{read['privacy']['statement']}\n{advice_line(read['advice'])}Features: {', '.join(shared.schema.features)}"
-    )
+    with reading(release):
+        text = f"{read['privacy']['statement']}\n{advice_line(read['advice'])}"
+    typer.echo(f"{text}Features: {', '.join(shared.schema.features)}")
     typer.echo(f"Spectrum of the prior over the label noise: {spectrum}{', ...' if len(shared.spectrum) > 10 else ''}")
 
 
@@ -189,7 +300,11 @@ def advise(
     signal: Annotated[float | None, typer.Option(help="In place of label noise: R^2 that heads explain.")] = None,
     plot: Annotated[Path | None, typer.Option(help="SVG file of risks against users.")] = None,
 ) -> None:
-    """Advise a method from sizes alone; one of users, samples, epsilon and target may be left out and is solved for."""
+    r"""Advise a method from sizes alone; one of users, samples, epsilon and target may be left out and is solved for.
+
+    \b
+    Example: privrep advise --users 5000 --samples 20 --dim 50 --rank 2 --epsilon 1
+    """
     from privrep.theory import advise as advice  # laws and statistics, which no other command needs
 
     if plot is not None:

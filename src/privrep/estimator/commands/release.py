@@ -1,12 +1,15 @@
-"""The files of a fit: a release that may be published, and the folder `local`, which may not."""
+"""The files of a fit, in two folders side by side: `public` may be published, and `private` may not."""
 
 from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import jinja2
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 from pyarrow import parquet
@@ -15,9 +18,13 @@ import privrep
 from privrep.estimator import PrivateRepresentation
 from privrep.estimator.private_representation import LocalHeads
 from privrep.estimator.shared_prior import SharedPrior
+from privrep.options import check_count
+from privrep.users.problem import Block
+from privrep.users.table_files import naming
 from privrep.users.whole_files import in_one_move, write_whole
 
-RELEASE, LEDGER, REPORT, LOCAL, HEADS = "release.json", "ledger.csv", "report.html", "local", "heads.parquet"
+PUBLIC, PRIVATE = "public", "private"
+RELEASE, LEDGER, REPORT, HEADS = "release.json", "ledger.csv", "report.html", "heads.parquet"
 DO_NOT_PUBLISH = (
     "heads.parquet has a model of each user, fitted on that user's rows alone with the published prior.\n"
     "It is not private: do not publish it. Give each user their own row, or keep the file as you keep the table.\n"
@@ -37,31 +44,65 @@ def published(fitted: PrivateRepresentation) -> dict:
     }
 
 
+@contextmanager
+def reading(path: Path) -> Iterator[None]:
+    """Turn errors of the contents of a file into ValueErrors that name it."""
+    try:
+        yield
+    except (ValueError, TypeError, LookupError, AttributeError) as error:
+        raise ValueError(f"{path} is no release of privrep fit, or was edited: {error}") from None
+
+
 def read_release(path: Path) -> tuple[SharedPrior, dict]:
     """Return the prior of a release and all contents of its file, or raise ValueError that names the file."""
-    try:
-        read = json.loads(path.read_text())
+    with reading(path):
+        read = json.loads(path.read_text(encoding="utf-8"))
         missing = [name for name in ("privacy", "advice", "shared") if name not in read]
         if missing:
             raise ValueError(f"it has no {missing[0]!r}")
-        return SharedPrior.from_dict(read["shared"]), read
-    except (ValueError, TypeError, KeyError, AttributeError) as error:
-        raise ValueError(f"{path} is no release of privrep fit: {error}") from error
+        shared = SharedPrior.from_dict(read["shared"])
+        dim = shared.schema.dim
+        if shared.mean.shape != (dim,) or not np.isfinite(shared.mean).all():
+            raise ValueError(f"mean must have {dim} finite numbers")
+        check_count("max_samples", shared.max_samples)
+        nobody = Block(0, np.zeros((1, 1, dim), np.float32), np.zeros((1, 1), np.float32))
+        shared.heads.heads(nobody)  # an error where lengths do not fit
+        return shared, read
+
+
+def read_heads(path: Path, shared: SharedPrior) -> LocalHeads:
+    """Return the heads that `write_heads` has written, or raise ValueError that names the file."""
+    with naming(path):
+        read = parquet.read_table(path)
+    if read.column_names != head_columns(shared):
+        raise ValueError(f"{path} has other columns than heads of this release, user and {shared.schema.dim} numbers")
+    vectors = [read[name].to_numpy() for name in read.column_names[1:]]
+    return LocalHeads(read["user"].to_numpy(), np.stack(vectors, axis=1))
 
 
 def write(fitted: PrivateRepresentation, folder: Path) -> None:
     """Write all files of a fit into an empty folder."""
-    write_whole(folder / LOCAL / "README", DO_NOT_PUBLISH)
-    write_heads(fitted.local_, fitted.shared_, folder / LOCAL / HEADS)
-    write_whole(folder / LEDGER, ledger_table(fitted))
-    write_whole(folder / REPORT, page(fitted))
-    write_whole(folder / RELEASE, json.dumps(published(fitted), indent=1))
+    public, private = folder / PUBLIC, folder / PRIVATE
+    private.mkdir(mode=0o700)
+    write_whole(private / "README", DO_NOT_PUBLISH)
+    write_heads(fitted.local_, fitted.shared_, private / HEADS)
+    write_whole(public / LEDGER, ledger_table(fitted))
+    write_whole(public / REPORT, page(fitted))
+    write_whole(public / RELEASE, json.dumps(published(fitted), indent=1))
+
+
+def head_columns(shared: SharedPrior) -> list[str]:
+    """Return the names of the columns of a file of heads."""
+    return ["user", *(f"head_{number}" for number in range(shared.schema.dim))]
 
 
 def write_heads(heads: LocalHeads, shared: SharedPrior, path: Path) -> None:
     """Write ids and vectors of heads as Parquet that only the owner may read."""
-    names = [f"head_{number}" for number in range(shared.schema.dim)]
-    table = pa.table([pa.array(heads.ids), *map(pa.array, heads.vectors.T)], ["user", *names])
+    write_private(pa.table([pa.array(heads.ids), *map(pa.array, heads.vectors.T)], head_columns(shared)), path)
+
+
+def write_private(table: pa.Table, path: Path) -> None:
+    """Write a table as Parquet that only the owner may read."""
     with in_one_move(path) as temporary:
         os.close(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600))
         parquet.write_table(table, temporary)

@@ -190,8 +190,10 @@ def released_mixture(
     of_scores: Release,
     of_weights: Release,
     of_answer: Release,
-) -> tuple[Mixture, Answer]:
-    """Release a mixture of the candidates and its gain; `level` is a typical squared error of own data, in `unit`^2."""
+) -> tuple[Mixture, Mixture, Answer]:
+    """Release a mixture of the candidates, that of own data alone, and the gain of the first over the second.
+
+    level : a typical squared error of own data, in `unit`^2."""
     n = users.known.users
 
     def noise_sd(release: Release, clip: float) -> float:
@@ -217,4 +219,5 @@ def released_mixture(
     private = (2 * clip * of_answer.noise_multiplier / n) ** 2
     square = min(max((square + clip) * clip, 0.0), clip**2)
     half = 1.96 * math.sqrt(private + max(square - mean**2, 0.0) / n + max(doubt**2 - private, 0.0))
-    return candidates.mixture(chosen), Answer(*(float(one) * unit**2 for one in (mean, mean - half, mean + half)), own)
+    answer = Answer(*(float(one) * unit**2 for one in (mean, mean - half, mean + half)), own)
+    return candidates.mixture(chosen), candidates.mixture(weights[0]), answer

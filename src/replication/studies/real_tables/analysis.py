@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
-from privrep.methods.steps.sharing import ANSWERS
 
+from privrep.methods.steps.stacking import ANSWERS
 from replication.evidence.facts import Quantities
 from replication.evidence.findings import Findings
 from replication.evidence.intervals import with_interval

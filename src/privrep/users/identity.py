@@ -1,0 +1,112 @@
+"""What is the same id, the same level and the same number, in memory, on disk, in a release and in the journal.
+
+A value is what it is spelled as: 7, 7.0, "7", "7.0", "7e+00", b"7" and " 7 " are the same, and "007" is another; so
+are true, "TRUE" and "True". Two spellings that are taken for one join what two people have, and the guarantee then
+holds for both together; taken for two they would give one person two budgets. So blanks around, and ways to compose a
+letter, do not count.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable
+from decimal import Decimal
+
+import numpy as np
+import pandas as pd
+from pandas._libs.parsers import STR_NA_VALUES
+
+MISSING = frozenset(
+    (*STR_NA_VALUES, "-nan", "NaT", "Null", "none", "#REF!", "#VALUE!", "#NAME?", "#DIV/0!", "#NULL!", "#NUM!")
+)
+"""What R, pandas and Excel write where an id is missing or was lost."""
+HASHES = 64
+"""Of a sketch."""
+WHOLE = re.compile(r"-?(0|[1-9]\d*)\.0+|-?[1-9](\.\d+)?[eE]\+\d{1,2}")
+"""What may be a whole number: R writes 100000 as 1e+05, and pandas 7 as 7.0 where another is missing."""
+
+
+def spell(value: object) -> str | None:
+    """Return the text of a value; None where there is none, as for NaN."""
+    if isinstance(value, bytes):
+        value = value.decode("utf-8", "replace")
+    if not isinstance(value, str):
+        if not np.ndim(value) and pd.isna(value):
+            return None
+        value = str(value)
+    text = value.strip()
+    if not text.isascii():
+        text = unicodedata.normalize("NFC", text)
+    if text in ("True", "TRUE", "False", "FALSE"):
+        return text.lower()
+    if WHOLE.fullmatch(text) and Decimal(text) == Decimal(text).to_integral_value():
+        return str(int(Decimal(text)))
+    return text
+
+
+def of_each(values: object, one: Callable[[object], object], missing: object, where: str) -> np.ndarray:
+    """Return a function of each value (N,) as objects, called once for all that are equal."""
+    try:
+        codes, different = pd.factorize(values if hasattr(values, "dtype") else np.asarray(values, object))
+    except TypeError:
+        raise ValueError(f"{where} has lists or tables in place of single values") from None
+    return np.array([*map(one, different), missing], object)[codes]
+
+
+def spelled(values: object, where: str = "it") -> np.ndarray:
+    """Return the texts of values (N,), None where one is missing: two are the same where these are."""
+    return of_each(values, spell, None, where)
+
+
+def is_missing(texts: np.ndarray) -> np.ndarray:
+    """Mark texts of `spelled`, (N,), that stand for no value."""
+    return np.fromiter((text is None or text in MISSING for text in texts), bool, len(texts))
+
+
+def people(values: object, where: str, before: int = 0) -> np.ndarray:
+    """Return the texts of ids (N,); a ValueError says `where` a row has none, and in which, after some `before`."""
+    texts = spelled(values, where)
+    missing = is_missing(texts)
+    if missing.any():
+        raise ValueError(f"{where} has a missing value in row {before + np.argmax(missing) + 1}; each row needs a user")
+    return texts
+
+
+def numbers(values: object, where: str, before: int = 0) -> np.ndarray:
+    """Return numbers (N,) float64, NaN where one is missing; a ValueError says `where` there is none, and in which
+    row, after some `before`, and quotes no value."""
+    values = pd.Series(values)
+    if values.dtype.kind in "mM" or isinstance(values.dtype, pd.PeriodDtype | pd.DatetimeTZDtype):
+        raise ValueError(f"{where} has dates or times; give numbers in the unit in which the range is stated")
+    if values.dtype.kind == "c":
+        raise ValueError(f"{where} has complex numbers; it must have real ones")
+    if pd.api.types.is_numeric_dtype(values.dtype):
+        return values.to_numpy(np.float64, na_value=np.nan)
+
+    def number(value: object) -> float | None:
+        if isinstance(value, int | float | Decimal | np.number | np.bool_):  # no date, which has a float, too
+            return float(value)
+        text = spell(value) if isinstance(value, str | bytes) else "no number"
+        if text in MISSING:
+            return np.nan
+        try:
+            return float(text)
+        except ValueError:
+            return {"true": 1.0, "false": 0.0}.get(text)
+
+    found = of_each(values, number, np.nan, where)
+    wrong = np.fromiter((one is None for one in found), bool, len(found))
+    if wrong.any():
+        raise ValueError(f"{where} has something else than a number in row {before + np.argmax(wrong) + 1}")
+    return found.astype(np.float64)
+
+
+def sketch(hashed: np.ndarray) -> np.ndarray:
+    """Return the smallest different hashes (uint64), of which two sets with much in common share some."""
+    return np.unique(hashed)[:HASHES]
+
+
+def hashed_numbers(values: np.ndarray) -> np.ndarray:
+    """Hash numbers (N,) that are there to uint64, the same on every machine."""
+    return pd.util.hash_array(values[~np.isnan(values)] + 0.0)  # of two zeros, one
