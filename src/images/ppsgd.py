@@ -14,7 +14,8 @@ from dataclasses import dataclass
 import jax
 import jax.numpy as jnp
 
-from images.method import Client, ImageTask, head_rows, moved
+from images.fedavg import FedAvg
+from images.method import Client, head_rows, moved
 from images.networks import Body, Layer, apply
 from images.training import Descent, cross_entropy, descend
 
@@ -25,17 +26,11 @@ def added(first: Layer, second: Layer) -> Layer:
 
 
 @dataclass(frozen=True)
-class Ppsgd:
+class Ppsgd(FedAvg):
     """PPSGD, with `local` descent on the shared model and a `correction` of the own part in a round, and descent on
     the own part at the end."""
 
-    task: ImageTask
-    local: Descent
     correction: Descent
-    head: Descent
-
-    def shared(self, key: jax.Array) -> tuple[Body, Layer]:
-        return self.task.model(key)
 
     def own(self, key: jax.Array) -> Layer:
         return jax.tree.map(jnp.zeros_like, self.task.head(key))
@@ -61,9 +56,6 @@ class Ppsgd:
             return self.task.loss(body, added(head, own), images, labels)
 
         return moved(descend(loss, shared, *client, second, self.local), shared), own
-
-    def representation(self, shared: tuple[Body, Layer]) -> Body:
-        return shared[0]
 
     def final_head(self, shared: tuple[Body, Layer], own: Layer, client: Client, key: jax.Array) -> Layer:
         return added(shared[1], self.corrected(shared, own, client, key, self.head))

@@ -13,15 +13,8 @@ from replication.evidence.verdicts import Verdict
 
 SHOWN = ("verdict", "measured", "ci_low", "ci_high", "corrected")
 """Columns of a row that a comparison shows."""
-CONFIRMATION_COLUMNS = (
-    "id",
-    "quantity",
-    *SHOWN,
-    *(f"confirmed_{name}" for name in SHOWN),
-    "seed",
-    "confirmed_seed",
-    "commit",
-)
+ABOUT = ("seed", "confirmed_seed", "commit")
+CONFIRMATION_COLUMNS = ("id", "quantity", *SHOWN, *(f"confirmed_{name}" for name in SHOWN), *ABOUT)
 """Columns of docs/confirmation.csv, which has each row of the default run beside that on another master seed."""
 Pair = tuple[dict, dict]
 
