@@ -74,9 +74,7 @@ def federation(name: str, clients: int, samples: int, per_client: int, seed: int
     images, validation included, in `per_client` shards each; the seed decides who gets which."""
     training, test, checksum = read(name, data / name)
     partition = split(training.labels, clients, per_client, samples, np.random.default_rng(seed))
-    parts = (
-        Client(training.pixels[part], training.labels[part]) for part in (partition.training, partition.validation)
-    )
+    parts = (Client(training.pixels[own], training.labels[own]) for own in (partition.training, partition.validation))
     return Federation(name, checksum, *parts, TestSet.of(test.pixels, test.labels), partition.shards)
 
 

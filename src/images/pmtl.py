@@ -30,9 +30,7 @@ class Pmtl(FedAvg):
         self, shared: tuple[Body, Layer], own: tuple[()], client: Client, key: jax.Array
     ) -> tuple[tuple[Body, Layer], tuple[()]]:
         def loss(model: tuple[Body, Layer], images: jax.Array, labels: jax.Array) -> jax.Array:
-            distance = sum(
-                ((a - b) ** 2).sum() for a, b in zip(jax.tree.leaves(model), jax.tree.leaves(shared), strict=True)
-            )
+            distance = sum(jax.tree.leaves(jax.tree.map(lambda a, b: ((a - b) ** 2).sum(), model, shared)))
             return self.task.loss(*model, images, labels) + self.strength / 2 * distance
 
         return moved(descend(loss, shared, *client, key, self.local), shared), own

@@ -94,9 +94,7 @@ def half_of_the_runs_do_not_decide(rng: np.random.Generator) -> Finding:
         f"3 of 5 the choice is at {right:.3f}; x^T A y reaches {least:.2f} where s_min is {values[-1]:.2f}; ||I - B*^T "
         f"B_i|| is {turned:.0f} for B_i = -B*; t = T_0/2 leaves {p - 0.5:.2f} T_0 successes; chance that at most half "
         f"of {runs} runs succeed {binom.cdf(runs // 2, runs, p):.0e}",
-        bool(
-            tied.passed and wrong > 0.2 > right and least < 0 and turned > 1 - math.sqrt(1 - 0.01**2) and p - 0.5 < 0.5
-        ),
+        bool(tied.passed and wrong > 0.2 > right and least < 0 and turned > 1 - (1 - 0.01**2) ** 0.5 and p - 0.5 < 0.5),
     )
 
 

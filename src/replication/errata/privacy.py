@@ -69,7 +69,7 @@ def replacing_changes_two_records() -> Finding:
 
 @demonstrates("E61", role="adversary")
 def joint_change_is_nine_sixteenths(rng: np.random.Generator) -> Finding:
-    found = moved("joint", 2, rng, dim=3)
+    ratio = moved("joint", 2, rng, dim=3) / 8
     return Finding(
-        f"{found:.4f} of 8, ratio {found / 8:.4f}; 9/16 = {9 / 16}", math.isclose(found / 8, 9 / 16, rel_tol=1e-3)
+        f"{8 * ratio:.4f} of 8, ratio {ratio:.4f}; 9/16 = {9 / 16}", math.isclose(ratio, 9 / 16, rel_tol=1e-3)
     )

@@ -52,9 +52,7 @@ def replacing_costs_four_times_removing() -> Finding:
 @demonstrates("E41")
 def start_sets_the_least_epsilon() -> Finding:
     symbols = ("k", "kappa", "mu", "d", "n")
-    printed, found = (
-        {symbol: power(least_epsilon(cap), symbol) for symbol in symbols} for cap in (utility_cap, privacy_cap)
-    )
+    printed, found = ({name: power(least_epsilon(cap), name) for name in symbols} for cap in (utility_cap, privacy_cap))
     reached = power(utility(privacy_cap), "k")
     return Finding(
         f"exponents of k, kappa, mu, d, n in the least epsilon {spell(found.values())}, by Theorem 5.1's bound on "

@@ -69,9 +69,7 @@ class Claim(About):
 
     def about(self, quantity: Quantity | None = None) -> dict[str, str]:
         """Return what a row says about its statement; a quantity's own words go before its claim's."""
-        return {
-            name: getattr(quantity, name, None) or getattr(self, name) or default for name, default in ABOUT.items()
-        }
+        return {name: getattr(quantity, name, None) or getattr(self, name) or usual for name, usual in ABOUT.items()}
 
 
 def exponents_judged(claims: Iterable[Claim], measures: Measures, scale: str) -> int:

@@ -51,10 +51,7 @@ class FirstUsers(UserData):
 def searching(kind: type[MethodOptions], fewest: Callable[[MethodOptions], int] = lambda options: 1) -> type[Declared]:
     """Return the search for a method; each fit keeps to the method's cost, all fits together spend more."""
     scores = {name: SCORE_COLUMNS[name] for name in kind.scores}
-    numbers = {
-        "smallest_users": "smallest number of users that reaches the target",
-        "trials": "fits made in the search for it",
-    }
+    numbers = {"smallest_users": "smallest number of users that reaches the target", "trials": "fits in the search"}
 
     def plain(options: MethodOptions) -> MethodOptions:
         return kind(**{one.name: getattr(options, one.name) for one in fields(kind)})

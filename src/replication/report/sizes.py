@@ -94,20 +94,17 @@ def _values(name: str, study: str, table: pd.DataFrame | None) -> list[float]:
         return found(table, series, column)
     constant = constants(study).get(name)
     if constant is None:
-        raise ValueError(
-            f"the analysis of {study} has no constant of this name; a size of the cells is {{series.column}}"
-        )
+        raise ValueError(f"the analysis of {study} has no constant of this name; a size of cells is {{series.column}}")
     return list(constant) if isinstance(constant, tuple) else [constant]
 
 
 @cache
 def constants(study: str) -> dict[str, object]:
     """Return the constants of a study's analysis and, in capitals, the thresholds of its file."""
+    own = dict(vars(importlib.import_module(f"replication.studies.{study}.analysis")))
     thresholds = read_yaml(ROOT / settings_of(study)).get("thresholds", {})
-    own = vars(importlib.import_module(f"replication.studies.{study}.analysis"))
-    return {name: value for name, value in own.items() if name.isupper()} | {
-        name.upper(): value for name, value in thresholds.items()
-    }
+    own |= {name.upper(): value for name, value in thresholds.items()}
+    return {name: value for name, value in own.items() if name.isupper()}
 
 
 def grid_line(table: pd.DataFrame | None, series: str = "") -> Markup:

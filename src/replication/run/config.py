@@ -92,9 +92,7 @@ def study_names(root: Path = ROOT) -> list[str]:
     names = sorted(path.parent.name for path in root.glob(settings_of("*")))
     for name in names:
         if not re.fullmatch(r"[a-z0-9_]+", name):
-            raise ConfigError(
-                f"{settings_of(name)}: a study is named by small letters, digits and _; rename its folder"
-            )
+            raise ConfigError(f"{settings_of(name)}: a study is named by small letters, digits and _; rename it")
     return names
 
 

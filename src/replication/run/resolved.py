@@ -82,7 +82,5 @@ def claimed_exponents(study: Study) -> dict[str, float]:
         if quantity["rule"] == "rate":
             name = quantity["measured"].removeprefix("exponent ")
             if claimed.setdefault(name, quantity["value"]) != quantity["value"]:
-                raise ValueError(
-                    f"two claims give {name!r} different exponents, {claimed[name]} and {quantity['value']}"
-                )
+                raise ValueError(f"claims give {name!r} different exponents, {claimed[name]} and {quantity['value']}")
     return claimed
