@@ -104,10 +104,8 @@ def head_rows(
     features of all epochs, each of other images, are rows of one epoch."""
     if not task.shift:
         return task.network.forward(body, client.images), client.labels, rule
-    features = jax.lax.map(
-        lambda one: task.network.forward(body, jittered(client.images, one, task.shift)),
-        jax.random.split(key, rule.epochs),
-    )
+    keys = jax.random.split(key, rule.epochs)
+    features = jax.lax.map(lambda one: task.network.forward(body, jittered(client.images, one, task.shift)), keys)
     return features.reshape(-1, features.shape[-1]), jnp.tile(client.labels, rule.epochs), replace(rule, epochs=1)
 
 

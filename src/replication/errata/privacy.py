@@ -49,10 +49,8 @@ def printed_budgets_are_not_those_of_the_epsilons() -> Finding:
 def proof_has_less_noise_than_a_user_moves(rng: np.random.Generator) -> Finding:
     eta, zeta = 3.0, 1.0
     # The proof divides both statistics by q, which is 1 here. Noise of sd s Delta is enough for a change of at most s.
-    second, first = (
-        moved(statistic, 1, rng, SampleClip(eta, zeta)) * bound
-        for statistic, bound in (("second", eta**2), ("first", eta * zeta))
-    )
+    bounds, clip = {"second": eta**2, "first": eta * zeta}, SampleClip(eta, zeta)
+    second, first = (moved(statistic, 1, rng, clip) * bound for statistic, bound in bounds.items())
     return Finding(
         f"at eta = {eta:g}, zeta = {zeta:g} a user moves b by {first:.2f} and A by {second:.2f}; eta zeta is "
         f"{eta * zeta:g}",

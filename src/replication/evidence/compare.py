@@ -87,10 +87,8 @@ def coverage(pairs: Iterable[Pair]) -> str:
 
 def table(pairs: Iterable[Pair]) -> list[list[str]]:
     """Claim, quantity, and what each of the two runs has: number, interval and verdict."""
-    return [
-        [first["id"], first["quantity"], *(f"{number_text(row)}, {row['verdict']}" for row in (first, second))]
-        for first, second in pairs
-    ]
+    named = [(pair, pair[0]["id"], pair[0]["quantity"]) for pair in pairs]
+    return [[*name, *(f"{number_text(row)}, {row['verdict']}" for row in pair)] for pair, *name in named]
 
 
 def confirmed(row: dict, pairs: Iterable[Pair]) -> str:

@@ -73,10 +73,8 @@ def private_errors(task: Task, table: str, newcomers: float, permuted: bool) -> 
     last = list(method.fit(users, open_release(method, replace(task, users=users))))[-1]
     shared = last.personal.models
     models = np.concatenate([shared(block) for block in users.blocks()])
-    log = dict(last.log) | {
-        "error": taking_part.error(models),
-        "error_mean": taking_part.error(np.broadcast_to(shared.mean, models.shape)),
-    }
+    error, error_mean = map(taking_part.error, (models, np.broadcast_to(shared.mean, models.shape)))
+    log = dict(last.log) | {"error": error, "error_mean": error_mean}
     if newcomers:
         few = others.features[:, :FEW].transpose(1, 0, 2), others.labels[:, :FEW].T
         block = Block(0, *(np.ascontiguousarray(array, np.float32) for array in few))

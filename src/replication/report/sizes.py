@@ -117,11 +117,8 @@ def grid_line(table: pd.DataFrame | None, series: str = "") -> Markup:
     if series:
         table = table[table["series"] == series]
     found = dict(list(table.groupby("column")["value"]))
-    parts = [
-        typeset(f"{sign} = {enumerated([_short(value) for value in found[column]])}")
-        for column, sign in SIGNS.items()
-        if column in found
-    ]
+    shown = {sign: map(_short, found[column]) for column, sign in SIGNS.items() if column in found}
+    parts = [typeset(f"{sign} = {enumerated(values)}") for sign, values in shown.items()]
     if "seed" in found:
         parts.append(plural(found["seed"].nunique(), "repetition"))
     return Markup("; ").join(parts)
