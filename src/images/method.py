@@ -13,7 +13,7 @@ from typing import NamedTuple, Protocol
 import jax
 import jax.numpy as jnp
 
-from images.networks import Body, Layer, Network, apply, dense
+from images.networks import Body, Layer, Model, Network, apply, dense
 from images.training import Descent, Parameters, cross_entropy, descend
 
 
@@ -56,7 +56,7 @@ class ImageTask:
         """Draw a head at its start."""
         return dense(key, self.network.features, self.classes)
 
-    def model(self, key: jax.Array) -> tuple[Body, Layer]:
+    def model(self, key: jax.Array) -> Model:
         """Draw representation and head at their start."""
         body, head = jax.random.split(key)
         return self.network.init(body), self.head(head)

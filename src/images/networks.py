@@ -23,6 +23,8 @@ import jax.numpy as jnp
 Layer = tuple[jax.Array, jax.Array]
 """Weights (inputs, outputs) and offsets (outputs,)."""
 Body = tuple[Layer, ...]
+Model = tuple[Body, Layer]
+"""Representation and head."""
 
 AT_ONCE = 500
 """Images on an accelerator: the windows of a convolution take thousands of bytes a pixel."""

@@ -16,7 +16,7 @@ import jax.numpy as jnp
 
 from images.fedavg import FedAvg
 from images.method import Client, head_rows, moved
-from images.networks import Body, Layer, apply
+from images.networks import Layer, Model, apply
 from images.training import Descent, cross_entropy, descend
 
 
@@ -35,7 +35,7 @@ class Ppsgd(FedAvg):
     def own(self, key: jax.Array) -> Layer:
         return jax.tree.map(jnp.zeros_like, self.task.head(key))
 
-    def corrected(self, shared: tuple[Body, Layer], own: Layer, client: Client, key: jax.Array, rule: Descent) -> Layer:
+    def corrected(self, shared: Model, own: Layer, client: Client, key: jax.Array, rule: Descent) -> Layer:
         """Return the own part after descent with the shared model fixed."""
         body, head = shared
         features, labels, rule = head_rows(body, self.task, client, jax.random.fold_in(key, 1), rule)
@@ -45,17 +45,15 @@ class Ppsgd(FedAvg):
 
         return descend(loss, own, features, labels, key, rule)
 
-    def client_update(
-        self, shared: tuple[Body, Layer], own: Layer, client: Client, key: jax.Array
-    ) -> tuple[tuple[Body, Layer], Layer]:
+    def client_update(self, shared: Model, own: Layer, client: Client, key: jax.Array) -> tuple[Model, Layer]:
         first, second = jax.random.split(key)
         own = self.corrected(shared, own, client, first, self.correction)
 
-        def loss(model: tuple[Body, Layer], images: jax.Array, labels: jax.Array) -> jax.Array:
+        def loss(model: Model, images: jax.Array, labels: jax.Array) -> jax.Array:
             body, head = model
             return self.task.loss(body, added(head, own), images, labels)
 
         return moved(descend(loss, shared, *client, second, self.local), shared), own
 
-    def final_head(self, shared: tuple[Body, Layer], own: Layer, client: Client, key: jax.Array) -> Layer:
+    def final_head(self, shared: Model, own: Layer, client: Client, key: jax.Array) -> Layer:
         return added(shared[1], self.corrected(shared, own, client, key, self.head))

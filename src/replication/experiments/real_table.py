@@ -98,16 +98,12 @@ def real_table(
     *,
     table: str = option("of real rows, see privrep.users.real_tables", among(TABLES)),
     method: str = option(
-        "the released prior, or what needs no privacy: own data at its best penalty, a single model, a mixed model",
-        among((PRIVATE, OWN, SINGLE, MIXED)),
-        PRIVATE,
+        "released prior, own data, single or mixed model", among((PRIVATE, OWN, SINGLE, MIXED)), PRIVATE
     ),
     newcomers: float = option(
         "share of users who take no part", requires(lambda share: 0 <= share < 1, "be at least 0 and below 1"), 0.0
     ),
-    least_gain: float = option(
-        "of the log likelihood of a row, below which the mixed model ends", check_positive, 1e-5
-    ),
+    least_gain: float = option("gain in a row's log likelihood below which the mixed model ends", check_positive, 1e-5),
     permuted: bool = option("labels are permuted among rows with equal features", None, False),
 ) -> dict[str, float]:
     """A fit of a real table. The problem of its study states sizes; the table's own are used."""

@@ -67,9 +67,7 @@ def searching(kind: type[MethodOptions], fewest: Callable[[MethodOptions], int] 
         *,
         target: float = option("excess risk to reach", check_bound, 0.02),
         target_unit: str = option(
-            "unit of the target: absolute, or the rank, which is the risk of the zero model",
-            among(("absolute", "rank")),
-            "absolute",
+            "unit of the target; rank: the zero model's risk", among(("absolute", "rank")), "absolute"
         ),
     ) -> Outcome:
         """The outcome of the method at the smallest number of users at which the excess risk is at most the target."""

@@ -127,14 +127,7 @@ class Words:
         return self.run.fact(study or self.study, name)
 
     def table(
-        self,
-        header: list[str],
-        rows: Iterable,
-        caption: str = "",
-        kind: str = "",
-        *,
-        caller: Callable[[object], str],
-        **more: bool,
+        self, header: list[str], rows: Iterable, caption: str = "", kind: str = "", *, caller: Callable, **more: bool
     ) -> str:
         """A table that scrolls, whose cells for one of the rows are what stands in the block, between bars; a cell with
         a number alone does not wrap."""
