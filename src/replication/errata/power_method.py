@@ -57,16 +57,13 @@ def printed_start_clip_is_loose_in_the_rank(rng: np.random.Generator) -> Finding
     for k in ranks:
         users = Users(sphere(users=2000, samples=4, dim=64, rank=k))
         basis = random_subspace(users.problem.dim, k, rng)
-        # The proof bounds |y|, ||x|| and ||x^T X|| one by one.
-        factors = parts(
-            users,
-            lambda block, basis=basis: (
-                np.abs(block.labels).max(),
-                block.feature_norms.max(),
-                np.linalg.norm(block.features @ basis, axis=2).max(),
-            ),
-        )
-        label, length, projected = np.max(factors, axis=1)
+
+        def largest(block: Block, basis=basis) -> tuple[float, ...]:
+            """|y|, ||x|| and ||x^T X||, which the proof bounds one by one."""
+            seen = np.linalg.norm(block.features @ basis, axis=2)
+            return np.abs(block.labels).max(), block.feature_norms.max(), seen.max()
+
+        label, length, projected = np.max(parts(users, largest), axis=1)
         ratios.append(float(label**2 * length * projected / moment_threshold("prescribed", 1.0, users.problem.known)))
     found, correct = log_slope(ranks, ratios), power(moment_norm, "k") - power(moment_clip, "k")
     return Finding(

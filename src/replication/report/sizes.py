@@ -22,16 +22,8 @@ from replication.run.settings import settings_of
 LISTED = 4
 """So many values are listed; of more the least and the largest are named."""
 PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
-SIGNS = {
-    "users": "n",
-    "samples": "m",
-    "dim": "d",
-    "rank": "k",
-    "epsilon": "epsilon",
-    "noise_multiplier": "Delta",
-    "label_noise_sd": "sigma_F",
-    "head_condition": "kappa",
-}
+SIGNS = {"users": "n", "samples": "m", "dim": "d", "rank": "k", "epsilon": "epsilon", "noise_multiplier": "Delta"}
+SIGNS |= {"label_noise_sd": "sigma_F", "head_condition": "kappa"}
 """Column -> its sign. Others are options of one algorithm, which stand in the study's file."""
 
 
