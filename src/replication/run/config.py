@@ -158,16 +158,15 @@ def line_of(path: Path, keys: Sequence[str]) -> int | None:
     except (OSError, yaml.YAMLError):
         return None
     line = 1
-    for key in keys:
-        if isinstance(node, yaml.SequenceNode) and str(key).isdecimal() and int(key) < len(node.value):
-            node = node.value[int(key)]
-            line = node.start_mark.line + 1
-            continue
-        entries = node.value if isinstance(node, yaml.MappingNode) else []
-        found = [(name, value) for name, value in entries if name.value == str(key)]
-        if not found:
+    for key in map(str, keys):
+        entries = {}
+        if isinstance(node, yaml.SequenceNode):
+            entries = {str(number): (value, value) for number, value in enumerate(node.value)}
+        elif isinstance(node, yaml.MappingNode):
+            entries = {name.value: (name, value) for name, value in node.value}
+        if key not in entries:
             return None
-        name, node = found[0]
+        name, node = entries[key]
         line = name.start_mark.line + 1
     return line
 
