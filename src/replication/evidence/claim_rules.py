@@ -294,6 +294,9 @@ class Equals(Comparison):
         low, high = found.low - self.value, found.high - self.value
         return max(low, -high), max(abs(low), abs(high))
 
+    def far(self, found: Interval) -> bool:
+        return False
+
 
 AnyQuantity = Annotated[Rate | OneSided | Equals, Field(discriminator="rule")]
 """A quantity with one of the rules."""
