@@ -12,6 +12,7 @@ from conftest import fixed_noise, gather, make_task
 
 from privrep.methods.running.registry import method_files as of_library
 from privrep.methods.running.runner import is_private, open_release, prepared
+from privrep.methods.steps import mixed_model_plan as plan
 from privrep.users.given_users import GivenUsers
 from privrep.users.problem import Problem, Users
 from privrep.users.splits import count, split_samples
@@ -163,13 +164,15 @@ def full_prior_audit(options, sds) -> list[float]:
 
 
 def mixed_model_audit(options, sds) -> list[float]:
-    """Log lengths of width 6; a shape of norm one, and gains of norm 1/2 and sqrt(1/2). Clips of moments and steps are
-    released lengths, so that their costs are those of their shares: 12 and 8 times that of a length."""
-    length, _, *steps, level, shape, choice, answer = sds["noise"]
-    lengths = [(6 / sd) ** 2 for sd in (length, *steps[::2], level)]
-    assert lengths == pytest.approx([lengths[0]] * 5) and len(steps) == 6
-    costs = [*lengths, 12 * lengths[0], *3 * [8 * lengths[0]], (2 / shape) ** 2, (1 / choice) ** 2, 2 / answer**2]
-    return costs
+    """Errors and flags of norm at most the root of a half, log lengths of width 4, scores and weights of norm 1. Clips of
+    steps and of the answer are released, so that their costs are those of their shares; no shape is released here."""
+    level, length, *steps, scores, weights, _ = sds["noise"]
+    costs = [2 / level**2, (4 / length) ** 2, (2 / scores) ** 2, (2 / weights) ** 2]
+    whole = costs[0] / plan.LEVEL
+    shares = plan.Plan.of(PROBLEM.users, PROBLEM.dim, math.sqrt(whole))
+    assert costs == pytest.approx([whole * one for one in (plan.LEVEL, plan.LENGTH, shares.scores, shares.weights)])
+    assert plan.STEPS[0] <= len(steps) <= plan.STEPS[1] and steps == pytest.approx([steps[0]] * len(steps))
+    return [*costs, whole * shares.mean, whole * plan.ANSWER]
 
 
 def oracle_step_audit(options, sds) -> list[float]:

@@ -108,14 +108,8 @@ def _alone(method, pixels, clients, kept, test, shards, keys, chunk):
 
 
 def alone(
-    method: StandAlone,
-    pixels: Pixels,
-    clients: Client,
-    kept: Client,
-    test: TestSet,
-    shards: np.ndarray,
-    keys: jax.Array,
+    method: StandAlone, pixels: Pixels, some: Client, kept: Client, test: TestSet, shards: np.ndarray, keys: jax.Array
 ) -> Counts:
     """Test clients that train alone, with a key for each; 0 for classes that they do not have."""
     chunk = min(client_chunk(), len(shards))
-    return Counts(*map(np.asarray, _alone(method, pixels, clients, kept, test, jnp.asarray(shards), keys, chunk)))
+    return Counts(*map(np.asarray, _alone(method, pixels, some, kept, test, jnp.asarray(shards), keys, chunk)))

@@ -74,23 +74,18 @@ def federation(name: str, clients: int, samples: int, per_client: int, seed: int
     images, validation included, in `per_client` shards each; the seed decides who gets which."""
     training, test, checksum = read(name, data / name)
     partition = split(training.labels, clients, per_client, samples, np.random.default_rng(seed))
-    parts = (
-        Client(training.pixels[part], training.labels[part]) for part in (partition.training, partition.validation)
-    )
+    parts = (Client(training.pixels[own], training.labels[own]) for own in (partition.training, partition.validation))
     return Federation(name, checksum, *parts, TestSet.of(test.pixels, test.labels), partition.shards)
 
 
 def federated_method(options: ImageOptions, task: ImageTask) -> ImageMethod:
     """The federated method that the options name, with the scripts' step .01. PPSGD's own part takes one epoch of step
     .1, ten times the shared step: the ratio alpha = .1 of Appendix B."""
-    local = Descent(0.01, options.local_epochs, options.batch, options.momentum)
-    head = Descent(0.01, options.head_epochs, options.batch, options.momentum)
-    return {
-        "centaur": lambda: ImageCentaur(task, local, head),
-        "fedavg": lambda: FedAvg(task, local, head),
-        "pmtl": lambda: Pmtl(task, local, head),
-        "ppsgd": lambda: Ppsgd(task, local, Descent(0.1, 1, options.batch, options.momentum), head),
-    }[options.method]()
+    same = options.batch, options.momentum
+    local, head = Descent(0.01, options.local_epochs, *same), Descent(0.01, options.head_epochs, *same)
+    if options.method == "ppsgd":
+        return Ppsgd(task, local, head, Descent(0.1, 1, *same))
+    return {"centaur": ImageCentaur, "fedavg": FedAvg, "pmtl": Pmtl}[options.method](task, local, head)
 
 
 class Saved(Protocol):
@@ -131,19 +126,15 @@ def train_alone(federation: Federation, options: ImageOptions, seed: int, saved:
     watched = min(options.watched, n)
     keys, block = jax.random.split(jax.random.key(seed), n), max(BLOCK, rounds.client_chunk())
     state = (saved and saved.load()) or {"right": np.zeros((0, len(federation.test.counts)), int), "validation": []}
-    right, validation = [np.asarray(state["right"])], [np.asarray(state["validation"], float)]
-    for start in range(len(right[0]), watched, block):
+    counts = Counts(np.asarray(state["right"]), np.asarray(state["validation"], float))
+    for start in range(len(counts.right), watched, block):
         which = slice(start, min(start + block, watched))
         some, kept = federation.part(which)
         found = accuracy.alone(method, pixels, some, kept, federation.test, federation.shards[which], keys[which])
-        right.append(found.right)
-        validation.append(found.validation)
-        counts = Counts(np.concatenate(right), np.concatenate(validation))
+        counts = Counts(*map(np.concatenate, zip(counts, found, strict=True)))
         if saved:
-            numbers, _ = scored(federation, counts)
-            saved.save(which.stop, watched, numbers["accuracy"], counts._asdict)
-    numbers, shards = scored(federation, Counts(np.concatenate(right), np.concatenate(validation)))
-    return Trained(numbers, shards)
+            saved.save(which.stop, watched, scored(federation, counts)[0]["accuracy"], counts._asdict)
+    return Trained(*scored(federation, counts))
 
 
 @dataclass

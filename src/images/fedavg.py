@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import jax
 
 from images.method import Client, ImageTask, fitted_head, moved
-from images.networks import Body, Layer
+from images.networks import Body, Layer, Model
 from images.training import Descent, descend
 
 
@@ -24,22 +24,20 @@ class FedAvg:
     local: Descent
     head: Descent
 
-    def shared(self, key: jax.Array) -> tuple[Body, Layer]:
+    def shared(self, key: jax.Array) -> Model:
         return self.task.model(key)
 
     def own(self, key: jax.Array) -> tuple[()]:
         return ()
 
-    def client_update(
-        self, shared: tuple[Body, Layer], own: tuple[()], client: Client, key: jax.Array
-    ) -> tuple[tuple[Body, Layer], tuple[()]]:
-        def loss(model: tuple[Body, Layer], images: jax.Array, labels: jax.Array) -> jax.Array:
+    def client_update(self, shared: Model, own: tuple[()], client: Client, key: jax.Array) -> tuple[Model, tuple[()]]:
+        def loss(model: Model, images: jax.Array, labels: jax.Array) -> jax.Array:
             return self.task.loss(*model, images, labels)
 
         return moved(descend(loss, shared, *client, key, self.local), shared), own
 
-    def representation(self, shared: tuple[Body, Layer]) -> Body:
+    def representation(self, shared: Model) -> Body:
         return shared[0]
 
-    def final_head(self, shared: tuple[Body, Layer], own: tuple[()], client: Client, key: jax.Array) -> Layer:
+    def final_head(self, shared: Model, own: tuple[()], client: Client, key: jax.Array) -> Layer:
         return fitted_head(*shared, self.task, client, key, self.head)

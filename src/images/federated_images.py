@@ -23,8 +23,8 @@ from privrep.privacy.clipping import check_bound
 from privrep.privacy.mechanisms import GAUSSIAN_COST, Release
 from privrep.users.problem import Problem
 
-FEDERATED = ("fedavg", "pmtl", "ppsgd", "centaur")
 STAND_ALONE = "stand_alone"
+METHODS = (STAND_ALONE, "fedavg", "pmtl", "ppsgd", "centaur")
 DATA = Path("data")
 """Where the files of the sets are, each set in a folder of its own, below the folder that the run is started from."""
 NEEDED = ("jax", "jaxlib")
@@ -48,26 +48,15 @@ class ImageOptions(Declared):
     """Options of the clients' training, by default those of the authors' scripts, which stand in no paper."""
 
     images: str = option(f"image set: {', '.join(SETS)}", among(tuple(SETS)))
-    method: str = option(
-        f"method of the image experiments: {', '.join((STAND_ALONE, *FEDERATED))}", among((STAND_ALONE, *FEDERATED))
-    )
+    method: str = option(f"method of the image experiments: {', '.join(METHODS)}", among(METHODS))
     batch: int = option("images of a mini-batch, at most those that a client trains on", check_count)
-    local_epochs: int = option(
-        "epochs of a client's descent on what is shared, in a round; all epochs of a client that trains alone",
-        check_count,
-    )
+    local_epochs: int = option("epochs on what is shared, in a round; all of a client that trains alone", check_count)
     rounds: int = option("rounds of the server", unless(0, check_count), 0)
     clip: float = option("clipping bound of an update (zeta)", check_bound, 1.0)
     momentum: float = option("of all descent", requires(lambda value: 0 <= value < 1, "be in [0, 1)"), 0.9)
     head_epochs: int = option("epochs of a client's descent on its head", check_count, 15)
-    shift: int = option(
-        "pixels by which images are moved, and mirrored, when heads are fitted; 0: none", unless(0, check_count), 0
-    )
-    watched: int = option(
-        "clients, the first of all, that are tested after each eighth of the rounds, or that train alone",
-        check_count,
-        200,
-    )
+    shift: int = option("pixels by which images move, and are mirrored, for heads; 0: none", unless(0, check_count), 0)
+    watched: int = option("first clients, tested after each eighth of the rounds or trained alone", check_count, 200)
     numbers: ClassVar = {
         "epsilon_add_remove": "epsilon_exact for neighbours that differ by adding or removing a user",
         "tested": "clients that accuracy is a mean over",

@@ -13,7 +13,7 @@ from typing import NamedTuple, Protocol
 import jax
 import jax.numpy as jnp
 
-from images.networks import Body, Layer, Network, apply, dense
+from images.networks import Body, Layer, Model, Network, apply, dense
 from images.training import Descent, Parameters, cross_entropy, descend
 
 
@@ -56,7 +56,7 @@ class ImageTask:
         """Draw a head at its start."""
         return dense(key, self.network.features, self.classes)
 
-    def model(self, key: jax.Array) -> tuple[Body, Layer]:
+    def model(self, key: jax.Array) -> Model:
         """Draw representation and head at their start."""
         body, head = jax.random.split(key)
         return self.network.init(body), self.head(head)
@@ -104,10 +104,8 @@ def head_rows(
     features of all epochs, each of other images, are rows of one epoch."""
     if not task.shift:
         return task.network.forward(body, client.images), client.labels, rule
-    features = jax.lax.map(
-        lambda one: task.network.forward(body, jittered(client.images, one, task.shift)),
-        jax.random.split(key, rule.epochs),
-    )
+    keys = jax.random.split(key, rule.epochs)
+    features = jax.lax.map(lambda one: task.network.forward(body, jittered(client.images, one, task.shift)), keys)
     return features.reshape(-1, features.shape[-1]), jnp.tile(client.labels, rule.epochs), replace(rule, epochs=1)
 
 

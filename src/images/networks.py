@@ -15,7 +15,7 @@ import itertools
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 
 import jax
 import jax.numpy as jnp
@@ -23,6 +23,8 @@ import jax.numpy as jnp
 Layer = tuple[jax.Array, jax.Array]
 """Weights (inputs, outputs) and offsets (outputs,)."""
 Body = tuple[Layer, ...]
+Model = tuple[Body, Layer]
+"""Representation and head."""
 
 AT_ONCE = 500
 """Images on an accelerator: the windows of a convolution take thousands of bytes a pixel."""
@@ -44,10 +46,8 @@ def dense(key: jax.Array, inputs: int, outputs: int) -> Layer:
     """Draw a dense layer at its start."""
     bound = 1 / math.sqrt(inputs)
     weights, offsets = jax.random.split(key)
-    return (
-        jax.random.uniform(weights, (inputs, outputs), minval=-bound, maxval=bound),
-        jax.random.uniform(offsets, (outputs,), minval=-bound, maxval=bound),
-    )
+    draw = partial(jax.random.uniform, minval=-bound, maxval=bound)
+    return draw(weights, (inputs, outputs)), draw(offsets, (outputs,))
 
 
 def apply(layer: Layer, rows: jax.Array) -> jax.Array:

@@ -16,7 +16,7 @@ import jax
 
 from images.fedavg import FedAvg
 from images.method import Client, moved
-from images.networks import Body, Layer
+from images.networks import Model
 from images.training import descend
 
 
@@ -26,13 +26,9 @@ class Pmtl(FedAvg):
 
     strength: float = 1.0
 
-    def client_update(
-        self, shared: tuple[Body, Layer], own: tuple[()], client: Client, key: jax.Array
-    ) -> tuple[tuple[Body, Layer], tuple[()]]:
-        def loss(model: tuple[Body, Layer], images: jax.Array, labels: jax.Array) -> jax.Array:
-            distance = sum(
-                ((a - b) ** 2).sum() for a, b in zip(jax.tree.leaves(model), jax.tree.leaves(shared), strict=True)
-            )
+    def client_update(self, shared: Model, own: tuple[()], client: Client, key: jax.Array) -> tuple[Model, tuple[()]]:
+        def loss(model: Model, images: jax.Array, labels: jax.Array) -> jax.Array:
+            distance = sum(jax.tree.leaves(jax.tree.map(lambda a, b: ((a - b) ** 2).sum(), model, shared)))
             return self.task.loss(*model, images, labels) + self.strength / 2 * distance
 
         return moved(descend(loss, shared, *client, key, self.local), shared), own

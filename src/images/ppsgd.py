@@ -14,8 +14,9 @@ from dataclasses import dataclass
 import jax
 import jax.numpy as jnp
 
-from images.method import Client, ImageTask, head_rows, moved
-from images.networks import Body, Layer, apply
+from images.fedavg import FedAvg
+from images.method import Client, head_rows, moved
+from images.networks import Layer, Model, apply
 from images.training import Descent, cross_entropy, descend
 
 
@@ -25,22 +26,16 @@ def added(first: Layer, second: Layer) -> Layer:
 
 
 @dataclass(frozen=True)
-class Ppsgd:
+class Ppsgd(FedAvg):
     """PPSGD, with `local` descent on the shared model and a `correction` of the own part in a round, and descent on
     the own part at the end."""
 
-    task: ImageTask
-    local: Descent
     correction: Descent
-    head: Descent
-
-    def shared(self, key: jax.Array) -> tuple[Body, Layer]:
-        return self.task.model(key)
 
     def own(self, key: jax.Array) -> Layer:
         return jax.tree.map(jnp.zeros_like, self.task.head(key))
 
-    def corrected(self, shared: tuple[Body, Layer], own: Layer, client: Client, key: jax.Array, rule: Descent) -> Layer:
+    def corrected(self, shared: Model, own: Layer, client: Client, key: jax.Array, rule: Descent) -> Layer:
         """Return the own part after descent with the shared model fixed."""
         body, head = shared
         features, labels, rule = head_rows(body, self.task, client, jax.random.fold_in(key, 1), rule)
@@ -50,20 +45,15 @@ class Ppsgd:
 
         return descend(loss, own, features, labels, key, rule)
 
-    def client_update(
-        self, shared: tuple[Body, Layer], own: Layer, client: Client, key: jax.Array
-    ) -> tuple[tuple[Body, Layer], Layer]:
+    def client_update(self, shared: Model, own: Layer, client: Client, key: jax.Array) -> tuple[Model, Layer]:
         first, second = jax.random.split(key)
         own = self.corrected(shared, own, client, first, self.correction)
 
-        def loss(model: tuple[Body, Layer], images: jax.Array, labels: jax.Array) -> jax.Array:
+        def loss(model: Model, images: jax.Array, labels: jax.Array) -> jax.Array:
             body, head = model
             return self.task.loss(body, added(head, own), images, labels)
 
         return moved(descend(loss, shared, *client, second, self.local), shared), own
 
-    def representation(self, shared: tuple[Body, Layer]) -> Body:
-        return shared[0]
-
-    def final_head(self, shared: tuple[Body, Layer], own: Layer, client: Client, key: jax.Array) -> Layer:
+    def final_head(self, shared: Model, own: Layer, client: Client, key: jax.Array) -> Layer:
         return added(shared[1], self.corrected(shared, own, client, key, self.head))

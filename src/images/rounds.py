@@ -140,9 +140,8 @@ class Displacements:
             raise ValueError("some clients do not take part; a round is a scan over all of them")
         parameters = sum(leaf.size for leaf in jax.tree.leaves(self.shared))
         bound = within_float32(clip, 2 * _side(parameters))
-        total, own, norms = clipped_sum(
-            self.method, self.pixels, self.shared, self.own, self.clients, self.key, bound, self.chunk
-        )
+        given = self.method, self.pixels, self.shared, self.own, self.clients, self.key
+        total, own, norms = clipped_sum(*given, bound, self.chunk)
         kept = (Own(leaf) for leaf in (*jax.tree.leaves(own), np.asarray(norms)))
         return np.asarray(total, np.float64), *kept
 

@@ -14,13 +14,12 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+import struct
 import zlib
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-
-DOCUMENTED = "see docs/images.md"
 
 
 @dataclass(frozen=True)
@@ -33,26 +32,15 @@ class Images:
 
 
 @dataclass(frozen=True)
-class Record:
-    """Layout of a file: a header, then records of label bytes, of which the last counts, and pixel bytes, 0 where
-    another file has them."""
-
-    header: bytes
-    labels: int
-    pixels: int
-
-    @property
-    def size(self) -> int:
-        return self.labels + self.pixels
-
-
-@dataclass(frozen=True)
 class File:
-    """A file of a set: its name, how many records it has, and their layout."""
+    """A file of a set: its name, its header, how many records follow, and of each the label bytes, of which the last
+    counts, and the pixel bytes, 0 where another file has them."""
 
     name: str
+    header: bytes
     count: int
-    record: Record
+    labels: int
+    pixels: int
 
 
 @dataclass(frozen=True)
@@ -76,24 +64,23 @@ class ImageSet:
     def dim(self) -> int:
         return self.side**2 * self.channels
 
-
-def _idx(count: int, *shape: int) -> Record:
-    """Lay out an idx file of uint8: two zeros, 8 for the type, the number of dimensions, these, the entries."""
-    dimensions = (count, *shape)
-    header = bytes([0, 0, 8, len(dimensions)]) + b"".join(size.to_bytes(4, "big") for size in dimensions)
-    return Record(header, 0 if shape else 1, int(np.prod(shape)) if shape else 0)
+    @property
+    def source(self) -> str:
+        """Where the files come from, as the end of a message."""
+        return f"it comes from {self.origin}, see docs/images.md"
 
 
 def _pair(images: str, labels: str, count: int) -> tuple[File, File]:
-    """Describe two idx files, of images and of their labels."""
-    return File(images, count, _idx(count, 28, 28)), File(labels, count, _idx(count))
+    """Describe two idx files of uint8, of images and of their labels: two zeros, 8 for the type, the number of
+    dimensions, these, the entries."""
+    of_images, of_labels = struct.pack(">4B3I", 0, 0, 8, 3, count, 28, 28), struct.pack(">4BI", 0, 0, 8, 1, count)
+    return File(images, of_images, count, 0, 28 * 28), File(labels, of_labels, count, 1, 0)
 
 
 def _cifar(classes: int, names: dict[str, int]) -> tuple[File, ...]:
     """Describe files of CIFAR's binary version: label, 1,024 bytes of red, of green and of blue; CIFAR-100 has two
     labels."""
-    record = Record(b"", 1 if classes == 10 else 2, 3 * 32 * 32)
-    return tuple(File(name, count, record) for name, count in names.items())
+    return tuple(File(name, b"", count, 1 if classes == 10 else 2, 3 * 32 * 32) for name, count in names.items())
 
 
 CIFAR = "https://www.cs.toronto.edu/~kriz/cifar.html (binary version, unpacked)"
@@ -146,19 +133,16 @@ def _contents(folder: Path, file: File, images: ImageSet) -> bytes:
     """Return all bytes of a file, after a check of size and header."""
     path = next((path for path in (folder / file.name, folder / f"{file.name}.gz") if path.is_file()), None)
     if path is None:
-        raise FileNotFoundError(f"{folder / file.name}: no such file; it comes from {images.origin}, {DOCUMENTED}")
+        raise FileNotFoundError(f"{folder / file.name}: no such file; {images.source}")
     try:
         raw = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise ValueError(
-            f"{path}: not a whole .gz file ({error}); it comes from {images.origin}, {DOCUMENTED}"
-        ) from None
-    record = file.record
-    size = len(record.header) + file.count * record.size
-    if len(raw) != size or not raw.startswith(record.header):
-        what = f"{len(raw):,} bytes" if len(raw) != size else f"header 0x{raw[: len(record.header)].hex()}"
-        right = f"{size:,} bytes" if len(raw) != size else f"0x{record.header.hex()}"
-        raise ValueError(f"{path}: {what}; it must be {right}; it comes from {images.origin}, {DOCUMENTED}")
+        raise ValueError(f"{path}: not a whole .gz file ({error}); {images.source}") from None
+    size, found = len(file.header) + file.count * (file.labels + file.pixels), raw[: len(file.header)]
+    if len(raw) != size:
+        raise ValueError(f"{path}: {len(raw):,} bytes; it must be {size:,} bytes; {images.source}")
+    if found != file.header:
+        raise ValueError(f"{path}: header 0x{found.hex()}; it must be 0x{file.header.hex()}; {images.source}")
     return raw
 
 
@@ -166,18 +150,15 @@ def _images(folder: Path, files: tuple[File, ...], contents: dict[str, bytes], i
     """Concatenate the images of a part's files."""
     pixels, labels = [], []
     for file in files:
-        record = file.record
-        rows = np.frombuffer(contents[file.name], np.uint8, offset=len(record.header)).reshape(-1, record.size)
-        if record.labels:
-            found = rows[:, record.labels - 1]
+        rows = np.frombuffer(contents[file.name], np.uint8, offset=len(file.header)).reshape(file.count, -1)
+        if file.labels:
+            found = rows[:, file.labels - 1]
             if found.max() >= images.classes:
-                raise ValueError(
-                    f"{folder / file.name}: a label is {found.max()}; labels must lie in 0..{images.classes - 1}; "
-                    f"it comes from {images.origin}, {DOCUMENTED}"
-                )
+                what = f"a label is {found.max()}; labels must lie in 0..{images.classes - 1}"
+                raise ValueError(f"{folder / file.name}: {what}; {images.source}")
             labels.append(found)
-        if record.pixels:
-            pixels.append(rows[:, record.labels :].reshape(-1, images.channels, images.side, images.side))
+        if file.pixels:
+            pixels.append(rows[:, file.labels :].reshape(-1, images.channels, images.side, images.side))
     upright = (0, 3, 2, 1) if images.transposed else (0, 2, 3, 1)
     return Images(np.ascontiguousarray(np.concatenate(pixels).transpose(upright)), np.concatenate(labels))
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import jax
 
 from images.method import Client, ImageTask
-from images.networks import Body, Layer
+from images.networks import Model
 from images.training import Descent, descend
 
 
@@ -19,11 +19,11 @@ class StandAlone:
     task: ImageTask
     local: Descent
 
-    def trained(self, client: Client, key: jax.Array) -> tuple[Body, Layer]:
+    def trained(self, client: Client, key: jax.Array) -> Model:
         """Return the client's model."""
         start, orders = jax.random.split(key)
 
-        def loss(model: tuple[Body, Layer], images: jax.Array, labels: jax.Array) -> jax.Array:
+        def loss(model: Model, images: jax.Array, labels: jax.Array) -> jax.Array:
             return self.task.loss(*model, images, labels)
 
         return descend(loss, self.task.model(start), *client, orders, self.local)

@@ -192,9 +192,8 @@ class StateFile:
         about = state.pop("about")
         if about != json.loads(json.dumps(self.about)):
             wrong = [name for name, value in self.about.items() if about.get(name) != value]
-            raise ValueError(
-                f"{self.path}: the state of a run with other {', '.join(wrong)}; remove it, or name another folder"
-            )
+            what = f"the state of a run with other {', '.join(wrong)}"
+            raise ValueError(f"{self.path}: {what}; remove it, or name another folder")
         self._before = state.pop("seconds", 0.0)
         self._first = state.get("number", len(parts.get("right", ())))
         own = [parts.pop(name) for name in sorted(parts) if name.startswith("own")]

@@ -43,7 +43,7 @@ METHODS = {
     "centaur": ImageCentaur(TASK, LOCAL, HEAD),
     "fedavg": FedAvg(TASK, LOCAL, HEAD),
     "pmtl": Pmtl(TASK, LOCAL, HEAD),
-    "ppsgd": Ppsgd(TASK, LOCAL, Descent(0.1, 1, batch=5), HEAD),
+    "ppsgd": Ppsgd(TASK, LOCAL, HEAD, Descent(0.1, 1, batch=5)),
 }
 KEY = jax.random.key(0)
 LOSS = jax.jit(TASK.loss)

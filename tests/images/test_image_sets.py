@@ -108,7 +108,7 @@ def test_what_is_wrong_with_a_file_is_said(tmp_path, few, name):
         (folder / file.removesuffix(".gz")).unlink()
         if content is None:
             content = bytearray(files[labels])
-            content[len(first.training[-1].record.header) + first.training[-1].record.labels - 1] = 200
+            content[len(first.training[-1].header) + first.training[-1].labels - 1] = 200
         write(folder, {file: bytes(content)})
         refused(name, folder, ValueError, f"{folder / file}: ", words)
     write(folder, files)
@@ -127,7 +127,7 @@ def refused(name, folder, error, begin, words):
 def test_files_have_the_sizes_of_the_real_sets():
     """As they are listed by those who have them."""
     sizes = {
-        name: [len(file.record.header) + file.count * file.record.size for file in (*images.training, *images.test)]
+        name: [len(file.header) + file.count * (file.labels + file.pixels) for file in (*images.training, *images.test)]
         for name, images in SETS.items()
     }
     assert sizes == {

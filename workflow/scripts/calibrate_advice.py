@@ -60,15 +60,8 @@ def run_once(name: str, options: dict, setting: dict) -> float:
     """Return the excess risk of one run over that of predicting zero."""
     sizes = {key: int(setting[key]) for key in ("users", "samples", "dim", "rank")}
     private = {} if name == "own" else {"epsilon": setting["epsilon"]}
-    row, _ = fit(
-        METHODS[name][0],
-        **sizes,
-        **private,
-        label_noise_sd=float(setting["label_noise"]),
-        head_law="sphere",
-        delta=usual_delta(sizes["users"]),
-        **options,
-    )
+    about = sizes | private | {"label_noise_sd": float(setting["label_noise"]), "delta": usual_delta(sizes["users"])}
+    row, _ = fit(METHODS[name][0], head_law="sphere", **about, **options)
     return row["excess_risk"] / sizes["rank"]
 
 

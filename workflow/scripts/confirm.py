@@ -43,9 +43,7 @@ def check_start(first: dict) -> None:
     if git("status", "--porcelain"):
         raise ConfigError("the tree has uncommitted changes; commit or remove them first")
     if not same_code(first["commit"], "HEAD"):
-        raise ConfigError(
-            f"the default run is of commit {first['commit'][:10]}, whose code is not the present one; make all first"
-        )
+        raise ConfigError(f"the default run has other code, of commit {first['commit'][:10]}; make all first")
 
 
 def check_same(first: dict, second: dict) -> None:
@@ -57,9 +55,7 @@ def check_same(first: dict, second: dict) -> None:
     if differing:
         raise ConfigError(f"the two runs differ in more than their seed: {', '.join(differing)}")
     if not same_code(first["commit"], second["commit"]):
-        raise ConfigError(
-            f"the two runs have different code: commits {first['commit'][:10]} and {second['commit'][:10]}"
-        )
+        raise ConfigError(f"the runs have different code: commits {first['commit'][:10]} and {second['commit'][:10]}")
 
 
 def compare(first: Path, second: Path) -> list[dict]:

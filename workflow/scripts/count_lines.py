@@ -54,9 +54,7 @@ def main() -> None:
     for name, numbers in found.items():
         for count, limit, what in zip(numbers, limits.get(name, [0, 0]), ("code lines", "lines"), strict=True):
             if count > limit:
-                sys.exit(
-                    f"{name}: {count} {what} of Python, limit {limit} (pyproject.toml); who adds names what leaves"
-                )
+                sys.exit(f"{name}: {count} {what} of Python, limit {limit} (pyproject.toml); name what leaves")
 
 
 if __name__ == "__main__":

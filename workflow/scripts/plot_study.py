@@ -14,9 +14,7 @@ from replication.studies.drawn import draw
 @one_line_errors
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument(
-        "--settings", required=True, nargs="+", type=Path, help="plot.json of each, see replication.run.resolved"
-    )
+    parser.add_argument("--settings", required=True, nargs="+", type=Path, help="plot.json of each")
     parser.add_argument("--figures", required=True, type=Path, help="folder of all figures and their numbers")
     parser.add_argument("--print", action="store_true", help="write PDF instead")
     args = parser.parse_args()

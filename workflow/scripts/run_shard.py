@@ -69,9 +69,7 @@ def assert_one_thread() -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--study", required=True)
-    parser.add_argument(
-        "--settings", type=Path, help="shards.json of the study, see replication.run.resolved; default: read config/"
-    )
+    parser.add_argument("--settings", type=Path, help="shards.json of the study; default: read config/")
     parser.add_argument("--configfile", type=Path, nargs="*", default=[], help="scale overlays, when reading config/")
     parser.add_argument("--master-seed", type=int, help="draw everything anew from this number")
     what = parser.add_mutually_exclusive_group(required=True)

@@ -51,11 +51,8 @@ def privacy_loss(net: Net, users: int, exponent: float) -> float:
 @demonstrates("E1")
 def printed_exponent_breaks_the_guarantee() -> Finding:
     epsilon, sizes = 0.5, [20, 50, 100, 200]
-    net = chart_net(3, 1, 0.1)
-    printed, proved = (
-        [privacy_loss(net, n, exponent(epsilon, n, PAIR.width)) / epsilon for n in sizes]
-        for exponent in (printed_exponent, proved_exponent)
-    )
+    net, betas = chart_net(3, 1, 0.1), (printed_exponent, proved_exponent)
+    printed, proved = ([privacy_loss(net, n, beta(epsilon, n, PAIR.width)) / epsilon for n in sizes] for beta in betas)
     n = sizes[-1]
     delta = delta_at(epsilon, *laws(net, n, "balanced", printed_exponent(epsilon, n, PAIR.width)))
     return Finding(
@@ -73,24 +70,19 @@ def longest_projection(users: Users, bases: np.ndarray) -> float:
 
 @demonstrates("E14")
 def projections_are_far_below_the_threshold(rng: np.random.Generator) -> Finding:
-    dims, k, n, m = [10, 20, 40, 80], 2, 500, 8
-    ratios, projections, moved = [], [], []
+    dims, k, n, m, scales = [10, 20, 40, 80], 2, 500, 8, (("prescribed", 1.0), ("projected", 1.5))
+    ratios, projections, moved, half = [], [], [], slice(0, m // 2)
     for d in dims:
         users = Users(sphere(users=n, samples=m, dim=d, rank=k))
-        printed, small = (
-            projection_threshold(scale, factor, users.problem.known)
-            for scale, factor in (("prescribed", 1.0), ("projected", 1.5))
-        )
+        printed, small = (projection_threshold(*scale, users.problem.known) for scale in scales)
         ratios.append(printed / longest_projection(users, np.eye(d)[None]))
         # U* and uniform subspaces, and one that is chosen from the data: the span of k samples.
         bases = np.concatenate([users.truth.basis[None], uniform_starts(10, d, k, rng)])
         projections.append(longest_projection(users, bases))
         span = orthonormalise(next(users.blocks()).features[0, :k].T.astype(float))
         bases = np.concatenate([bases, span[None]])
-        clipped, whole = (
-            UserScore(SMOOTH, clip, k**0.5, slice(0, m // 2)).totals(users, bases) for clip in (small, math.inf)
-        )
-        moved.append(float(np.abs(clipped - whole).max() / np.ptp(whole)))
+        cut, whole = (UserScore(SMOOTH, clip, k**0.5, half).totals(users, bases) for clip in (small, math.inf))
+        moved.append(float(np.abs(cut - whole).max() / np.ptp(whole)))
     power = log_slope(dims, projections)
     return Finding(
         f"L_f over the largest ||x|| {spell(ratios)}; exponent of d in the largest ||U^T x|| {power:.2f}; L_f = 1.5 "
@@ -151,10 +143,8 @@ def complexity_grows_with_the_rank(rng: np.random.Generator) -> Finding:
         measured = np.mean([largest_correlation(total(users, products)) / (n * m) for _ in range(draws)])
         ratios.append(float(measured / (k**0.5 * math.sqrt(d / (n * m)))))
     power = log_slope(ranks, ratios)
-    return Finding(
-        f"complexity over C sqrt(d/(mn)) {spell(ratios)}; exponent of k {power:.2f}",
-        decides(power, printed=0, correct=0.5, within=0.1),
-    )
+    right = decides(power, printed=0, correct=0.5, within=0.1)
+    return Finding(f"complexity over C sqrt(d/(mn)) {spell(ratios)}; exponent of k {power:.2f}", right)
 
 
 def expected_risk(users: Users, unit: float, clip: float, epsilon: float, net: Net) -> float:

@@ -26,9 +26,7 @@ def demonstrates(erratum: str, role: str = "erratum") -> Callable[[Callable[...,
 
     def enter(show: Callable[..., Finding]) -> Callable[[], Finding]:
         if erratum in ENTERED:
-            raise ValueError(
-                f"{erratum} is demonstrated by {ENTERED[erratum].__name__}, it cannot be by {show.__name__}"
-            )
+            raise ValueError(f"{erratum} is demonstrated by {ENTERED[erratum].__name__}, not by {show.__name__}")
         drawn = bool(signature(show).parameters)
 
         @wraps(show)

@@ -85,10 +85,8 @@ def frobenius_distance_exceeds_the_spectral_bound(rng: np.random.Generator) -> F
         noisy = [leading(clean + symmetric_noise(len(clean), noise, rng), k) for _ in range(5)]
         ratios.append(np.mean([dist_frobenius(each, truth) / dist2(each, truth) for each in noisy]))
     power = log_slope(ranks, ratios)
-    return Finding(
-        f"ratio {spell(ratios)}, exponent {power:.2f}; sqrt(k) is {spell(np.sqrt(ranks))}",
-        decides(power, printed=0, correct=0.5, within=0.2),
-    )
+    right = decides(power, printed=0, correct=0.5, within=0.2)
+    return Finding(f"ratio {spell(ratios)}, exponent {power:.2f}; sqrt(k) is {spell(np.sqrt(ranks))}", right)
 
 
 @demonstrates("E17")

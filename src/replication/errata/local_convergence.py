@@ -149,9 +149,7 @@ def samples_must_grow_with_the_squared_noise_ratio() -> Finding:
     def head_bias(noise: float, samples: int) -> float:
         """||M||_F of the proof at U = U*, where Q = I: M = sum_j (v_j* - v_j) v_j^T (sum_j v_j v_j^T)^-1."""
         users = Users(sphere(200, samples, d, k, label_noise_sd=float(noise)))
-        true, fitted = rows(
-            users, lambda block: (block.heads, fit_heads(block.features, block.labels, users.truth.basis))
-        )
+        true, fitted = rows(users, lambda one: (one.heads, fit_heads(one.features, one.labels, users.truth.basis)))
         return float(np.linalg.norm((true - fitted).T @ fitted @ np.linalg.inv(fitted.T @ fitted)))
 
     linear = [head_bias(ratio, constant * (ratio * k + k**2)) for ratio in ratios]

@@ -57,16 +57,13 @@ def printed_start_clip_is_loose_in_the_rank(rng: np.random.Generator) -> Finding
     for k in ranks:
         users = Users(sphere(users=2000, samples=4, dim=64, rank=k))
         basis = random_subspace(users.problem.dim, k, rng)
-        # The proof bounds |y|, ||x|| and ||x^T X|| one by one.
-        factors = parts(
-            users,
-            lambda block, basis=basis: (
-                np.abs(block.labels).max(),
-                block.feature_norms.max(),
-                np.linalg.norm(block.features @ basis, axis=2).max(),
-            ),
-        )
-        label, length, projected = np.max(factors, axis=1)
+
+        def largest(block: Block, basis=basis) -> tuple[float, ...]:
+            """|y|, ||x|| and ||x^T X||, which the proof bounds one by one."""
+            seen = np.linalg.norm(block.features @ basis, axis=2)
+            return np.abs(block.labels).max(), block.feature_norms.max(), seen.max()
+
+        label, length, projected = np.max(parts(users, largest), axis=1)
         ratios.append(float(label**2 * length * projected / moment_threshold("prescribed", 1.0, users.problem.known)))
     found, correct = log_slope(ranks, ratios), power(moment_norm, "k") - power(moment_clip, "k")
     return Finding(
@@ -94,9 +91,7 @@ def half_of_the_runs_do_not_decide(rng: np.random.Generator) -> Finding:
         f"3 of 5 the choice is at {right:.3f}; x^T A y reaches {least:.2f} where s_min is {values[-1]:.2f}; ||I - B*^T "
         f"B_i|| is {turned:.0f} for B_i = -B*; t = T_0/2 leaves {p - 0.5:.2f} T_0 successes; chance that at most half "
         f"of {runs} runs succeed {binom.cdf(runs // 2, runs, p):.0e}",
-        bool(
-            tied.passed and wrong > 0.2 > right and least < 0 and turned > 1 - math.sqrt(1 - 0.01**2) and p - 0.5 < 0.5
-        ),
+        bool(tied.passed and wrong > 0.2 > right and least < 0 and turned > 1 - (1 - 0.01**2) ** 0.5 and p - 0.5 < 0.5),
     )
 
 

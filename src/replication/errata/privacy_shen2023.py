@@ -52,9 +52,7 @@ def replacing_costs_four_times_removing() -> Finding:
 @demonstrates("E41")
 def start_sets_the_least_epsilon() -> Finding:
     symbols = ("k", "kappa", "mu", "d", "n")
-    printed, found = (
-        {symbol: power(least_epsilon(cap), symbol) for symbol in symbols} for cap in (utility_cap, privacy_cap)
-    )
+    printed, found = ({name: power(least_epsilon(cap), name) for name in symbols} for cap in (utility_cap, privacy_cap))
     reached = power(utility(privacy_cap), "k")
     return Finding(
         f"exponents of k, kappa, mu, d, n in the least epsilon {spell(found.values())}, by Theorem 5.1's bound on "
@@ -70,10 +68,8 @@ def printed_divergence_is_negative() -> Finding:
     alpha, rate, sd = 8, 0.1, 1.0
     full = alpha / (2 * sd**2)
     at_one = printed_divergence(alpha, 1.0, sd) / full
-    printed, order, removed, replaced = (
-        divergence(alpha, rate, sd)
-        for divergence in (printed_divergence, printed_order, removal_divergence, replacement_divergence)
-    )
+    kinds = printed_divergence, printed_order, removal_divergence, replacement_divergence
+    printed, order, removed, replaced = (divergence(alpha, rate, sd) for divergence in kinds)
     return Finding(
         f"at p = 1 the printed S_alpha is {at_one:.2f} times alpha/(2 sigma^2); at alpha = {alpha}, p = {rate:g}, "
         f"sigma = {sd:g} it is {printed:.2g}, with the mixture mended {order:.2g}, in the other order {removed:.3g}; "
@@ -114,10 +110,8 @@ def empty_round_fails(rng: np.random.Generator) -> bool:
 @demonstrates("E51")
 def dividing_by_participants_reveals_them(rng: np.random.Generator) -> Finding:
     alpha, others, sds, empty_fails = 4, 4, [2.0, 8.0, 32.0], empty_round_fails(rng)
-    removed, replaced = (
-        [mean_divergence(alpha, others, rate, sd, replaced=swap) for sd in sds]
-        for rate, swap in ((0.5, False), (0.1, True))
-    )
+    cases = (0.5, False), (0.1, True)
+    removed, replaced = ([mean_divergence(alpha, others, p, sd, replaced=swap) for sd in sds] for p, swap in cases)
     half = [removal_divergence(alpha, 0.5, sd) for sd in sds]
     tenth = [replacement_divergence(alpha, 0.1, sd) for sd in sds]
     return Finding(

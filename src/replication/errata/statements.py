@@ -34,10 +34,8 @@ def privacy_risk_is_quadratic_in_the_noise(rng: np.random.Generator) -> Finding:
     risks = [noisy_risk(users, multiplier, 20, 4.0, rng) for multiplier in multipliers]
     power = log_slope(multipliers, risks)
     growth = risks[-1] / risks[0] / (multipliers[-1] / multipliers[0])
-    return Finding(
-        f"exponent {power:.2f}; risk over Delta grows {growth:.0f} times over the grid",
-        decides(power, printed=1, correct=2, within=0.2),
-    )
+    right = decides(power, printed=1, correct=2, within=0.2)
+    return Finding(f"exponent {power:.2f}; risk over Delta grows {growth:.0f} times over the grid", right)
 
 
 @demonstrates("E8")

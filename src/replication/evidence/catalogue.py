@@ -14,6 +14,7 @@ from replication.run.models import ConfigError, Model, checked
 from replication.run.settings import SomeNames
 
 Text = Annotated[str, Field(min_length=4)]
+Commit = Annotated[str, Field(pattern=r"^[0-9a-f]{7,40}$")]
 SET_ASIDE, MENDED = "set aside", "mended"
 """In errata.csv in place of yes and no, for a candidate without a demonstration;
 one of them is a slip that the published version mends."""
@@ -82,9 +83,7 @@ class Deviation(Model):
     what: Text
     why: Text
     effect: Text
-    commits: Annotated[
-        tuple[Annotated[str, Field(pattern=r"^[0-9a-f]{7,40}$")], ...], Field(strict=False, min_length=1)
-    ] = ()
+    commits: Annotated[tuple[Commit, ...], Field(strict=False, min_length=1)] = ()
 
 
 class DeviationsFile(Model):

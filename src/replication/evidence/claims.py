@@ -9,7 +9,7 @@ it: what is printed, how severe that would be, and what a user of the result sho
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
@@ -20,37 +20,17 @@ from replication.evidence.verdicts import NEGATIVE, OUTCOMES, Verdict
 from replication.run.models import Model
 
 CLAIM_COLUMNS = (
-    "id",
-    "quantity",
-    "paper",
-    "place",
-    "statement",
-    "whose",
-    "basis",
-    "claimed",
-    "predicted",
-    "measured",
-    "ci_low",
-    "ci_high",
-    "corrected",
-    "rule",
-    "tolerance",
-    "verdict",
-    "raw_verdict",
-    "confirmed",
-    "reason",
-    "printed",
-    "severity",
-    "advice",
-    "scale",
-    "seeds",
-    "study",
-    "figure",
-    "command",
+    *("id", "quantity", "paper", "place", "statement", "whose", "basis", "claimed", "predicted"),
+    *("measured", "ci_low", "ci_high", "corrected", "rule", "tolerance"),
+    *("verdict", "raw_verdict", "confirmed", "reason", "printed", "severity", "advice"),
+    *("scale", "seeds", "study", "figure", "command"),
 )
 
 ABOUT = {"whose": "", "basis": "measured", "printed": "", "severity": "", "advice": ""}
 """What a row says about its statement, with the defaults; a quantity's own words go before its claim's."""
+
+Measures = Mapping[str, Rows]
+"""Study -> its rows of measures.csv."""
 
 
 class Whole(Model):
@@ -89,12 +69,10 @@ class Claim(About):
 
     def about(self, quantity: Quantity | None = None) -> dict[str, str]:
         """Return what a row says about its statement; a quantity's own words go before its claim's."""
-        return {
-            name: getattr(quantity, name, None) or getattr(self, name) or default for name, default in ABOUT.items()
-        }
+        return {name: getattr(quantity, name, None) or getattr(self, name) or usual for name, usual in ABOUT.items()}
 
 
-def exponents_judged(claims: Iterable[Claim], measures: dict[str, Rows], scale: str) -> int:
+def exponents_judged(claims: Iterable[Claim], measures: Measures, scale: str) -> int:
     """Count the exponents that a run judges, at least 1: the family over which VIOLATED is simultaneous."""
     found = [
         measures.get(claim.study, {}).get(quantity.measured)
@@ -107,14 +85,8 @@ def exponents_judged(claims: Iterable[Claim], measures: dict[str, Rows], scale: 
 
 def judge_quantity(claim: Claim, quantity: AnyQuantity, measures: Rows, scale: str, judged: int = 1) -> dict:
     """Return one row of claims.csv, in a run that judges so many exponents in all."""
-    row = claim.about(quantity) | {
-        "quantity": quantity.quantity,
-        "claimed": quantity.claimed,
-        "predicted": quantity.predicted,
-        "rule": quantity.rule,
-        "tolerance": "" if quantity.tolerance is None else quantity.tolerance,
-        "figure": quantity.figure,
-    }
+    row = claim.about(quantity) | {"tolerance": "" if quantity.tolerance is None else quantity.tolerance}
+    row |= {name: getattr(quantity, name) for name in ("quantity", "claimed", "predicted", "rule", "figure")}
     if quantity.measured not in measures:
         return row | {"verdict": Verdict.NOT_TESTED, "reason": f"study {claim.study} did not run at this scale"}
     measure = measures[quantity.measured]
@@ -164,13 +136,7 @@ def judge_whole(claim: Claim, rows: list[dict], measures: Rows) -> dict:
 
 
 def judge(
-    claims: Iterable[Claim],
-    paper: str,
-    measures: dict[str, Rows],
-    scale: str,
-    figures: str,
-    options: str = "",
-    judged: int = 1,
+    claims: list[Claim], paper: str, measures: Measures, scale: str, figures: str, options: str = "", judged: int = 1
 ) -> list[dict]:
     """Return all rows of claims.csv for one paper, in the order of its claims.
 

@@ -13,15 +13,8 @@ from replication.evidence.verdicts import Verdict
 
 SHOWN = ("verdict", "measured", "ci_low", "ci_high", "corrected")
 """Columns of a row that a comparison shows."""
-CONFIRMATION_COLUMNS = (
-    "id",
-    "quantity",
-    *SHOWN,
-    *(f"confirmed_{name}" for name in SHOWN),
-    "seed",
-    "confirmed_seed",
-    "commit",
-)
+ABOUT = ("seed", "confirmed_seed", "commit")
+CONFIRMATION_COLUMNS = ("id", "quantity", *SHOWN, *(f"confirmed_{name}" for name in SHOWN), *ABOUT)
 """Columns of docs/confirmation.csv, which has each row of the default run beside that on another master seed."""
 Pair = tuple[dict, dict]
 
@@ -94,10 +87,8 @@ def coverage(pairs: Iterable[Pair]) -> str:
 
 def table(pairs: Iterable[Pair]) -> list[list[str]]:
     """Claim, quantity, and what each of the two runs has: number, interval and verdict."""
-    return [
-        [first["id"], first["quantity"], *(f"{number_text(row)}, {row['verdict']}" for row in (first, second))]
-        for first, second in pairs
-    ]
+    named = [(pair, pair[0]["id"], pair[0]["quantity"]) for pair in pairs]
+    return [[*name, *(f"{number_text(row)}, {row['verdict']}" for row in pair)] for pair, *name in named]
 
 
 def confirmed(row: dict, pairs: Iterable[Pair]) -> str:

@@ -24,6 +24,4 @@ def failed_shares(rows: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
 
 def proportion(quantity: str, point: pd.Series, name: str, note: str) -> Measured:
     """Turn the share in a column of a point, a row of `with_ends` with `draws`, into a measured quantity."""
-    return Measured(
-        quantity, float(point[name]), float(point["ci_low"]), float(point["ci_high"]), int(point["draws"]), note
-    )
+    return Measured(quantity, *map(float, point[[name, "ci_low", "ci_high"]]), int(point["draws"]), note)

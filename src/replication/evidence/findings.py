@@ -36,10 +36,8 @@ class Findings:
         figures."""
         found = self.tables | {name: fit_table(self.fits, figure.panels) for name, figure in study.sweeps.items()}
         if found.keys() != set(study.figures):
-            raise ConfigError(
-                f"{settings_of(study.study)}: figures are {', '.join(study.figures)}; there are numbers for "
-                f"{', '.join(found)}"
-            )
+            listed, there = ", ".join(study.figures), ", ".join(found)
+            raise ConfigError(f"{settings_of(study.study)}: figures are {listed}; there are numbers for {there}")
         return found
 
 

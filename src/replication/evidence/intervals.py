@@ -22,6 +22,8 @@ from replication.evidence.measured import Measured
 if TYPE_CHECKING:  # a configuration is checked without pandas
     import pandas as pd
 
+Statistic, Statistics = Callable[[np.ndarray], float], Callable[[np.ndarray], dict[str, float]]
+"""From numbers of repetitions, with repeats, to a number, or to numbers by name."""
 DRAWS = 1000
 BOOTSTRAP = 200
 """Bootstrap draws of `series_measures`."""
@@ -59,9 +61,9 @@ def student_ends(value: float, draws: np.ndarray, repetitions: int) -> tuple[flo
 
 
 def bootstrap_intervals(
-    statistic: Callable[[np.ndarray], dict[str, float]], repetitions: int, name: str, draws: int = DRAWS
+    statistic: Statistics, repetitions: int, name: str, draws: int = DRAWS
 ) -> dict[str, tuple[float, float]]:
-    """Return 95 % intervals by name of statistics, which map numbers of repetitions, with repeats, to numbers.
+    """Return 95 % intervals by name of statistics.
 
     Selections on the score belong inside the statistic. The name is that of the random stream, so that an interval
     does not depend on what else is computed.
@@ -75,26 +77,16 @@ def bootstrap_intervals(
 
 
 def with_interval(
-    quantity: str,
-    statistic: Callable[[np.ndarray], float],
-    repetitions: int,
-    note: str = "",
-    name: str = "",
-    draws: int = DRAWS,
+    quantity: str, statistic: Statistic, repetitions: int, note: str = "", name: str = "", draws: int = DRAWS
 ) -> Measured:
     """Measure a statistic of the repetitions with its interval; the random stream is named after the quantity by
     default."""
-    return bootstrap_measures(
-        lambda indices: {quantity: float(statistic(indices))}, repetitions, name or quantity, draws, note
-    )[0]
+    name = name or quantity
+    return bootstrap_measures(lambda indices: {quantity: float(statistic(indices))}, repetitions, name, draws, note)[0]
 
 
 def bootstrap_measures(
-    statistic: Callable[[np.ndarray], dict[str, float]],
-    repetitions: int,
-    name: str,
-    draws: int = DRAWS,
-    note: str = "over settings",
+    statistic: Statistics, repetitions: int, name: str, draws: int = DRAWS, note: str = "over settings"
 ) -> list[Measured]:
     """Measure statistics of all repetitions together, such as extremes over settings, with intervals from the same
     draws."""
@@ -110,7 +102,7 @@ def log_slope(values: np.ndarray, errors: np.ndarray) -> float:
     return float(np.polyfit(np.log(np.asarray(values, dtype=float)), np.log(errors), 1)[0])
 
 
-def exponent(quantity: str, statistic: Callable[[np.ndarray], float], repetitions: int, formula: float) -> Measured:
+def exponent(quantity: str, statistic: Statistic, repetitions: int, formula: float) -> Measured:
     """Measure an exponent that is no fit of one series, with bootstrap standard error and Student interval; `formula`
     is the slope of the laws on the same grid."""
     value = float(statistic(np.arange(repetitions)))
@@ -122,10 +114,7 @@ def exponent(quantity: str, statistic: Callable[[np.ndarray], float], repetition
 
 
 def series_measures(
-    cells: pd.DataFrame,
-    series: str,
-    statistic: Callable[[pd.DataFrame, np.ndarray], dict[str, float]],
-    missing: str = "",
+    cells: pd.DataFrame, series: str, statistic: Callable[..., dict[str, float]], missing: str = ""
 ) -> list[Measured]:
     """Apply `bootstrap_measures` to a statistic of the table and the resampled repetitions of a series; `missing` is
     the note of a number that could not be computed."""

@@ -60,9 +60,7 @@ def averaged(name: str, number: Number, cells: pd.DataFrame, rows: pd.DataFrame)
     if number.largest_at:
         axis = number.largest_at
         # Runs that have no value of the axis stand below the bar at each.
-        parts = [
-            [part[(part[axis] == value) | part[axis].isna()] for part in (rows, below)] for value in rows[axis].unique()
-        ]
+        parts = [[part[(part[axis] == at) | part[axis].isna()] for part in (rows, below)] for at in rows[axis].unique()]
         ratios = [ratio(number, *part) for part in parts]
         seeds = ratios[0][1]
         return bare(name, max(one(np.arange(seeds)) for one, _ in ratios), seeds, number.note)

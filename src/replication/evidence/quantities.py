@@ -124,9 +124,7 @@ def checked_claims(root: Path = ROOT) -> dict[str, list[Claim]]:
 def checked_claims_of(study: Study, studies: dict[str, Study]) -> list[Claim]:
     """Return the claims that a study decides; their figures may be those of all studies."""
     source = f"{settings_of(study.study)}: claims"
-    claims = [
-        checked(Claim, {**claim, "study": study.study}, f"{source}.{claim.get('id', '?')}") for claim in study.claims
-    ]
+    claims = [checked(Claim, {**one, "study": study.study}, f"{source}.{one.get('id', '?')}") for one in study.claims]
     for claim in claims:
         check_claim(claim, source, study, [figure for one in studies.values() for figure in one.figures])
     return claims

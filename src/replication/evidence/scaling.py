@@ -179,9 +179,8 @@ def fit_measures(fits: dict[str, Fit]) -> list[Measured]:
         seeds, points = one.sweep.repetitions, zip(one.sweep.values, one.sweep.reasons, strict=True)
         out = ", ".join(f"{value:g} ({reason})" for value, reason in points if reason)
         note = one.sweep.too_few or (f"left out: {out}" if out else "")
-        found.append(
-            Measured(f"exponent {name}", one.slope, *one.interval, seeds, note, one.standard_error, one.predicted_slope)
-        )
+        about = (seeds, note, one.standard_error, one.predicted_slope)
+        found.append(Measured(f"exponent {name}", one.slope, *one.interval, *about))
         if one.sweep.spec.prediction:
             found.append(Measured(f"constant {name}", *one.ratio, seeds, note))
     return found

@@ -23,12 +23,8 @@ class AltminAblationsOptions(AltminOptions):
     the paper."""
 
     heads: str = option("heads in the subspace step: fitted, or the true ones", among(("fitted", "true")), "fitted")
-    symmetry: str = option(
-        "how the noise of the Gram is made symmetric: copied, or averaged", among(SYMMETRIES), "copied"
-    )
-    init_pairs: str = option(
-        "pairs of a user's samples in Algorithm 3: disjoint, or all, clipped by user", among(PAIRS), "disjoint"
-    )
+    symmetry: str = option("how noise of the Gram is made symmetric: copied, or averaged", among(SYMMETRIES), "copied")
+    init_pairs: str = option("sample pairs in Algorithm 3: disjoint, or all, clipped by user", among(PAIRS), "disjoint")
     varies = "altmin"
 
     def start(self, samples: slice = slice(0)) -> Start:

@@ -181,16 +181,14 @@ def worst(
     return worst_pair(score, problem, draws, changes, np.random.default_rng([seed, 1]))
 
 
-def staged(
-    name: str, mutant: str, problem: Problem, honest: float, draws: int, changes: int, seed: int
-) -> Stage | None:
-    """Return a mutant, at the sound multiplier `honest`, on its worst pair of users; None where it does not apply."""
+def staged(name: str, mutant: str, problem: Problem, sound: float, draws: int, changes: int, seed: int) -> Stage | None:
+    """Return a mutant, at the multiplier `sound`, on its worst pair of users; None where it does not apply."""
     method, wrong, search = mechanism(name, problem), MUTANTS[mutant], (draws, changes, seed)
-    pair, _ = worst(name, problem, honest, *search)
-    transcript = Stage.of_pair(method, problem, pair, honest, seed).run(0, 0).transcript
-    if not wrong.applicable(transcript, honest, name not in NOT_BY_LIBRARY):
+    pair, _ = worst(name, problem, sound, *search)
+    transcript = Stage.of_pair(method, problem, pair, sound, seed).run(0, 0).transcript
+    if not wrong.applicable(transcript, sound, name not in NOT_BY_LIBRARY):
         return None
-    multiplier = wrong.multiplier(honest, len(transcript.records))
+    multiplier = wrong.multiplier(sound, len(transcript.records))
 
     def stage(pair: Pair) -> Stage:
         return Stage.of_pair(method, problem, pair, multiplier, seed, mutant)
@@ -222,17 +220,13 @@ def prepare(options, problem: Problem) -> Spending:
 
 
 NUMBERS = {
-    "attained": (
-        "distance of the canaries under one history over what the ledger says, mean over the runs; above 1 is a fault"
-    ),
+    "attained": "canaries' distance under one history over the ledger's, mean over the runs; above 1 is a fault",
     "attained_honest": "the same for the mechanism as it is, in the runs for which the canaries were sought",
     "noise_alarm": "smallest p-value of the looks at the noise, times their number",
     "noise_found": f"largest actual noise over the claimed one that the noise check finds with probability {POWER}",
     "share_right": "attack accuracy in the game",
     "share_attainable": "the share of the best adversary against the ledger",
-    "epsilon_low": (
-        "empirical epsilon: lower 95 % limit from the attack accuracy; of the mechanism as it is, like the next three"
-    ),
+    "epsilon_low": "empirical epsilon: lower 95 % limit by attack accuracy; of no mutant, like the next three",
     "epsilon_low_score": "the same from a z-test on the scores, with the noise as claimed",
     "epsilon_low_order": "the same from the AUC of the scores",
     "epsilon_low_rates": "the same from TPR and FPR",
@@ -252,12 +246,8 @@ def audit(
     release: Release,
     *,
     mechanism: str = option("what is audited, see replication.experiments.audit", among((*AUDITED, NETWORKS, *OTHERS))),
-    mutant: str = option(
-        "fault injected into it, see replication.experiments.auditing.mutants", among(MUTANTS), "none"
-    ),
-    runs: int = option(
-        "runs of the distinguishing game; for most mutants a tenth of them, and at least 100", check_count, 1000
-    ),
+    mutant: str = option("injected fault, see replication.experiments.auditing.mutants", among(MUTANTS), "none"),
+    runs: int = option("runs of the game; for most mutants a tenth of them, and at least 100", check_count, 1000),
     draws: int = option("pairs of users that the adversary draws", check_count, 300),
     changes: int = option("changes of one sample that the adversary tries", check_count, 400),
 ) -> dict[str, float]:

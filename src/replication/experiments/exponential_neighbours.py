@@ -75,9 +75,7 @@ def delta_at(epsilon: float, first: np.ndarray, second: np.ndarray) -> float:
 def prepare(options: ScoreOptions, problem: Problem) -> Spending:
     """Check that there are such users, the net and the score."""
     if problem.rank != 1 or problem.dim < 2:
-        raise ValueError(
-            f"dim and rank are {problem.dim} and {problem.rank}; these users need rank 1 and dim at least 2"
-        )
+        raise ValueError(f"dim and rank are {problem.dim} and {problem.rank}; these users need rank 1, dim at least 2")
     check_net(problem.dim, problem.rank, options.radius)
     options.score(problem.known)
     return Spending(PURE_COST, options.theorem(problem.known))
@@ -99,14 +97,9 @@ def exponential_neighbours(
     *,
     radius: float = option("radius of the net", default=0.05),
     others: str = option(
-        "the other users: all of the first kind (agreeing), of both at a right angle (balanced), or less apart and not "
-        "half and half (divided)",
-        among(OTHERS),
-        "agreeing",
+        "others: of the first kind, half and half, or uneven and less apart", among(OTHERS), "agreeing"
     ),
-    chain_steps: int = option(
-        "steps of a Metropolis chain from a uniform start; 0 for the exact draw", unless(0, check_count), 0
-    ),
+    chain_steps: int = option("steps of a Metropolis chain from uniform; 0: the exact draw", unless(0, check_count), 0),
 ) -> dict[str, float]:
     """The privacy loss on one pair of neighbours."""
     problem, score = task.users.problem, options.score(task.users.known)

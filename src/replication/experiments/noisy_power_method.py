@@ -67,7 +67,7 @@ def noisy_power_method(
     *,
     gap: float = option("1 - s_{k+1} / s_k of the matrix", check_share),
     tau: float = option(
-        "tau of Theorem G.1: the less it is, the more the perturbation shrinks what was found", check_positive
+        "tau of Theorem G.1; the less, the more the perturbation shrinks what was found", check_positive
     ),
     length: float = option("iterations over ln(k d tau / eps) / gap", check_positive, 1.0),
     starts: int = option("independent runs", check_count, 54),

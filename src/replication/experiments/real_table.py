@@ -67,12 +67,10 @@ def private_errors(task: Task, table: str, newcomers: float) -> dict[str, float]
     last = list(method.fit(users, open_release(method, replace(task, users=users))))[-1]
     shared = last.personal.models
     models, own = (np.concatenate([heads(block) for block in users.blocks()]) for heads in (shared, shared.own.heads))
-    gains = taking_part.squares(own) - taking_part.squares(models)
-    log = dict(last.log) | {
-        "gain_held_out": float(pd.Series(gains).groupby(taking_part.test_user).mean().mean()),
-        "error": taking_part.error(models),
-        "error_mean": taking_part.error(np.broadcast_to(shared.mean, models.shape)),
-    }
+    gains = pd.Series(taking_part.squares(own) - taking_part.squares(models))
+    error, error_mean = map(taking_part.error, (models, np.broadcast_to(shared.mean, models.shape)))
+    log = dict(last.log) | {"error": error, "error_mean": error_mean}
+    log["gain_held_out"] = float(gains.groupby(taking_part.test_user).mean().mean())
     if newcomers:
         few = others.features[:, :FEW].transpose(1, 0, 2), others.labels[:, :FEW].T
         block = Block(0, *(np.ascontiguousarray(array, np.float32) for array in few))
@@ -97,16 +95,12 @@ def real_table(
     *,
     table: str = option("of real rows, see privrep.users.real_tables", among(TABLES)),
     method: str = option(
-        "the released prior, or what needs no privacy: own data at its best penalty, a single model, a mixed model",
-        among((PRIVATE, OWN, SINGLE, MIXED)),
-        PRIVATE,
+        "released prior, own data, single or mixed model", among((PRIVATE, OWN, SINGLE, MIXED)), PRIVATE
     ),
     newcomers: float = option(
         "share of users who take no part", requires(lambda share: 0 <= share < 1, "be at least 0 and below 1"), 0.0
     ),
-    least_gain: float = option(
-        "of the log likelihood of a row, below which the mixed model ends", check_positive, 1e-5
-    ),
+    least_gain: float = option("gain in a row's log likelihood below which the mixed model ends", check_positive, 1e-5),
 ) -> dict[str, float]:
     """A fit of a real table. The problem of its study states sizes; the table's own are used."""
     if method == PRIVATE:

@@ -51,10 +51,7 @@ class FirstUsers(UserData):
 def searching(kind: type[MethodOptions], fewest: Callable[[MethodOptions], int] = lambda options: 1) -> type[Declared]:
     """Return the search for a method; each fit keeps to the method's cost, all fits together spend more."""
     scores = {name: SCORE_COLUMNS[name] for name in kind.scores}
-    numbers = {
-        "smallest_users": "smallest number of users that reaches the target",
-        "trials": "fits made in the search for it",
-    }
+    numbers = {"smallest_users": "smallest number of users that reaches the target", "trials": "fits in the search"}
 
     def plain(options: MethodOptions) -> MethodOptions:
         return kind(**{one.name: getattr(options, one.name) for one in fields(kind)})
@@ -70,9 +67,7 @@ def searching(kind: type[MethodOptions], fewest: Callable[[MethodOptions], int] 
         *,
         target: float = option("excess risk to reach", check_bound, 0.02),
         target_unit: str = option(
-            "unit of the target: absolute, or the rank, which is the risk of the zero model",
-            among(("absolute", "rank")),
-            "absolute",
+            "unit of the target; rank: the zero model's risk", among(("absolute", "rank")), "absolute"
         ),
     ) -> Outcome:
         """The outcome of the method at the smallest number of users at which the excess risk is at most the target."""

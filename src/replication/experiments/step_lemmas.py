@@ -41,11 +41,8 @@ def head_errors(users: Users, rule: HeadRule, overlap: np.ndarray) -> tuple[np.n
 
     second, cross, errors, lengths = parts(users, statistics)
     squares, longest = np.concatenate(errors), float(max(map(np.max, lengths)))
-    found = {
-        "head_error_rms": float(np.sqrt(squares.mean())),
-        "head_error_max": float(np.sqrt(squares.max())),
-        "head_norm_max": longest**0.5,
-    }
+    rms, most = float(np.sqrt(squares.mean())), float(np.sqrt(squares.max()))
+    found = {"head_error_rms": rms, "head_error_max": most, "head_norm_max": longest**0.5}
     return sum(second), sum(cross), found
 
 

@@ -109,10 +109,8 @@ def mixed_model(halves: Halves, least_gain: float = 1e-5, most_steps: int = 300)
         inner = np.eye(dim) + covariance @ squares / noise
         spread = np.linalg.solve(inner, np.broadcast_to(covariance, inner.shape))  # of a head, given the rows
         shrunk = squares @ spread / noise
-        mean = _least_squares(
-            (squares - shrunk @ squares).sum(axis=0) / noise,
-            (products - (shrunk @ products[:, :, None])[:, :, 0]).sum(axis=0) / noise,
-        )
+        outside = products - (shrunk @ products[:, :, None])[:, :, 0]
+        mean = _least_squares((squares - shrunk @ squares).sum(axis=0) / noise, outside.sum(axis=0) / noise)
         left = products - squares @ mean
         heads = (spread @ left[:, :, None])[:, :, 0] / noise
         residual = length - products @ mean - left @ mean

@@ -77,9 +77,7 @@ NUMBERS = {
     for name, what in WHAT.items()
     for mark, meaning in MARKS.items()
 } | {
-    "heterogeneity": (
-        "1 - ||mean of v_j||^2 over the mean of ||v_j||^2: 1 where users have nothing in common, 0 where they are equal"
-    )
+    "heterogeneity": "1 - ||mean v_j||^2 / mean ||v_j||^2: 1 where users have nothing in common, 0 where they are equal"
 }
 
 
@@ -89,11 +87,7 @@ def update_norms(
     *,
     start_sine: float = option("sine of every principal angle between a planted start and the truth", check_any_sine),
     batch_samples: int = option("samples per user for each of head and gradient in a round", check_count),
-    drift_bound: float = option(
-        "bound of the clipped updates whose drift is measured, in medians of the full model's updates",
-        check_bound,
-        0.25,
-    ),
+    drift_bound: float = option("clip at which drift is measured, over the full model's median", check_bound, 0.25),
 ) -> Outcome:
     """The measurement at distance `start_sine` from the optimum."""
     found, basis = updates(task.users, start_sine, batch_samples, task.stream("init"))

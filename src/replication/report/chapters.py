@@ -92,8 +92,7 @@ class Words:
 
     def q(self, quantity: str, study: str = "") -> Markup:
         """A measured number with its interval, with a link to its claim where it has one."""
-        row = self._read("measures", study).row(quantity)
-        return self._linked(quantity, study, spelling.interval(row["measured"], row["ci_low"], row["ci_high"]))
+        return self._linked(quantity, study, spelling.of_row(self._read("measures", study).row(quantity)))
 
     def e(self, fit: str, study: str = "") -> Markup:
         """A fitted exponent with its interval."""
@@ -127,14 +126,7 @@ class Words:
         return self.run.fact(study or self.study, name)
 
     def table(
-        self,
-        header: list[str],
-        rows: Iterable,
-        caption: str = "",
-        kind: str = "",
-        *,
-        caller: Callable[[object], str],
-        **more: bool,
+        self, header: list[str], rows: Iterable, caption: str = "", kind: str = "", *, caller: Callable, **more: bool
     ) -> str:
         """A table that scrolls, whose cells for one of the rows are what stands in the block, between bars; a cell with
         a number alone does not wrap."""
@@ -194,16 +186,12 @@ class Words:
         if sign not in SIGNS:
             rows = self.run.decided(name, sign, *more)
             rows = rows[~rows["verdict"].isin((*UNDECIDED, sign))].to_dict("records")
-            return [
-                self.to(name, f"{html.escape(row['quantity'])}: {row['verdict']}, {spelling.interval(*ends)}")
-                for row in rows
-                for ends in [(row["measured"], row["ci_low"], row["ci_high"])]
-            ]
+            told = [f"{html.escape(row['quantity'])}: {row['verdict']}, {spelling.of_row(row)}" for row in rows]
+            return [self.to(name, one) for one in told]
         limit, called = more[0], name
         if isinstance(name, str):
             row = self._read("measures", "".join(more[1:])).row(name)
-            text = spelling.interval(row["measured"], row["ci_low"], row["ci_high"])
-            ends = [float(row[end]) for end in ("ci_low", "ci_high")]
+            text, ends = spelling.of_row(row), [float(row[end]) for end in ("ci_low", "ci_high")]
             best = (min if sign == "<" else max)(ends) if all(map(math.isfinite, ends)) else float(row["measured"])
         else:
             called, best, text = more[1], name, spelling.number(name)

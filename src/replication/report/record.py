@@ -74,11 +74,8 @@ def provenance_table(record: dict) -> Markup:
     blas = " ".join(str(value) for value in (record.get("blas") or {}).values())
     words = {name: name.removesuffix("_seconds").replace("_", " ").replace("cpu", "CPU") for name in record}
     times = [f"{words[name]} {duration(value)}" for name, value in record.items() if name.endswith("_seconds")]
-    shares = {
-        words[name]: "–" if value is None else share(value)
-        for name, value in record.items()
-        if name.startswith("share_")
-    }
+    parts = {words[name]: value for name, value in record.items() if name.startswith("share_")}
+    shares = {name: "–" if value is None else share(value) for name, value in parts.items()}
     return RECORD.provenance(record, packages, blas, times, shares)
 
 

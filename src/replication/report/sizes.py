@@ -22,16 +22,8 @@ from replication.run.settings import settings_of
 LISTED = 4
 """So many values are listed; of more the least and the largest are named."""
 PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
-SIGNS = {
-    "users": "n",
-    "samples": "m",
-    "dim": "d",
-    "rank": "k",
-    "epsilon": "epsilon",
-    "noise_multiplier": "Delta",
-    "label_noise_sd": "sigma_F",
-    "head_condition": "kappa",
-}
+SIGNS = {"users": "n", "samples": "m", "dim": "d", "rank": "k", "epsilon": "epsilon", "noise_multiplier": "Delta"}
+SIGNS |= {"label_noise_sd": "sigma_F", "head_condition": "kappa"}
 """Column -> its sign. Others are options of one algorithm, which stand in the study's file."""
 
 
@@ -94,20 +86,17 @@ def _values(name: str, study: str, table: pd.DataFrame | None) -> list[float]:
         return found(table, series, column)
     constant = constants(study).get(name)
     if constant is None:
-        raise ValueError(
-            f"the analysis of {study} has no constant of this name; a size of the cells is {{series.column}}"
-        )
+        raise ValueError(f"the analysis of {study} has no constant of this name; a size of cells is {{series.column}}")
     return list(constant) if isinstance(constant, tuple) else [constant]
 
 
 @cache
 def constants(study: str) -> dict[str, object]:
     """Return the constants of a study's analysis and, in capitals, the thresholds of its file."""
+    own = dict(vars(importlib.import_module(f"replication.studies.{study}.analysis")))
     thresholds = read_yaml(ROOT / settings_of(study)).get("thresholds", {})
-    own = vars(importlib.import_module(f"replication.studies.{study}.analysis"))
-    return {name: value for name, value in own.items() if name.isupper()} | {
-        name.upper(): value for name, value in thresholds.items()
-    }
+    own |= {name.upper(): value for name, value in thresholds.items()}
+    return {name: value for name, value in own.items() if name.isupper()}
 
 
 def grid_line(table: pd.DataFrame | None, series: str = "") -> Markup:
@@ -120,11 +109,8 @@ def grid_line(table: pd.DataFrame | None, series: str = "") -> Markup:
     if series:
         table = table[table["series"] == series]
     found = dict(list(table.groupby("column")["value"]))
-    parts = [
-        typeset(f"{sign} = {enumerated([_short(value) for value in found[column]])}")
-        for column, sign in SIGNS.items()
-        if column in found
-    ]
+    shown = {sign: map(_short, found[column]) for column, sign in SIGNS.items() if column in found}
+    parts = [typeset(f"{sign} = {enumerated(values)}") for sign, values in shown.items()]
     if "seed" in found:
         parts.append(plural(found["seed"].nunique(), "repetition"))
     return Markup("; ").join(parts)

@@ -7,7 +7,7 @@ import html
 import itertools
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from decimal import ROUND_HALF_UP, Decimal
 
 from markupsafe import Markup
@@ -90,6 +90,11 @@ def interval(measured: float | str, low: float | str, high: float | str) -> Mark
     if low == "" or math.isnan(float(low)) or float(low) == float(high):
         return number(measured)
     return Markup('{} <span class="interval">[{}, {}]</span>').format(*map(number, (measured, low, high)))
+
+
+def of_row(row: Mapping[str, str]) -> Markup:
+    """The number of a row of claims.csv or measures.csv, with its interval."""
+    return interval(row["measured"], row["ci_low"], row["ci_high"])
 
 
 def share(value: float) -> Markup:

@@ -52,9 +52,8 @@ class StubRun(Run):
     def fact(self, study: str, name: str) -> object:
         facts = facts_of(study)
         if name in facts:
-            facts = facts | {
-                name: json.loads(spelled(facts[name], self.cells(study), quantities(self.measures(study))))
-            }
+            found = spelled(facts[name], self.cells(study), quantities(self.measures(study)))
+            facts = facts | {name: json.loads(found)}
         return told(name, study, facts)
 
     def section_figure(self, study: str, figure: str, remark: str = "") -> str:
@@ -73,11 +72,8 @@ def stub_rows(study: str, number: float, scale: str = "default") -> list[dict[st
 def judged_claims(number: float) -> list[dict]:
     """claims.csv on these measures."""
     measures = {name: {row["quantity"]: row for row in stub_rows(name, number)} for name in study_names()}
-    return [
-        row
-        for paper, claims in checked_claims().items()
-        for row in judge(claims, paper, measures, "default", "figures")
-    ]
+    papers = checked_claims().items()
+    return [row for paper, claims in papers for row in judge(claims, paper, measures, "default", "figures")]
 
 
 @cache

@@ -41,11 +41,9 @@ def evidence(claims: pd.DataFrame) -> pd.DataFrame:
 
 def tally(claims: pd.DataFrame) -> Markup:
     """How many of the papers' own statements have each verdict, measured and computed, as labels."""
-    rows = evidence(claims)
+    own = evidence(claims)
     bases = {"Measured": "measured", "Computed from printed formulas": "computed"}
-    return PIECES.tally(
-        {words: by_verdict(rows.loc[rows["basis"] == basis, "verdict"]) for words, basis in bases.items()}
-    )
+    return PIECES.tally({name: by_verdict(own.loc[own["basis"] == basis, "verdict"]) for name, basis in bases.items()})
 
 
 def left_out(claims: pd.DataFrame) -> dict[str, int]:

@@ -11,10 +11,7 @@ from privrep.methods.running.columns import IDENTITY, RESULTS, option_column, ow
 from replication.run.registry import method_files, options_class
 from replication.run.settings import Simulation
 
-PLACE = {
-    "study": "study that the cell belongs to",
-    "series": "label of the reading or method within the study",
-}
+PLACE = {"study": "study that the cell belongs to", "series": "label of the reading or method within the study"}
 """Columns that say where in the studies a fit stands."""
 
 TIMING_COLUMNS = ("key", "series", "cpu_seconds", "wall_seconds")

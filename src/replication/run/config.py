@@ -41,12 +41,11 @@ class _Loader(YAML):
     def construct_number(self, node):
         """Return a number, unless YAML 1.1 reads it in base 8 or 60: 010 as 8, and 1:30 as 90."""
         convert = self.construct_yaml_int if node.tag.endswith(":int") else self.construct_yaml_float
-        if ":" in node.value or re.match(r"[-+]?0[0-9_]+$", node.value):
-            raise ConfigError(
-                f"line {node.start_mark.line + 1}: YAML reads {node.value} as {convert(node)}; write {convert(node)}, "
-                f"or '{node.value}' for a text"
-            )
-        return convert(node)
+        text, number = node.value, convert(node)
+        if ":" in text or re.match(r"[-+]?0[0-9_]+$", text):
+            line = node.start_mark.line + 1
+            raise ConfigError(f"line {line}: YAML reads {text} as {number}; write {number}, or '{text}' for a text")
+        return number
 
 
 for _kind in ("int", "float"):
@@ -92,9 +91,7 @@ def study_names(root: Path = ROOT) -> list[str]:
     names = sorted(path.parent.name for path in root.glob(settings_of("*")))
     for name in names:
         if not re.fullmatch(r"[a-z0-9_]+", name):
-            raise ConfigError(
-                f"{settings_of(name)}: a study is named by small letters, digits and _; rename its folder"
-            )
+            raise ConfigError(f"{settings_of(name)}: a study is named by small letters, digits and _; rename it")
     return names
 
 
@@ -105,10 +102,8 @@ def read_papers(root: Path = ROOT) -> dict[str, Paper]:
     for path in sorted((root / "config" / "papers").glob("[!.]*.y*ml")):
         source = f"config/papers/{path.name}"
         if not re.fullmatch(r"[a-z0-9_]+\.yaml", path.name):
-            raise ConfigError(
-                f"{source}: this is no name of a file that is read here, small letters, digits and _ before .yaml; "
-                "rename it, or move it elsewhere"
-            )
+            what = "this is no name of a file that is read here, small letters, digits and _ before .yaml"
+            raise ConfigError(f"{source}: {what}; rename it, or move it elsewhere")
         found[path.stem] = checked(Paper, read_yaml(path), source)
     return found
 
@@ -163,16 +158,15 @@ def line_of(path: Path, keys: Sequence[str]) -> int | None:
     except (OSError, yaml.YAMLError):
         return None
     line = 1
-    for key in keys:
-        if isinstance(node, yaml.SequenceNode) and str(key).isdecimal() and int(key) < len(node.value):
-            node = node.value[int(key)]
-            line = node.start_mark.line + 1
-            continue
-        entries = node.value if isinstance(node, yaml.MappingNode) else []
-        found = [(name, value) for name, value in entries if name.value == str(key)]
-        if not found:
+    for key in map(str, keys):
+        entries = {}
+        if isinstance(node, yaml.SequenceNode):
+            entries = {str(number): (value, value) for number, value in enumerate(node.value)}
+        elif isinstance(node, yaml.MappingNode):
+            entries = {name.value: (name, value) for name, value in node.value}
+        if key not in entries:
             return None
-        name, node = found[0]
+        name, node = entries[key]
         line = name.start_mark.line + 1
     return line
 

@@ -138,10 +138,8 @@ def merge(paths: list[Path], expected: list[list[tuple[str, str]]], order: list[
         listed = read_rows(path)
         rows = {(row["series"], row["key"]): row for row in listed}
         if len(listed) != len(cells) or rows.keys() != set(cells):
-            raise Unreadable(
-                f"{path}: it has {len(listed)} rows and {len(set(cells) & rows.keys())} of its {len(cells)} cells; "
-                f"{REMEDY}"
-            )
+            own = len(set(cells) & rows.keys())
+            raise Unreadable(f"{path}: it has {len(listed)} rows and {own} of its {len(cells)} cells; {REMEDY}")
         found |= rows
     return [found[name] for name in order]
 

@@ -37,16 +37,8 @@ Count = Annotated[int, Field(ge=1)]
 
 
 LIMITS = {"ge": "at least", "le": "at most", "gt": "greater than", "lt": "less than"}
-TYPES = {
-    "int": "an integer",
-    "float": "a number",
-    "string": "a text",
-    "bool": "true or false",
-    "list": "a list",
-    "tuple": "a list",
-    "dict": "a mapping",
-    "model": "a mapping",
-}
+TYPES = {"int": "an integer", "float": "a number", "string": "a text", "bool": "true or false"}
+TYPES |= dict.fromkeys(("list", "tuple"), "a list") | dict.fromkeys(("dict", "model"), "a mapping")
 
 
 def _complaint(error: dict) -> str:

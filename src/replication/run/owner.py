@@ -52,10 +52,8 @@ def check() -> None:
     if _alive(owner):
         raise RunAlive(f"a run is alive in {Path.cwd()} ({who}); wait for it, or end it and try again")
     if owner["cluster"]:
-        raise RunAlive(
-            f"a run in {Path.cwd()} was killed ({who}) and its jobs may go on; end them (squeue --me, scancel), then "
-            "type: snakemake --unlock"
-        )
+        then = "end them (squeue --me, scancel), then type: snakemake --unlock"
+        raise RunAlive(f"a run in {Path.cwd()} was killed ({who}) and its jobs may go on; {then}")
 
 
 def recover(unlock: Callable[[], object]) -> None:

@@ -56,23 +56,16 @@ def resolved(study: Study, config: RunConfig, quantities: list[str], numbers: Ma
     sweeps = {name: figure.sweeps.model_dump() for name, figure in study.figures.items() if figure.sweeps}
     analysis = _part(study, Analysis) | {"figures": list(study.figures), "sweeps": sweeps}
     as_it_is = config.scale not in study.scales and study.study not in config.overrides
+    defined = {name: number.model_dump(exclude_unset=True) for name, number in numbers.items()}
     return {
-        "shards": {
-            "study": _part(study, Simulation),
-            **{key: getattr(config, key) for key in RunSettings.model_fields},
-        },
-        "measure": analysis
-        | {
-            "numbers": {name: number.model_dump(exclude_unset=True) for name, number in numbers.items()},
-            "quantities": quantities,
-            "complete": as_it_is,
-        },
+        "shards": {"study": _part(study, Simulation)} | _part(config, RunSettings),
+        "measure": analysis | {"numbers": defined, "quantities": quantities, "complete": as_it_is},
         "plot": analysis | {"claimed": claimed_exponents(study)},
     }
 
 
-def _part(study: Study, model: type[Model]) -> dict:
-    return study.model_dump(include=set(model.model_fields), exclude_unset=True)
+def _part(whole: Model, model: type[Model]) -> dict:
+    return whole.model_dump(include=set(model.model_fields), exclude_unset=True)
 
 
 def claimed_exponents(study: Study) -> dict[str, float]:
@@ -82,7 +75,5 @@ def claimed_exponents(study: Study) -> dict[str, float]:
         if quantity["rule"] == "rate":
             name = quantity["measured"].removeprefix("exponent ")
             if claimed.setdefault(name, quantity["value"]) != quantity["value"]:
-                raise ValueError(
-                    f"two claims give {name!r} different exponents, {claimed[name]} and {quantity['value']}"
-                )
+                raise ValueError(f"claims give {name!r} different exponents, {claimed[name]} and {quantity['value']}")
     return claimed

@@ -12,7 +12,7 @@ import pytest
 import yaml
 from workflow_helpers import script
 
-from privrep.methods.steps.mixed_model_plan import shares, two_spectra
+from privrep.methods.steps.mixed_model_plan import two_spectra
 from privrep.theory.advise import Setting, advise
 from privrep.theory.choice import METHODS, NAMES, expected, method_to_use
 from privrep.theory.mixed_model import mixed_model, posterior_risk
@@ -45,11 +45,10 @@ def test_posterior_risk_is_that_of_many_users():
     assert posterior_risk(variances, squares, m, noise**2) == pytest.approx(measured, rel=0.1)
 
 
-def test_spectra_and_shares():
+def test_spectra():
     raised, shrunk = two_spectra(np.array([-0.1, 0.05, 3.0]), edge=1.0)
     np.testing.assert_allclose(raised, [0.25, 0.25, 3.0])
     assert shrunk[-1] > shrunk[0] == shrunk[1] > 0
-    assert sum(shares(True)) == pytest.approx(1) == sum(shares(False))
 
 
 @pytest.mark.parametrize("name", ["unit", "mixed", "fedrep", "centaur", "altmin", "own"])

@@ -4,6 +4,7 @@ False alarms of the distributional tests here: FALSE_ALARM each; runs are few si
 """
 
 import math
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -17,6 +18,7 @@ from privrep.privacy.contributions import Outer
 from privrep.privacy.ledger import GaussianRelease, Ledger, PureRelease
 from privrep.privacy.noise import Noise
 from privrep.users.problem import Problem, Users
+from replication.evidence.quantities import numbers
 from replication.experiments import audit
 from replication.experiments.audit import AUDITED, NOT_BY_LIBRARY, OTHERS, Stage, mechanism, noise_alarm
 from replication.experiments.auditing import mutants
@@ -35,7 +37,7 @@ from replication.experiments.auditing.replay import (
     streams,
 )
 from replication.experiments.sensitivity_search import RELEASES
-from replication.run.config import ROOT, read_yaml
+from replication.run.config import ROOT, read_config, read_study, read_yaml
 from replication.run.registry import load_options, method_files, options_class
 from replication.studies.audits import analysis as measures
 
@@ -481,7 +483,7 @@ def row(**about):
     """A row of an audit in which all is as it should be."""
     checks = {f"caught_{name}": 0.0 for name in measures.CHECKS}
     limits = {"epsilon": 8.0, "epsilon_exact": 8.0, "epsilon_low": 7.0, "attained": 0.9, "noise_found": 0.8}
-    one = {"series": "moments", "mutant": "none", "caught": 0.0, "releases": 1, "ledger": "1 gaussian"}
+    one = {"series": "moments", "status": "ok", "mutant": "none", "caught": 0.0, "releases": 1, "ledger": "1 gaussian"}
     return one | checks | limits | about
 
 
@@ -490,7 +492,8 @@ def measured_of(*rows):
     search = {"series": "pairs", "attained": 0.95}
     blind = {"series": "games", "kind": "blind", "repeats": 200, "false_alarms": 10, "near": 0}
     rows = [*rows, search, search | {"attained": 1.0}, blind, blind | {"kind": "calibrated", "near": 150}]
-    return {one.quantity: one.measured for one in measures.analyse(pd.DataFrame(rows), None).measured}
+    study = SimpleNamespace(numbers=numbers(read_study(read_config(), "audits")))
+    return {one.quantity: one.measured for one in measures.analyse(pd.DataFrame(rows), study).measured}
 
 
 def test_a_fault_is_counted():
@@ -502,10 +505,12 @@ def test_a_fault_is_counted():
 
 def test_limits_are_held_against_the_target():
     """A ledger that says more than epsilon excuses nothing; the least share is of single Gaussian releases."""
-    over = row(mechanism="b", epsilon_low=8.5, epsilon_exact=9.0)
+    name = SETTINGS["grids"]["moments"]["mechanism"][0]
+    over = row(mechanism=name, epsilon_low=8.5, epsilon_exact=9.0)
+    mutant = row(mechanism=name, mutant="x", caught=1.0, epsilon_low=0.1)
     others = row(mechanism="c", releases=3, epsilon_low=1.0), row(mechanism="d", ledger="1 pure", epsilon_low=1.0)
-    found = measured_of(row(mechanism="a"), over, *others)
-    assert (found["limits of epsilon above the claim"], found["lower limit of epsilon, b"]) == (1, 8.5)
+    found = measured_of(row(mechanism="a"), over, mutant, *others)
+    assert (found["limits of epsilon above the claim"], found[f"lower limit of epsilon, {name}"]) == (1, 8.5)
     assert found["least share of epsilon, one Gaussian release"] == 7 / 8
 
 

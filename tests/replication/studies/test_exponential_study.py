@@ -75,12 +75,13 @@ def test_losses_are_the_largest_found():
 def test_chains_over_nets():
     """Geometric mean over noise multipliers of ratios of means over repetitions."""
     rows = [
-        {"series": "net-line", "noise_multiplier": delta, "seed": seed, "beta_n": 1 / delta}
+        {"series": f"net-{net}", "noise_multiplier": delta, "seed": seed, "beta_n": 1 / delta}
         | {"score_excess": factor * (1 + seed), "net_excess_uniform": 1.5, "net_excess": 3.0}
-        for (delta, factor), seed in itertools.product(((0.1, 4.0), (0.2, 1.0)), (0, 1))
+        for net, (delta, factor), seed in itertools.product(analysis.NETS, ((0.1, 4.0), (0.2, 1.0)), (0, 1))
     ]
-    found = analysis.net_ratios(pd.DataFrame(rows), "line", np.array([0, 1]))
-    assert found == pytest.approx({"chain over net, line": 2.0, "net as printed over uniform, line": 2.0})
+    found = analysis.ratios(pd.DataFrame(rows), np.array([0, 1]))
+    assert found.keys() >= {"chain over net, line", "net as printed over uniform, dual"}
+    assert list(found.values()) == pytest.approx([2.0] * 2 * len(analysis.NETS))
 
 
 # Risk

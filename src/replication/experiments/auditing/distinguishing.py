@@ -47,9 +47,8 @@ class Game:
 
     def by_score(self, distances: np.ndarray) -> float:
         """Return a z-test's lower limit of mu, given distances d, (r,): log ratios over d have mean +-d/2, sd 1."""
-        signed = np.where(self.first, 1, -1) * np.divide(
-            self.scores, distances, out=np.zeros(len(distances)), where=distances > 0
-        )
+        scaled = np.divide(self.scores, distances, out=np.zeros(len(distances)), where=distances > 0)
+        signed = np.where(self.first, 1, -1) * scaled
         return max(0.0, 2 * float(signed.mean() - ndtri(LEVEL) / math.sqrt(len(signed))))
 
     def by_order(self) -> float:

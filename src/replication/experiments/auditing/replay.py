@@ -130,9 +130,8 @@ class Fault:
         noises = tuple(replace(noise, sd=noise.sd * self.charged) for noise in spec.noises)
         if len(noises) > 1:
             return replace(spec, noises=noises, sensitivity=math.sqrt(self.joint) if self.joint else spec.sensitivity)
-        return replace(
-            spec, noises=noises, sensitivity=spec.sensitivity * self.charged, noise_sd=spec.noise_sd * self.charged
-        )
+        charged = {name: getattr(spec, name) * self.charged for name in ("sensitivity", "noise_sd")}
+        return replace(spec, noises=noises, **charged)
 
 
 SOUND = Fault()

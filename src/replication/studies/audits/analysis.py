@@ -11,8 +11,9 @@ from privrep.privacy.accounting import gdp_epsilon, gdp_mu
 from replication.evidence.facts import Quantities
 from replication.evidence.findings import Findings
 from replication.evidence.measured import Measured, bare, exact, share
+from replication.evidence.numbers import defined
 from replication.experiments.auditing.noise_check import POWER as POWER  # named in the chapter
-from replication.run.settings import AnalysisSettings
+from replication.run.settings import MeasureSettings
 
 CHECKS = ("replay", "ledger", "budget", "noise", "game")
 AUDITS = ("moments", "rounds", "choices", "others")
@@ -129,7 +130,7 @@ FACTS = {
 }
 
 
-def analyse(cells: pd.DataFrame, study: AnalysisSettings) -> Findings:
+def analyse(cells: pd.DataFrame, study: MeasureSettings) -> Findings:
     """Measure all quantities."""
     good, once = sound(cells), searches(cells)["attained"]
     single = good[(good["releases"] == 1) & good["ledger"].str.contains("gaussian")]
@@ -143,12 +144,6 @@ def analyse(cells: pd.DataFrame, study: AnalysisSettings) -> Findings:
         bare("least share of epsilon, one Gaussian release", (single["epsilon_low"] / single["epsilon"]).min(), 1),
         *counts(faulty(cells)),
         *games(cells),
+        *defined(study, cells),
     ]
-    for _, row in good.iterrows():
-        found += [
-            bare(f"attained, {row['mechanism']}", row["attained"], 1),
-            bare(f"lower limit of epsilon, {row['mechanism']}", row["epsilon_low"], 1),
-        ]
-    for _, row in cells[cells["series"] == "strict"].iterrows():
-        found.append(bare(f"lower limit of epsilon at 1, {row['mechanism']}", row["epsilon_low"], 1))
     return Findings(found, {"beyond/audits": audit_table(cells)})

@@ -57,11 +57,6 @@ def with_predictions(cells: pd.DataFrame) -> pd.DataFrame:
     return cells.join(ratios(cells)).assign(over_allowed=step["factor"] / step["bound"])
 
 
-def lemma_runs(cells: pd.DataFrame) -> pd.DataFrame:
-    """Return the runs that start away from the truth."""
-    return cells[cells["lemma"]]
-
-
 def printed_clip(cells: pd.DataFrame) -> pd.Series:
     """Return mu^2 k s_k^2 sqrt(d k ln n) of Lemma C.1, with mu^2 k s_k^2 = max ||w_i*||^2."""
     return cells["true_head_max"] ** 2 * np.sqrt(cells["dim"] * cells["rank"] * np.log(cells["users"]))
@@ -73,7 +68,7 @@ def ratios(cells: pd.DataFrame) -> pd.DataFrame:
     The corrected C.2 and C.3 have constants for Gaussian samples and all users at once: with probability 1 - O(1/n)
     a q x k matrix of every user has singular values within sqrt(q) (1 +- a), a = (sqrt(k) + 2 sqrt(ln n)) / sqrt(q).
     """
-    runs = lemma_runs(cells)
+    runs = cells[cells["lemma"]]
     n, d, k, q, dist = (runs[name] for name in ("users", "dim", "rank", "batch_samples", "start_sine"))
     log, root = np.log(n), np.sqrt(k)
     first, second = runs["isometry_2"], runs["cross_2"] / dist
@@ -205,7 +200,7 @@ FACTS = {"F8 over eq. (19)": lambda cells, quantities: 4 / (1 - BALL**2)}
 def analyse(cells: pd.DataFrame, study: MeasureSettings) -> Findings:
     """Measure exponents, the ratios of each inequality, the contraction of a round, and lemmas of algebra."""
     cells = with_predictions(cells)
-    runs, points, found = lemma_runs(cells), step_points(cells), defined(study, cells)
+    runs, points, found = cells[cells["lemma"]], step_points(cells), defined(study, cells)
     for kappa, part in points[points["noise_multiplier"] == 0].groupby("kappa"):
         factors = part.groupby("seed")["factor"].mean().to_numpy()
         mean = mean_over(f"C.5 factor at kappa = {kappa:g}", factors, name=f"step {kappa}")

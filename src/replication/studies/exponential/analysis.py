@@ -59,46 +59,30 @@ def net_points(cells: pd.DataFrame, net: str, indices: np.ndarray | None = None)
     return means.reset_index()
 
 
-def net_ratios(cells: pd.DataFrame, net: str, indices: np.ndarray) -> dict[str, float]:
-    """Return geometric means of chains over net, and of the net as printed over that with uniform weights."""
-    points = net_points(cells, net, indices)
-    pairs = {
-        "chain over net": ("score_excess", "net_excess_uniform"),
-        "net as printed over uniform": ("net_excess", "net_excess_uniform"),
-    }
-    return {
-        f"{name}, {net}": float(np.exp(np.log(points[above] / points[below]).mean()))
-        for name, (above, below) in pairs.items()
-    }
+def ratios(cells: pd.DataFrame, indices: np.ndarray) -> dict[str, float]:
+    """Return by net geometric means of chains over it, and of it as printed over that with uniform weights."""
+    found = {}
+    for net in NETS:
+        points = net_points(cells, net, indices)
+        for name, above in (("chain over net", "score_excess"), ("net as printed over uniform", "net_excess")):
+            found[f"{name}, {net}"] = float(np.exp(np.log(points[above] / points["net_excess_uniform"]).mean()))
+    return found
 
 
 def loss_measures(cells: pd.DataFrame) -> list[Measured]:
     """Measure the losses of three exponents on neighbours, and those of a chain."""
-    exponents = {name: losses(cells, f"neighbours-{name}") for name in ("proved", "printed", "exact")}
-    printed = exponents["printed"]
-    chains = {others: losses(cells, f"chain-{others}") for others in ("agreeing", "divided")}
-    divided = chains["divided"]
+    names = {f"{name} loss over epsilon": f"neighbours-{name}" for name in ("proved", "printed", "exact")}
+    names |= {f"chain loss over epsilon, {others}": f"chain-{others}" for others in ("agreeing", "divided")}
+    tables = {name: losses(cells, series) for name, series in names.items()}
+    printed, divided = tables["printed loss over epsilon"], tables["chain loss over epsilon, divided"]
     return [
-        *(exact(f"{name} loss over epsilon", table["loss"].max()) for name, table in exponents.items()),
+        *(exact(name, table["loss"].max()) for name, table in tables.items()),
         exact("printed loss over epsilon, fewest users", printed["loss"].iloc[0]),
         exact("exponent of n in the printed loss", log_slope(printed["users"], printed["loss"])),
         exact("delta of the printed exponent", losses(cells, "balanced")["delta_at_epsilon"].max()),
-        *(exact(f"chain loss over epsilon, {others}", table["loss"].max()) for others, table in chains.items()),
         exact("chain delta, divided", divided["delta_at_epsilon"].max()),
         exact("loss of the draw over epsilon, divided", divided.loc[divided["chain_steps"] == 0, "loss"].iloc[0]),
     ]
-
-
-def net_measures(cells: pd.DataFrame) -> list[Measured]:
-    """Measure chains against nets."""
-    found = []
-    for net in NETS:
-
-        def ratios(table: pd.DataFrame, indices: np.ndarray, net: str = net) -> dict[str, float]:
-            return net_ratios(table, net, indices)
-
-        found += series_measures(cells, f"net-{net}", ratios)
-    return found
 
 
 def with_predictions(cells: pd.DataFrame) -> pd.DataFrame:
@@ -136,11 +120,10 @@ def users_needed(cells: pd.DataFrame, indices: np.ndarray) -> dict[str, float]:
 
     A risk that rises in between is taken for its later fall.
     """
-    table, found = risks(cells, (*LINE, *FEW), indices), {}
-    for name in table:
-        logs = np.log(table[name].dropna())
-        below = logs[::-1].cummax()[::-1] <= math.log(WORKS)
-        first, users = int(below.to_numpy().argmax()), math.nan
+    found = {}
+    for name, table in np.log(risks(cells, (*LINE, *FEW), indices)).items():
+        logs = table.dropna()
+        first, users = int((logs[::-1].cummax()[::-1] <= math.log(WORKS)).to_numpy().argmax()), math.nan
         if first > 0:
             here = logs.iloc[[first - 1, first]]
             users = np.interp(-math.log(WORKS), -here.to_numpy(), np.log(here.index))
@@ -153,8 +136,10 @@ def score_measures(cells: pd.DataFrame) -> list[Measured]:
     rows = cells[cells["score_excess"].notna() & (cells["label_noise_sd"] == 0)]
     means = rows.groupby(SETTING)[["score_excess", "score_law"]].mean()
     over, chains = means["score_excess"] / means["score_law"], int((cells["algorithm"] == "exponential_law").sum())
-    ends = {"least": over.min(), "largest": over.max()}
-    return [bare(f"{word} score excess over F7", value, chains) for word, value in ends.items()]
+    return [
+        bare(f"{word} score excess over F7", over.agg(end), chains)
+        for word, end in {"least": "min", "largest": "max"}.items()
+    ]
 
 
 def clip(scale: str, row: pd.Series, users: float) -> float:
@@ -199,19 +184,6 @@ def crossing(k: float, d: float) -> float:
     return math.exp(brentq(gap, 0, 60))
 
 
-def tables(cells: pd.DataFrame) -> dict[str, pd.DataFrame]:
-    """Return the numbers of figures: `losses` by series, `net_points` by net with its d and k, and `method_risks`."""
-    series = {name: f"neighbours-{name}" for name in ("printed", "exact", "proved")}
-    series |= {name: name for name in ("chain-agreeing", "chain-divided")}
-    sizes = cells.groupby("series")[["dim", "rank"]].first()
-    nets = [net_points(cells, net).assign(net=net, **sizes.loc[f"net-{net}"]) for net in NETS]
-    return {
-        "jain2021/exponential_privacy": pd.concat(losses(cells, series[name]).assign(series=name) for name in series),
-        "jain2021/exponential_sampler": pd.concat(nets),
-        "comparison/exponential_methods": method_risks(cells),
-    }
-
-
 def analyse(cells: pd.DataFrame, study: MeasureSettings) -> Findings:
     """Measure losses on neighbours, chains against nets, exponents, risks beside those of other methods, and what the
     clip costs."""
@@ -219,11 +191,22 @@ def analyse(cells: pd.DataFrame, study: MeasureSettings) -> Findings:
     nets, rest = cells[with_nets], with_predictions(cells[~with_nets])
     found = [
         *loss_measures(cells),
-        *net_measures(nets),
+        *series_measures(nets, "net-line", ratios),
         *defined(study, cells.assign(net=with_nets)),
         *series_measures(rest, "mechanism", users_needed, OUTSIDE),
         *score_measures(rest),
         *clip_measures(rest),
         exact("printed bounds cross over k^3.5 d^1.5 / eps", crossing(K, D) / (K**3.5 * D**1.5)),
     ]
-    return Findings(found, tables(cells), fit_all(study, rest))
+    series = {name: f"neighbours-{name}" for name in ("printed", "exact", "proved")}
+    series |= {name: name for name in ("chain-agreeing", "chain-divided")}
+    sizes = cells.groupby("series")[["dim", "rank"]].first()
+    points = [net_points(cells, net).assign(net=net, **sizes.loc[f"net-{net}"]) for net in NETS]
+    tables = {
+        "jain2021/exponential_privacy": pd.concat(
+            losses(cells, one).assign(series=name) for name, one in series.items()
+        ),
+        "jain2021/exponential_sampler": pd.concat(points),
+        "comparison/exponential_methods": method_risks(cells),
+    }
+    return Findings(found, tables, fit_all(study, rest))

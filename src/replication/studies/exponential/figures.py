@@ -7,20 +7,18 @@ EXPONENTS = {"printed": "as printed", "exact": r"largest safe $\beta$", "proved"
 CHAIN = METHODS["exponential"].colour
 LOOKS = {
     "mechanism": look("exponential", filled=False),
-    "plane-chain": look("exponential", filled=False),
     "smooth": Look("the same, pseudo-Huber loss", CHAIN, "o", "--", filled=False),
     "proved": Look(r"the same, $\beta$ of the proof", "#0072B2", "v", "--", filled=False),
     "as-printed": Look(r"the same, $\beta$ of the proof, printed clip", "#7F7F7F", "v", ":", filled=False),
     "staged-B": Look("candidates of CENTAUR", CHAIN, "s"),
-    "plane-staged": Look("candidates of CENTAUR", CHAIN, "s"),
     "staged-A": Look("candidates of Algorithm 3", CHAIN, "P", "--"),
     "random": Look("random candidates", CHAIN, "X", ":"),
     "altmin": look("altmin"),
-    "plane-altmin": look("altmin"),
     "centaur": look("centaur"),
-    "plane-centaur": look("centaur"),
     "random-start": look("centaur", "CENTAUR, random start", marker="s", dash="--"),
 }
+SAME = {"plane-chain": "mechanism", "plane-staged": "staged-B", "plane-altmin": "altmin", "plane-centaur": "centaur"}
+LOOKS |= {name: LOOKS[other] for name, other in SAME.items()}
 """Series -> its look; a hollow mark is private in the limit alone."""
 
 

@@ -42,7 +42,6 @@ EXAMPLE = {"users": 20_000, "samples": 10, "dim": 30, "rank": 3, "epsilon": 1.0}
 """A measured setting that the chapter shows by itself."""
 LABEL_NOISE, DELTA = 0.01, 1e-6
 """Of the whole grid; label noise is over the scale of a coordinate of a head."""
-NO_ENDS = {"ci_low": np.nan, "ci_high": np.nan}
 LABELS = {
     "users": ("users", "n"),
     "samples": ("samples of a user", "m"),
@@ -294,7 +293,7 @@ def analyse(cells: pd.DataFrame, study: AnalysisSettings) -> Findings:
         *choices(found, expected, known),
         *failures(values),
         # An extreme over settings has no interval.
-        *(replace(one, **NO_ENDS) if one.quantity.startswith("largest") else one for one in ratios),
+        *(replace(one, ci_low=np.nan, ci_high=np.nan) if one.quantity.startswith("largest") else one for one in ratios),
         *(bare(f"settings in which the law of {name} is known", int(known[name].sum()), len(where)) for name in RUN),
         *(bare(f"settings in which {name} is best", int((best == name).sum()), len(where)) for name in METHODS),
         *(exact(f"share of the grid on which {name} is named", (named == name).mean()) for name in METHODS),

@@ -7,7 +7,6 @@ Norms of the users' updates, then the methods at the same exact privacy, with cl
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
 
 import numpy as np
 import pandas as pd
@@ -45,17 +44,9 @@ def two_models_drift(bias, dim, samples):
     return bias / np.sqrt(1 + (dim + 1) / samples)
 
 
-def reader(cells: pd.DataFrame) -> Callable[..., np.ndarray]:
-    """Return a cached reader: (series, column, name=value, ...) -> that column of these rows by repetition."""
-
-    @cache
-    def read(series: str, column: str, **where: float) -> np.ndarray:
-        rows = cells[cells["series"] == series]
-        for name, value in where.items():
-            rows = rows[np.isclose(rows[name], value)]
-        return np.nan_to_num(rows.sort_values("seed")[column].to_numpy(), nan=np.inf)
-
-    return read
+def risks(cells: pd.DataFrame, by: list[str]) -> pd.DataFrame:
+    """Return risks by settings (rows) and repetition (columns)."""
+    return cells.pivot(index=by, columns="seed", values="risk")
 
 
 def bounds_tried(cells: pd.DataFrame, method: str) -> list[tuple[str, float]]:
@@ -67,27 +58,24 @@ def bounds_tried(cells: pd.DataFrame, method: str) -> list[tuple[str, float]]:
 
 def method_statistics(cells: pd.DataFrame) -> Callable[[np.ndarray], dict[str, float]]:
     """Return a function of resampled repetitions to ratios of mean risks at the bounds of best score."""
-    read = reader(cells)
     tried = cells.loc[cells["series"] == f"{CENTAUR}-clips", "epsilon"].unique()
-    bounds = {method: bounds_tried(cells, method) for method in TUNED}
+    runs = {}
+    for method in TUNED:
+        rows = cells[cells["series"].isin((method, f"{method}-clips")) & cells["epsilon"].isin(tried)]
+        table = risks(rows, ["epsilon", "clip"]).to_numpy()
+        runs[method] = table.reshape(len(tried), -1, table.shape[1])
+    common = {name: cells[cells["series"] == f"{name}-common"] for name in ("dp_fedavg", CENTAUR)}
+    common = {name: risks(rows, ["head_bias"]).loc[[0, 1]].to_numpy() for name, rows in common.items()}
 
     def statistics(indices: np.ndarray) -> dict[str, float]:
-        def risk(series: str, **where: float) -> float:
-            return float(read(series, "excess_risk", **where)[indices].mean())
-
-        def least(method: str, epsilon: float) -> float:
-            return min(risk(series, clip=clip, epsilon=epsilon) for series, clip in bounds[method])
-
-        best = {method: np.array([least(method, epsilon) for epsilon in tried]) for method in TUNED}
-        apart, together = (
-            risk("dp_fedavg-common", head_bias=bias) / risk(f"{CENTAUR}-common", head_bias=bias) for bias in (0, 1)
-        )
+        best = {method: table.take(indices, axis=2).mean(axis=2).min(axis=1) for method, table in runs.items()}
+        apart, together = np.divide(*(table.take(indices, axis=1).mean(axis=1) for table in common.values()))
         found = {
             f"{version} over {method}, best bounds": float((best[version] / best[method]).max())
             for version in (CENTAUR, "centaur")
             for method in ("dp_fedavg", "ppsgd")
         }
-        return found | {"loss of dp_fedavg by heterogeneity": apart / together}
+        return found | {"loss of dp_fedavg by heterogeneity": float(apart / together)}
 
     return statistics
 
@@ -101,14 +89,13 @@ def worst_run(cells: pd.DataFrame, method: str) -> Measured:
 
 def over_own_data(cells: pd.DataFrame, method: str) -> Measured:
     """Measure the mean risk over that of each user alone, at the epsilon where it is largest."""
-    read, name = reader(cells), f"{method} over own data"
-    epsilons = cells.loc[cells["series"] == method, "epsilon"].unique()
-    alone = read("own_data", "excess_risk")
+    runs, alone = (cells[cells["series"] == series] for series in (method, "own_data"))
+    runs, alone = risks(runs, ["epsilon"]).to_numpy(), alone.sort_values("seed")["risk"].to_numpy()
 
-    def ratios(indices: np.ndarray) -> dict[str, float]:
-        over = {f"{eps:g}": read(method, "excess_risk", epsilon=eps)[indices].mean() for eps in epsilons}
-        return {eps: float(risk / alone[indices].mean()) for eps, risk in over.items()}
+    def ratios(indices: np.ndarray) -> dict[int, float]:
+        return dict(enumerate((runs.take(indices, axis=1).mean(axis=1) / alone[indices].mean()).tolist()))
 
+    name = f"{method} over own data"
     return extreme_ratio("largest", name, bootstrap_measures(ratios, len(alone), name, DRAWS))
 
 

@@ -78,7 +78,7 @@ def basin(points: pd.DataFrame, noise: bool, near_error: float) -> float:
     rows = points[(points["noise_multiplier"] > 0) == noise].sort_values("start_sine")
     sines, left = rows["start_sine"].to_numpy(), (rows["ratio"] * rows["start_sine"]).to_numpy()
     good = left <= np.maximum(near_error * left[0], sines / 2)
-    return float(sines[: np.argmin(good)][-1]) if not good.all() else float(sines[-1])
+    return float(sines[np.logical_and.accumulate(good)][-1])
 
 
 def breakdown_points(cells: pd.DataFrame, indices: np.ndarray | None = None) -> pd.DataFrame:

@@ -117,13 +117,10 @@ FACTS = {"least clip": lambda cells, quantities: float(cells.loc[cells["series"]
 
 def analyse(cells: pd.DataFrame, study: MeasureSettings) -> Findings:
     """Measure exponents and constants, the clip, and success of random starts."""
-    cells, found = with_predictions(cells), []
-    for series, statistic, missing in (
-        ("clip", clip_ratios, ""),
-        ("steps", iterations_needed, OUTSIDE),
-        ("noise", noise_of_half, OUTSIDE),
-    ):
-        found += series_measures(cells, series, statistic, missing)
+    cells = with_predictions(cells)
+    found = series_measures(cells, "clip", clip_ratios)
+    found += series_measures(cells, "steps", iterations_needed, OUTSIDE)
+    found += series_measures(cells, "noise", noise_of_half, OUTSIDE)
     clips, fits = clip_points(cells), fit_all(study, cells)
     over = clips["permitted"] / clips["predicted"]
     clip_seeds = int(cells.loc[cells["series"] == "clip", "seed"].nunique())

@@ -159,15 +159,10 @@ def passing_measure(cells: pd.DataFrame) -> Measured:
 
 def analyse(cells: pd.DataFrame, study: AnalysisSettings) -> Findings:
     """Measure gain and cost of selection, what passes on shared samples, and Lemma F.3 on synthetic candidates."""
-    found = []
-    for series, statistic, missing in (
-        ("select", selection_ratios, ""),
-        ("select", costs, OUTSIDE),
-        ("shared", distance_that_passes, "does not pass in all repetitions"),
-    ):
-        found += series_measures(cells, series, statistic, missing)
-    spent = {one.quantity: one.measured for one in found if one.quantity.startswith("cost")}
-    spent = {name.removeprefix("cost of the "): value for name, value in spent.items() if "over" not in name}
+    spent = series_measures(cells, "select", costs, OUTSIDE)
+    found = series_measures(cells, "select", selection_ratios) + spent
+    found += series_measures(cells, "shared", distance_that_passes, "does not pass in all repetitions")
+    spent = {one.quantity.removeprefix("cost of the "): one.measured for one in spent if "over" not in one.quantity}
     made = failure_points(cells)
     both = [made.assign(panel="made up"), selection_points(cells).assign(panel="real")]
     tables = {

@@ -97,6 +97,25 @@ BY_CONDITION = {
     "epsilon = 1": "A over B, epsilon = 1",
 }
 """Row of a table of the chapter -> how the names of its quantities begin."""
+FACTORS = {
+    "A over B": ("A", "B"),
+    "A over B, whole users clipped": ("A-user", "B"),
+    "A over B, uncut": ("A-uncut", "B-uncut"),
+    "A over B, clip 1e-4": ("A-own", "B"),
+    "random start over B": ("B-random", "B"),
+    "A, uncut over chosen": ("A-uncut", "A"),
+    "B, uncut over chosen": ("B-uncut", "B"),
+    "B, printed over chosen": ("B-printed", "B"),
+    "A over B, both printed": ("A-printed", "B-printed"),
+    "A over B, printed": ("A", "B-printed"),
+} | {f"A over B, {one.label}": (one.first, one.second) for one in CONDITIONS if one.paired}
+"""Name of a factor -> the series above the bar, and below it."""
+NOISY = [one for one in CONDITIONS if one.label.startswith("label noise")]
+"""Conditions with label noise, whose floor is removed as well."""
+DRAWN = {"chosen clips": "A over B", "clips that cut nothing": "A over B, uncut"} | {
+    label: f"A over B, {label}" for label in ("whole users clipped", "label noise 0.5", "label noise 1")
+}
+"""Label of a factor that is drawn beside the band -> its name."""
 FIRST = tuple(one.first for one in CLIPS if one.first and one.paired)
 SECOND = tuple(one.second for one in CLIPS if one.second and one.paired)
 """Series of either method whose clips differ, on the same users: the factor between the methods is a band over their
@@ -212,15 +231,20 @@ def factor_exponent(cells: pd.DataFrame, series: str, other: str, name: str, flo
     return exponent(name, lambda indices: log_slope(dims, typical_ratio(above, below, indices)), above.shape[1], law)
 
 
+def by_dim(found: list[Measured]) -> list[tuple]:
+    """Return dimension, factor, both ends of its interval and repetitions."""
+    return [(int(one.quantity.rsplit("= ", 1)[1]), one.measured, one.ci_low, one.ci_high, one.seeds) for one in found]
+
+
 def pairs(cells: pd.DataFrame, limit: float) -> pd.DataFrame:
     """Return the factor for all pairs of clips of the two methods, with paired intervals, at each dimension where x is
     at most the limit of Algorithm 2's linear regime."""
-    largest = cells.groupby(["series", "dim"])["noise_ratio"].transform("max")
-    linear, rows = cells[largest <= limit], []
-    for series, other in itertools.product(FIRST, SECOND):
-        for found in factors(linear, series, other, f"{series} over {other}"):
-            dim = int(found.quantity.rsplit("= ", 1)[1])
-            rows.append((series, other, dim, found.measured, found.ci_low, found.ci_high, found.seeds))
+    linear = cells[cells.groupby(["series", "dim"])["noise_ratio"].transform("max") <= limit]
+    rows = [
+        (*pair, *row)
+        for pair in itertools.product(FIRST, SECOND)
+        for row in by_dim(factors(linear, *pair, " over ".join(pair)))
+    ]
     return pd.DataFrame(rows, columns=["jain2021", "shen2023", "dim", "factor", "ci_low", "ci_high", "seeds"])
 
 
@@ -292,33 +316,25 @@ def crossing(dims: np.ndarray, first: np.ndarray, second: np.ndarray) -> float:
     return float(dims[more.argmax()]) if more.any() else float("inf")
 
 
-def range_measures(fits: dict[str, Fit]) -> list[Measured]:
-    """Measure by method the range of exponents of d that are known well, over settings whose clip grows with d."""
+def range_measures(table: pd.DataFrame) -> list[Measured]:
+    """Measure by method the range of the `exponents` that are known well, over settings whose clip grows with d."""
+    # One clip for all d is another law, in which half of the exponent is missing by design.
+    well = (table["setting"] != "one clip for all d") & (table["ci_high"] - table["ci_low"] <= 2 * TELLS)
     found = []
-    for method, side in (("jain2021", "first"), ("shen2023", "second")):
-        # One clip for all d is another law, in which half of the exponent is missing by design.
-        among = [one for one in CLIPS + CONDITIONS if getattr(one, side) and one.second != "B-fixed"]
-        names = {one.label: f"{getattr(one, side)} dist2" for one in among}
-        known = {label: fits[name] for label, name in names.items() if np.ptp(fits[name].interval) <= 2 * TELLS}
-        for word, choose in (("least", min), ("largest", max)):
-            name = f"{word} exponent of d over settings, {method}"
-            if not known:
-                found.append(bare(name, math.nan, 0, "no setting has an exponent"))
-                continue
-            label = choose(known, key=lambda one: known[one].slope)
-            one = known[label]
-            found.append(bare(name, one.slope, one.sweep.repetitions, label))
+    for word, method in itertools.product(("least", "largest"), METHODS.values()):
+        known = table[well & (table["method"] == method)].sort_values("exponent", ascending=word == "least")
+        ends = known[["exponent", "seeds", "setting"]].values.tolist() or [(math.nan, 0, "no setting has an exponent")]
+        found.append(bare(f"{word} exponent of d over settings, {method}", *ends[0]))
     return found
 
 
 def gap_measures(cells: pd.DataFrame) -> list[Measured]:
     """Measure how much larger the exponent of jain2021 is in each setting with both methods."""
     found = []
-    for one in CLIPS + CONDITIONS:
+    for one in (*CLIPS, *CONDITIONS, Setting("whole users clipped", "A-user", "B")):
         if one.first and one.second and one.paired:
             name = "exponent of the factor" if one.first == "A" else f"exponent of the factor, {one.label}"
-            found.append(factor_exponent(cells, one.first, one.second, name, floor=one.label.startswith("label noise")))
-    found.append(factor_exponent(cells, "A-user", "B", "exponent of the factor, whole users clipped"))
+            found.append(factor_exponent(cells, one.first, one.second, name, floor=one in NOISY))
     return found
 
 
@@ -329,9 +345,10 @@ def exponents(fits: dict[str, Fit]) -> pd.DataFrame:
         for method, series in zip(METHODS.values(), (one.first, one.second), strict=True):
             if series:
                 found = fits[f"{series} dist2"]
-                out = found.sweep.too_few
-                rows.append((place, one.label, method, found.slope, *found.interval, found.predicted_slope, out))
-    return pd.DataFrame(rows, columns=["row", "setting", "method", "exponent", "ci_low", "ci_high", "law", "left out"])
+                about = found.predicted_slope, found.sweep.too_few, found.sweep.repetitions
+                rows.append((place, one.label, method, found.slope, *found.interval, *about))
+    numbers = ["exponent", "ci_low", "ci_high", "law", "left out", "seeds"]
+    return pd.DataFrame(rows, columns=["row", "setting", "method", *numbers])
 
 
 def spent() -> pd.DataFrame:
@@ -340,19 +357,6 @@ def spent() -> pd.DataFrame:
     first = [accounting.achieved_exactly("A-L4.3", epsilon, accounting.SECTION6_DELTA) for epsilon in stated]
     rounds = [accounting_shen2023.exact_mu(accounting_shen2023.ROUNDS, epsilon, delta) for epsilon in stated]
     return pd.DataFrame({"stated": stated, "jain2021": first, "shen2023": [gdp_epsilon(mu, delta) for mu in rounds]})
-
-
-def drawn_factors(found: list[Measured]) -> pd.DataFrame:
-    """Return the factors that are drawn beside the band, by setting and dimension."""
-    names = {"chosen clips": "", "clips that cut nothing": ", uncut"}
-    names |= {label: f", {label}" for label in ("whole users clipped", "label noise 0.5", "label noise 1")}
-    rows = [
-        (label, int(one.quantity.rsplit("= ", 1)[1]), one.measured, one.ci_low, one.ci_high)
-        for label, name in names.items()
-        for one in found
-        if one.quantity.startswith(f"A over B{name} at d = ")
-    ]
-    return pd.DataFrame(rows, columns=["setting", "dim", "factor", "ci_low", "ci_high"])
 
 
 def scaled_errors(cells: pd.DataFrame, fits: dict[str, Fit]) -> pd.DataFrame:
@@ -374,16 +378,14 @@ def counts_by_dim(cells: pd.DataFrame) -> pd.DataFrame:
 
 def by_dimension(names: dict[str, str], cells: pd.DataFrame, quantities: Quantities) -> dict[str, object]:
     """Return quantities as a table: labels of dimensions, and rows of a label and a quantity for each, if any."""
-    found = {label: quantities.numbered(f"{name} at d =") for label, name in names.items()}
-    dims = sorted({dim for row in found.values() for dim in row})
-    if not dims:
+    found = pd.DataFrame({label: quantities.numbered(f"{name} at d =") for label, name in names.items()}).sort_index()
+    if found.empty:
         raise NotMeasured(", ".join(names))
     rows = [
-        {"label": label, "quantities": [getattr(row.get(dim), "quantity", None) for dim in dims]}
-        for label, row in found.items()
-        if row
+        {"label": label, "quantities": [getattr(one, "quantity", None) for one in row]}
+        for label, row in found.dropna(axis=1, how="all").items()
     ]
-    return {"dims": [f"d = {dim:g}" for dim in dims], "rows": rows}
+    return {"dims": [f"d = {dim:g}" for dim in found.index], "rows": rows}
 
 
 FACTS = {
@@ -398,29 +400,12 @@ def analyse(cells: pd.DataFrame, study: MeasureSettings) -> Findings:
     chosen, tried = choice(cells)
     cells = with_predictions(cells[~cells["series"].str.startswith("choice-")])
     fits, clips = fit_all(study, cells), pairs(cells, study.window.noise_ratio)
-    found = range_measures(fits) + gap_measures(cells) + chosen
-    for series, other, name in (
-        ("A", "B", "A over B"),
-        ("A-user", "B", "A over B, whole users clipped"),
-        ("A-uncut", "B-uncut", "A over B, uncut"),
-        ("A-own", "B", "A over B, clip 1e-4"),
-    ):
-        found += factors(cells, series, other, name)
-    found += defined(study, cells) + band_measures(clips)
-    for one in CONDITIONS:
-        if one.paired:
-            found += factors(cells, one.first, one.second, f"A over B, {one.label}")
-        if one.label.startswith("label noise"):
-            found += factors(cells, one.first, one.second, f"A over B, {one.label}, floor removed", floor=True)
-    for series, other, name in (
-        ("B-random", "B", "random start over B"),
-        ("A-uncut", "A", "A, uncut over chosen"),
-        ("B-uncut", "B", "B, uncut over chosen"),
-        ("B-printed", "B", "B, printed over chosen"),
-        ("A-printed", "B-printed", "A over B, both printed"),
-        ("A", "B-printed", "A over B, printed"),
-    ):
-        found += factors(cells, series, other, name)
+    slopes = exponents(fits)
+    found = range_measures(slopes) + gap_measures(cells) + chosen + defined(study, cells) + band_measures(clips)
+    compared = {name: factors(cells, *pair, name) for name, pair in FACTORS.items()}
+    found += itertools.chain(*compared.values())
+    for one in NOISY:
+        found += factors(cells, one.first, one.second, f"A over B, {one.label}, floor removed", floor=True)
     wanted, fewer = (fits[name].sweep for name in ("A users", "B users"))
     found.append(ratio_exponent("exponent of the ratio of users", wanted, fewer))
     for series in ("B", "B-uncut", "users-B", "map-B"):
@@ -434,9 +419,11 @@ def analyse(cells: pd.DataFrame, study: MeasureSettings) -> Findings:
     for what in ("numbers sent", "multiplications"):
         found.append(exact(f"{what}: d from which A needs more", crossing(dims, does["A"][what], does["B"][what])))
         found += [exact(f"{what}, {who}, d = {COUNTED_DIM}", one[what]) for who, one in counted.items()]
-    settings = [exponents(fits).assign(panel="exponent"), clips.assign(panel="pair of clips")]
     band = clips.groupby("dim")["factor"].agg(["min", "max"]).reset_index()
-    settings += [band.assign(panel="band"), drawn_factors(found).assign(panel="factor")]
+    drawn = [(label, *row[:-1]) for label, name in DRAWN.items() for row in by_dim(compared[name])]
+    drawn = pd.DataFrame(drawn, columns=["setting", "dim", "factor", "ci_low", "ci_high"])
+    settings = [slopes.drop(columns="seeds").assign(panel="exponent"), clips.assign(panel="pair of clips")]
+    settings += [band.assign(panel="band"), drawn.assign(panel="factor")]
     promises = [fit_table(fits, ["A-uncut dist2", "B-uncut dist2"]), spent()]
     tables = {
         "comparison/promise": pd.concat(promises, ignore_index=True),

@@ -49,9 +49,8 @@ def is_chosen(table: pd.DataFrame, row: pd.Series) -> pd.Series:
 def share_ratio(cells: pd.DataFrame, series: str, other: str) -> float:
     """Return the geometric mean of dist2 of one series over another on the clips, dims and seeds of both."""
     keys = ["clip_feature", "clip", "dim", "seed"]
-    first, second = (cells.loc[cells["series"] == name, [*keys, "dist2"]] for name in (series, other))
-    both = first.merge(second, on=keys, suffixes=("", "_other"))
-    return float(np.exp(np.log(both["dist2_other"] / both["dist2"]).mean()))
+    first, second = (cells[cells["series"] == name].set_index(keys)["dist2"] for name in (series, other))
+    return float(np.exp(np.log(second / first).mean()))
 
 
 def described(setting: pd.Series) -> str:

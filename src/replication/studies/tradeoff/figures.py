@@ -4,19 +4,7 @@ import numpy as np
 import seaborn as sns
 from matplotlib.colors import ListedColormap
 
-from replication.drawing import (
-    CI,
-    GREY,
-    METHODS,
-    DataFrame,
-    Look,
-    Panel,
-    Picture,
-    PlotSettings,
-    exponent_text,
-    look,
-    short,
-)
+from replication.drawing import CI, GREY, DataFrame, Look, Panel, Picture, PlotSettings, exponent_text, look, short
 from replication.studies.tradeoff.analysis import CLIPS, CONDITIONS
 from replication.studies.tradeoff.choice import CHOICES, OWN
 
@@ -26,7 +14,7 @@ SERIES = {
     "A-user dist2": look("altmin", "jain2021, users clipped", marker="v", dash="", filled=False),
     "B dist2": PAPERS["shen2023"],
     "B-random dist2": look("centaur", "shen2023, random start", marker="s", dash="", filled=False),
-    "B-fixed dist2": Look("shen2023, one clip for all d", METHODS["unit"].colour, "D", ""),
+    "B-fixed dist2": Look("shen2023, one clip for all d", look("unit").colour, "D", ""),
 }
 USERS = {
     "A users": PAPERS["jain2021"],
@@ -157,7 +145,7 @@ def draw_cost(figure: Picture, numbers: DataFrame, study: PlotSettings) -> None:
     """Draw what one user sends and computes, against d."""
     axes = figure.panels(7.6, 3.8, ncols=2)
     lines = {name: Look(name, one.colour, "") for name, one in PAPERS.items()}
-    lines["shen2023, random start"] = Look("shen2023, random start", METHODS["centaur"].colour, "", "--")
+    lines["shen2023, random start"] = Look("shen2023, random start", look("centaur").colour, "", "--")
     for axis, count in zip(axes, ("numbers sent", "multiplications"), strict=True):
         for method, one in lines.items():
             axis.curve(numbers["dim"], numbers[f"{count}, {method}"], one)

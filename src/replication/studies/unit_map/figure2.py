@@ -131,19 +131,13 @@ Statistic = Callable[[Risks, np.ndarray], dict[str, float]]
 """Risks and picked repetitions -> numbers by name."""
 
 
-def over_floor(risks: Risks, indices: np.ndarray, name: str, series: str) -> dict[str, float]:
-    """Return the median risk of a series over the median floor of the same repetitions, at each epsilon."""
-    floor = risks.median(indices, "floor")
-    return {
-        f"{name} over floor at {eps:g}": risks.median(indices, series, eps) / floor for eps in risks.epsilons(series)
-    }
-
-
 def more(risks: Risks, indices: np.ndarray) -> dict[str, float]:
     """Return ratios to the floor of unit steps and of one step at the truth, at larger budgets, and the deciding
     reading of Figure 2 over unit steps."""
-    found = over_floor(risks, indices, "unit steps", UNIT[1])
-    found |= over_floor(risks, indices, "one step at the truth", ORACLE[1])
+    floor, found = risks.median(indices, "floor"), {}
+    for name, series in (("unit steps", UNIT[1]), ("one step at the truth", ORACLE[1])):
+        for eps in risks.epsilons(series):
+            found[f"{name} over floor at {eps:g}"] = risks.median(indices, series, eps) / floor
     for eps in sorted({*risks.epsilons("deciding")} & {*risks.epsilons(UNIT[1])}):
         ratio = risks.median(indices, "deciding", eps) / risks.median(indices, UNIT[1], eps)
         found[f"deciding reading over unit steps at {eps:g}"] = ratio
