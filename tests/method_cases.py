@@ -164,8 +164,9 @@ def full_prior_audit(options, sds) -> list[float]:
 
 
 def mixed_model_audit(options, sds) -> list[float]:
-    """Errors and flags of norm at most the root of a half, log lengths of width 4, scores and weights of norm 1. Clips of
-    steps and of the answer are released, so that their costs are those of their shares; no shape is released here."""
+    """Errors and flags of norm at most the root of a half, log lengths of width 4, scores and weights of norm 1.
+
+    Clips of steps and of the answer are released: their costs are those of their shares. No shape is released here."""
     level, length, *steps, scores, weights, _ = sds["noise"]
     costs = [2 / level**2, (4 / length) ** 2, (2 / scores) ** 2, (2 / weights) ** 2]
     whole = costs[0] / plan.LEVEL

@@ -146,10 +146,10 @@ def test_the_search_ends_at_the_best_pair_it_saw():
 @pytest.mark.parametrize(("name", "search"), [("power_method", (1.3, 300, 400)), ("mixed_model", (0.65, 150, 200))])
 def test_the_search_finds_nearly_all_that_is_charged(name, search):
     """Of the power method two users at right angles to the start on opposite sides, though users on axes alone give
-    half of it. Of the mixed model one pair in twelve releases at once, though features that are worst at right angles
-    and halves that are worst on one line exclude each other."""
+    half of it. Of the mixed model one pair in nine releases at once, though gains and weights that are worst exclude
+    each other."""
     (_, best) = audit.worst(name, PROBLEM, *search, 5)
-    assert 0.9 < best <= 1 + 1e-6
+    assert 0.85 < best <= 1 + 1e-6
 
 
 # The game
