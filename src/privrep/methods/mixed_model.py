@@ -72,10 +72,10 @@ def log_lengths(root: np.ndarray, guess: float, block: Block) -> Scalars:
     return Scalars(np.log(np.where(lengths > 0, lengths, guess) / guess))
 
 
-def residual_halves(mean: np.ndarray, block: Block) -> SymmetricOuter:
-    """Contribution of users: (a b^T + b a^T) / 2, (d, d), of norm at most 1, from residuals."""
+def residual_halves(mean: np.ndarray, varies: np.ndarray, block: Block) -> SymmetricOuter:
+    """Contribution of users: (a b^T + b a^T) / 2 of residuals, in the coordinates that vary, of norm at most 1."""
     left = (block.labels - block.features @ mean.astype(np.float32)).astype(np.float32)
-    return half_products(block.features, left, float(len(mean)))
+    return half_products(block.features[:, :, varies], left, float(varies.sum()))
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,6 +97,7 @@ class MixedModel:
     label_sd: float  # public guess of the root mean square label
     rank: int | None = None  # of the released shapes; None for all d
     constant: bool = False  # whether the first feature is the constant 1
+    varies: np.ndarray | None = None  # marks coordinates in which heads differ from the mean, (d,); None for all
 
     cost = GAUSSIAN_COST
     """All releases together, since their shares of mu^2 add up to one."""
@@ -105,7 +106,8 @@ class MixedModel:
     def fit(self, users: UserData, release: Release) -> Iterator[Iterate]:
         n, d = users.known.users, users.known.dim
         mu, unit = 1 / release.multiplier if release.multiplier else math.inf, self.label_sd / plan.GUESSED_LABEL
-        sizes = plan.Plan.of(n, d, mu)
+        varies = np.ones(d, bool) if self.varies is None else self.varies
+        sizes = plan.Plan.of(n, int(varies.sum()), mu)
         given = [plan.LEVEL, plan.LENGTH, sizes.mean, sizes.scores, sizes.weights, plan.ANSWER]
         of_level, of_length, of_mean, *of_mixture = map(release.share, given)
         root = isotropic(d, plan.LEVEL_CONSTANT, self.constant)
@@ -114,8 +116,8 @@ class MixedModel:
         least = max(2 * clip * of_level.noise_multiplier, n / 10)  # of the count, which is noisy
         level = plan.between(size / max(count, least), plan.LEAST_LEVEL, 1.0)
         mean = self.mean(users, level, mu, unit, of_length, of_mean)
-        shapes = self.shapes(users, mean, release.share(sizes.shape)) if sizes.shape else []
-        candidates = Candidates.of(mean, shapes, self.constant)
+        shapes = self.shapes(users, mean, varies, release.share(sizes.shape)) if sizes.shape else []
+        candidates = Candidates.of(mean, shapes, self.constant, varies)
         mixture, own, answer = released_mixture(users, candidates, level**2, unit, *of_mixture)
         log = {"answer": ANSWERS.index(answer.text), "own_part": answer.own, "level": level * unit}
         log |= {"gain": answer.gain, "gain_low": answer.low, "gain_high": answer.high}
@@ -140,14 +142,15 @@ class MixedModel:
             mean = mean + root @ (min(plan.RATE, rates / steps) * change)
         return mean
 
-    def shapes(self, users: UserData, mean: np.ndarray, release: Release) -> list[np.ndarray]:
-        """Release roots of P, (d, rank), from S with eigenvalues raised and shrunk."""
-        n, d = users.known.users, users.known.dim
-        found = release.sum("mixed_shape", users, partial(residual_halves, mean), clip=1.0) / n
+    def shapes(self, users: UserData, mean: np.ndarray, varies: np.ndarray, release: Release) -> list[np.ndarray]:
+        """Release roots of P, (d, rank), from S in the coordinates that vary, with eigenvalues raised and shrunk."""
+        n, d = users.known.users, int(varies.sum())
+        found = release.sum("mixed_shape", users, partial(residual_halves, mean, varies), clip=1.0) / n
         values, vectors = np.linalg.eigh(found)
         edge = plan.edge(n, d, 1 / release.noise_multiplier) if release.noise_multiplier else 0.0
         kept = slice(d - (self.rank or d), None)
-        return [(vectors * np.sqrt(found))[:, kept] for found in plan.two_spectra(values, edge)]
+        places = np.eye(len(varies))[:, varies]
+        return [places @ (vectors * np.sqrt(found))[:, kept] for found in plan.two_spectra(values, edge)]
 
 
 @dataclass(frozen=True)

@@ -378,9 +378,27 @@ def test_rows_that_are_people_take_no_users():
 @pytest.mark.filterwarnings(SEEDED)
 def test_advice_has_intervals():
     advice = model(random_state=0, epsilon=8.0).fit(*table()).advice_
-    assert set(advice) == {"answer", "text", "over_own_data", "over_shared_mean"}
-    for gain in (advice["over_own_data"], advice["over_shared_mean"]):
-        assert gain["low"] < gain["gain"] < gain["high"] < 1
+    assert advice["gain_low"] < advice["gain"] < advice["gain_high"]
+    assert advice["typical_error"] > 0 and 0 <= advice["weight_of_own_data"] <= 1
+
+
+@pytest.mark.filterwarnings(SEEDED)
+def test_advice_is_in_the_unit_of_the_label():
+    """Labels and their range ten times as large: errors ten times, squared ones a hundred times."""
+    frame, labels = table()
+    low, high = model().label_bounds
+    once, again = (
+        model(random_state=0, label_bounds=(factor * low, factor * high)).fit(frame, factor * labels).advice_
+        for factor in (1, 10)
+    )
+    for name, power in (
+        ("gain", 2),
+        ("gain_low", 2),
+        ("gain_high", 2),
+        ("typical_error", 1),
+        ("weight_of_own_data", 0),
+    ):
+        assert again[name] == pytest.approx(10**power * once[name], rel=1e-3)
 
 
 def test_noise_of_the_system_is_drawn_fast():

@@ -121,7 +121,7 @@ def test_no_user_stops_a_fit(samples, dim, constant):
             assert np.isfinite(last.personal.models(block)).all(), (length, label, multiplier)
 
 
-CANDIDATES = Candidates.of(np.array([0.2, 0.1, 0.1]), [np.diag([0.0, 1.0, 0.0])], True)
+CANDIDATES = Candidates.of(np.array([0.2, 0.1, 0.1]), [np.diag([0.0, 1.0, 0.0])], True, np.ones(3, bool))
 
 
 def test_no_user_moves_what_the_others_add():

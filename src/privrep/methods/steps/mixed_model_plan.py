@@ -43,11 +43,11 @@ class Plan:
     shape: float  # 0 where it would not stand out of its noise
 
     @classmethod
-    def of(cls, users: int, dim: int, mu: float, shaped: bool = True) -> Plan:
-        """Return the plan; `shaped` says whether a shape may be released."""
+    def of(cls, users: int, dim: int, mu: float) -> Plan:
+        """Return the plan; dim : coordinates in which heads differ from the mean, of which one alone has no shape."""
         mean, compared = (between((at / (users * mu)) ** 2, *ends) for at, *ends in (MEAN, COMPARED))
         shape = 1 - LEVEL - LENGTH - ANSWER - mean - 2 * compared
-        if shaped and edge(users, dim, mu * math.sqrt(shape)) < EDGE:
+        if dim > 1 and edge(users, dim, mu * math.sqrt(shape)) < EDGE:
             return cls(mean, compared, compared, shape)
         return cls(mean, compared + shape / 2, compared + shape / 2, 0.0)
 

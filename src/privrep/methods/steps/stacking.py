@@ -42,17 +42,18 @@ class Candidates:
     kinds: tuple[tuple[Prior, ...], ...]
 
     @classmethod
-    def of(cls, mean: np.ndarray, shapes: Sequence[np.ndarray], constant: bool) -> Candidates:
-        """Return own data, priors about the mean, shapes about the mean, and the mean."""
+    def of(cls, mean: np.ndarray, shapes: Sequence[np.ndarray], constant: bool, varies: np.ndarray) -> Candidates:
+        """Return own data, priors about the mean, shapes about the mean, and the mean; heads differ from the mean in the
+        coordinates that `varies` (d,) marks."""
         d = len(mean)
         even = [isotropic(d, part, constant) for part in (CONSTANT_PARTS if constant else (0.0,))]
         alone = prior(mean, np.eye(d)[:, :1], (0.0,))
-        about = [prior(mean, root, SHARED_STRENGTHS) for root in even]
+        about = [prior(mean, spread(root * varies), SHARED_STRENGTHS) for root in even if varies[constant:].any()]
         if constant:
             about.append(prior(mean, np.eye(d)[:, :1], CONSTANT_STRENGTHS))
         kinds = [[prior(np.zeros(d), root, OWN_STRENGTHS) for root in even], [*about, alone]]
         if shapes:
-            kinds.append([prior(mean, root / np.linalg.norm(root), SHARED_STRENGTHS) for root in shapes])
+            kinds.append([prior(mean, spread(root), SHARED_STRENGTHS) for root in shapes])
         return cls(tuple(map(tuple, [*kinds, [alone]])))
 
     @cached_property
@@ -82,6 +83,11 @@ class Candidates:
 def prior(mean: np.ndarray, root: np.ndarray, strengths: Sequence[float]) -> Prior:
     """Return priors of these strengths, all of weight 1."""
     return Prior(mean, root, np.array(strengths), np.ones(len(strengths)))
+
+
+def spread(root: np.ndarray) -> np.ndarray:
+    """Return a root under which labels have variance 1."""
+    return root / np.linalg.norm(root)
 
 
 def kept(one: Prior, weights: np.ndarray) -> Prior:
