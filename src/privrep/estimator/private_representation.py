@@ -27,7 +27,7 @@ from privrep.methods.running.runner import open_release
 from privrep.methods.steps.posterior import Mixture, Prior
 from privrep.methods.steps.stacking import ANSWERS, OWN, SHARE, UNKNOWN
 from privrep.methods.unit_steps import UnitSteps
-from privrep.options import among, check_count, check_share, check_whole, number, requires, unless
+from privrep.options import among, check_count, check_share, check_whole, misnamed, number, requires, unless
 from privrep.privacy.accounting import Budget, gdp_mu
 from privrep.privacy.lattice import SystemNoise
 from privrep.privacy.ledger import Ledger
@@ -101,6 +101,8 @@ class PrivateRepresentation(RegressorMixin, BaseEstimator):
     delta : by default 1/n^2 for n users; above 1/n it warns.
     method : "prior", the released mixed model, or "unit_steps", a subspace of the given rank.
     rank : of the released prior; None for all of it. Unit steps need one.
+    structure : in what people are said to differ beyond the shared mean: "full", all features; "level", a constant
+        alone; or a list of columns, beside the constant. Own data, which are always mixed in, have all features.
     kinds : of the features: "number", "flag" or the levels of a category; by name or in order. By default numbers.
     feature_bounds : (low, high) of all numbers, or one pair for each. Required, public; values beyond count as nearest.
     label_bounds : (low, high) of the label. Required, public.
@@ -134,6 +136,7 @@ class PrivateRepresentation(RegressorMixin, BaseEstimator):
         *,
         method: str = "prior",
         rank: int | None = None,
+        structure: str | list[str] = "full",
         kinds: object = None,
         feature_bounds: object = None,
         label_bounds: object = None,
@@ -150,6 +153,7 @@ class PrivateRepresentation(RegressorMixin, BaseEstimator):
         self.delta = delta
         self.method = method
         self.rank = rank
+        self.structure = structure
         self.kinds = kinds
         self.feature_bounds = feature_bounds
         self.label_bounds = label_bounds
@@ -388,7 +392,7 @@ class PrivateRepresentation(RegressorMixin, BaseEstimator):
 
     def _method(self, schema: Schema) -> Method:
         if self.method == "prior":
-            return MixedModel(LABEL_SD, self.rank, constant=True)
+            return MixedModel(LABEL_SD, self.rank, constant=True, varies=varying(schema, self.structure))
         signal = LABEL_SD**2 / (1 + UNIT_STEPS_NOISE**2)
         return UnitSteps(self.rank, math.sqrt(signal / self.rank), UNIT_STEPS_NOISE * math.sqrt(signal))
 
@@ -421,6 +425,21 @@ def check_index(X: object, other: object, name: str) -> None:
     """Raise ValueError where a Series has other row names than the table: rows are matched by their place."""
     if isinstance(X, pd.DataFrame) and isinstance(other, pd.Series) and not X.index.equals(other.index):
         raise ValueError(f"{name} has another index than X; rows are matched by their place: give both the same index")
+
+
+def varying(schema: Schema, structure: object) -> np.ndarray:
+    """Mark the coordinates in which heads differ from the mean, (d,); raise ValueError where a column is unknown."""
+    names = [] if isinstance(structure, str) and structure == "level" else structure
+    if isinstance(structure, str) and structure == "full":
+        names = list(schema.features)
+    if isinstance(names, str) or not isinstance(names, list | tuple):
+        raise ValueError(f"structure is {structure!r}; it must be 'full', 'level', or a list of columns")
+    for name in names:
+        if name not in schema.features:
+            raise ValueError(f"structure: {misnamed(name, 'no column of the table', schema.features)}")
+    return np.r_[
+        True, np.repeat([name in names for name in schema.features], [one.width for one in schema.features.values()])
+    ]
 
 
 def in_memory(

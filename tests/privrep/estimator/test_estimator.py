@@ -539,3 +539,28 @@ def test_printed_guarantees_hold():
             words = str(statement(ledger, delta, 1000, "user", False, (1, mu**2)))
             epsilon, printed, gdp = map(float, re.search(r"is \(([^,]+), ([^)]+)\).*?\(([^-]+)-GDP", words).groups())
             assert gdp_delta(epsilon, mu) <= printed and gdp >= mu * (1 - 1e-8)
+
+
+@pytest.mark.filterwarnings(SEEDED)
+@pytest.mark.parametrize(("structure", "free"), [("level", 1), (["b"], 2), ("full", 3)])
+def test_people_differ_from_the_mean_in_the_stated_columns_alone(structure, free):
+    """In priors about the mean; those of own data have all columns."""
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.uniform(-1, 1, (1200, 2)), columns=["a", "b"]).assign(person=np.repeat(np.arange(200), 6))
+    labels = frame.a + rng.standard_normal(1200) / 5 + np.repeat(rng.standard_normal(200) / 3, 6)
+    ranges = {"feature_bounds": (-1, 1), "label_bounds": (-2, 2)}
+    fitted = PrivateRepresentation(50.0, structure=structure, users="person", random_state=0, **ranges).fit(
+        frame, labels
+    )
+    about = [one for one in fitted.shared_.heads.priors if one.mean.any() and one.strengths.any()]
+    assert sum(np.abs(one.root).sum(axis=1) for one in about).astype(bool).sum() == free
+    assert fitted.shared_.covariance[1, 1] > 0
+
+
+@pytest.mark.parametrize(("structure", "word"), [("levels", "'full', 'level'"), (["c"], "no column"), (7, "list")])
+def test_a_structure_is_checked_before_anything_is_spent(structure, word):
+    frame, labels = table()
+    fitting = model(structure=structure)
+    with pytest.raises(ValueError, match=word):
+        fitting.fit(frame, labels)
+    assert not hasattr(fitting, "ledger_")

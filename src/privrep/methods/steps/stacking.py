@@ -43,8 +43,9 @@ class Candidates:
 
     @classmethod
     def of(cls, mean: np.ndarray, shapes: Sequence[np.ndarray], constant: bool, varies: np.ndarray) -> Candidates:
-        """Return own data, priors about the mean, shapes about the mean, and the mean; heads differ from the mean in the
-        coordinates that `varies` (d,) marks."""
+        """Return own data, priors and shapes about the mean, and the mean.
+
+        varies : (d,) marks the coordinates in which heads differ from the mean."""
         d = len(mean)
         even = [isotropic(d, part, constant) for part in (CONSTANT_PARTS if constant else (0.0,))]
         alone = prior(mean, np.eye(d)[:, :1], (0.0,))
