@@ -549,7 +549,7 @@ def test_people_differ_from_the_mean_in_the_stated_columns_alone(structure, free
     frame = pd.DataFrame(rng.uniform(-1, 1, (1200, 2)), columns=["a", "b"]).assign(person=np.repeat(np.arange(200), 6))
     labels = frame.a + rng.standard_normal(1200) / 5 + np.repeat(rng.standard_normal(200) / 3, 6)
     ranges = {"feature_bounds": (-1, 1), "label_bounds": (-2, 2)}
-    fitted = PrivateRepresentation(50.0, structure=structure, users="person", random_state=0, **ranges).fit(
+    fitted = PrivateRepresentation(4.0, structure=structure, users="person", random_state=0, **ranges).fit(
         frame, labels
     )
     about = [one for one in fitted.shared_.heads.priors if one.mean.any() and one.strengths.any()]
