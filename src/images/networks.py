@@ -26,7 +26,7 @@ Body = tuple[Layer, ...]
 Model = tuple[Body, Layer]
 """Representation and head."""
 
-AT_ONCE = 500
+AT_ONCE = 100
 """Images on an accelerator: the windows of a convolution take thousands of bytes a pixel."""
 KERNEL = 5
 """Side of a convolution's window."""

@@ -100,7 +100,7 @@ class AltminOptions(Declared):
         return spectral if self.init == "spectral" else free_start(self.init, self.start_sine)
 
     moment_step, head_rule = MomentStep, FittedHeads
-    """Parts that an ablation replaces, and the start."""
+    """The subspace step and the heads in it; with `start`, the parts that an ablation replaces."""
 
     @property
     def clip(self) -> MomentClip:

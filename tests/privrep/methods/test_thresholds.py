@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
+from privrep.methods.altmin import AltminOptions
 from privrep.methods.steps.clip_units import (
     FAILURE_POWER,
     SCALES,
@@ -50,6 +51,18 @@ def test_units(scale, problem, feature, label, factor):
     assert clip.feature == pytest.approx(factor * feature, rel=1e-12)
     assert label_threshold(scale, factor, problem.known) == pytest.approx(factor * label, rel=1e-12)
     assert clip.label == 2 * label_threshold(scale, factor, problem.known)
+
+
+@pytest.mark.parametrize("scale", SCALES)
+def test_all_clips_of_alternating_minimisation_are_in_the_units_of_their_scale(scale):
+    """Those of Algorithm 3's labels, too."""
+    clips = {"clip_feature": 0.5, "clip_label": 0.3, "init_label_clip": 0.7}
+    options = AltminOptions(init="spectral", split="text", clip_scale=scale, **clips)
+    known = replace(PROBLEM, samples=32).known
+    found, (feature, label) = options.build(known), SCALES[scale](known)
+    assert found.clip_feature == pytest.approx(0.5 * feature)
+    assert (found.clip_label, found.init_label_clip) == pytest.approx((0.3 * label, 0.7 * label))
+    assert found.clip_scale == "absolute"
 
 
 LAWS = [("gauss", 1.0), ("sphere", 1.0), ("aniso", 1.0), ("aniso", 2.5)]
