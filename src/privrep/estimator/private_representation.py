@@ -121,7 +121,8 @@ class PrivateRepresentation(RegressorMixin, BaseEstimator):
     Attributes
     ----------
     shared_ : `SharedPrior`, which may be published. privacy_ : `PrivacyStatement`. ledger_ : all releases.
-    advice_ : whether sharing helps, and the gain over own data in squared error with its 95 % interval. Released.
+    advice_ : whether sharing helps, and the gain over own data in squared error, a mean over users of two rows or more,
+        with its 95 % interval. Released.
     local_ : `LocalHeads`, or None after unpickling.
 
     References

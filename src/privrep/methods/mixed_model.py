@@ -11,7 +11,8 @@
                from S about beta, eigenvalues raised or shrunk;  each at some strengths
     kinds   <- in each kind the priors' heads, weighed by ( sum_i gains in squared error on left-out samples + noise )
     w       <- the best convex weights of the kinds, by ( sum_i products of left-out errors + noise );  own data are one
-    gain    <- ( sum_i squared errors of own data less those of the mixture + noise ) / n, and its interval
+    gain    <- ( sum_i squared errors of own data less those of the mixture + noise ) / users of two rows or more,
+               and its interval
     each user:  theta_i <- the mixture's head, linear in the labels, from all samples
 
 All weights are the same for all users: nobody's own samples decide how much they count for themselves.
@@ -113,12 +114,13 @@ class MixedModel:
         root = isotropic(d, plan.LEVEL_CONSTANT, self.constant)
         clip = math.sqrt(0.5)
         size, count = of_level.sum("mixed_level", users, partial(own_errors, root, unit), clip=clip) + n / 2
-        least = max(2 * clip * of_level.noise_multiplier, n / 10)  # of the count, which is noisy
-        level = plan.between(size / max(count, least), plan.LEAST_LEVEL, 1.0)
+        count_sd = 2 * clip * of_level.noise_multiplier
+        level = plan.between(size / max(count, count_sd, n / 10), plan.LEAST_LEVEL, 1.0)
+        people = plan.between(count + count_sd, n / 10, n)
         mean = self.mean(users, level, mu, unit, of_length, of_mean)
         shapes = self.shapes(users, mean, varies, release.share(sizes.shape)) if sizes.shape else []
         candidates = Candidates.of(mean, shapes, self.constant, varies)
-        mixture, own, answer = released_mixture(users, candidates, level**2, unit, *of_mixture)
+        mixture, own, answer = released_mixture(users, candidates, level**2, unit, (people, count_sd), *of_mixture)
         log = {"answer": ANSWERS.index(answer.text), "own_part": answer.own, "level": level * unit}
         log |= {"gain": answer.gain, "gain_low": answer.low, "gain_high": answer.high}
         subspace = None if self.rank is None or not shapes else orthonormalise(shapes[0])

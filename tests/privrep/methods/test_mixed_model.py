@@ -135,7 +135,7 @@ def test_no_user_moves_what_the_others_add():
         every = (
             gains(CANDIDATES.priors, 0.1, 1.0, block),
             products(CANDIDATES, weights, 0.1, 1.0, block),
-            gain(CANDIDATES, weights[:2], 0.5, 0.3, 1.0, block),
+            gain(CANDIDATES, weights[:2], 0.3, 1.0, block),
         )
         return [np.delete(one.values, 7, axis=0) for one in every]
 
@@ -153,7 +153,7 @@ def test_norms_of_contributions_are_within_their_clips(seed):
     assert own_errors(np.eye(3), rng.choice([1e-3, 1.0, 1e3]), block).norms.max() <= np.sqrt(0.5) + 1e-12
     weights = CANDIDATES.weights(rng.standard_normal(len(CANDIDATES.kind)), 1.0)
     for clip in (1e-3, 0.1, 10.0):
-        found = gain(CANDIDATES, weights[:2], 0.5, clip, 1.0, block).values
+        found = gain(CANDIDATES, weights[:2], clip, 1.0, block).values
         assert np.linalg.norm(found[:, [0, 2]], axis=1).max() <= clip * (1 + 1e-12)
 
 
@@ -171,8 +171,29 @@ def test_a_gain_is_the_difference_of_squared_errors_with_all_rows():
     for user in range(30):
         once, twice = (squares(own, user, both) - squares(other, user, both) for both in (False, True))
         expected.append(once - (twice - once) * 3 / 5)
-    found = gain(candidates, np.eye(2), 0.5, 100.0, 1.0, block).values[:, 0]
+    found = gain(candidates, np.eye(2), 100.0, 1.0, block).values[:, 0]
     np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-4)
+    alone = gain(candidates, np.eye(2), 100.0, 1.0, block_of(1, 30, 3, np.random.default_rng(8)))
+    assert not alone.values[:, :2].any()  # nothing is left out where there is one sample
+
+
+def test_a_gain_is_a_mean_over_users_of_two_rows_or_more():
+    """Users of one row, of whom there are as many, change neither the gain nor its interval by more than noise."""
+    rng, gains_of = np.random.default_rng(5), []
+    number, features, labels = np.repeat(np.arange(4000), 4), rng.standard_normal((16_000, 2)), rng.uniform(-1, 1, 16_000)
+    for alone in (0, 4000):
+        more = np.arange(4000, 4000 + alone)
+        data = GivenUsers.capped(
+            np.r_[labels, rng.uniform(-1, 1, alone)],
+            np.r_[features, rng.standard_normal((alone, 2))],
+            np.r_[number, more],
+            4000 + alone,
+            4,
+            2,
+        )
+        log = fitted(data, 0.0)[0].log
+        gains_of.append((log["gain"], log["gain_high"] - log["gain"]))
+    np.testing.assert_allclose(gains_of[1], gains_of[0], rtol=0.15)
 
 
 def test_the_best_weights_are_those_of_a_search():

@@ -22,8 +22,8 @@ PATH_NOISE, RATE, STEPS = 0.4, 2.0, (4, 8)  # of the path of the mean over the l
 SCORE_CLIP, GAIN_CLIP, WEIGHT_CLIP = 1.0, 2.0, 1.0  # of a user's vector of scores, a score, what weights come from
 PENALTY = 0.25  # of weights, in standard deviations of their noise
 ERROR_CLIP = 2.0  # of a left-out error, the largest between two labels
-ANSWER_CLIP, ANSWER_MORE = 8.0, 200.0  # of a user's gain over its typical size; n mu above which the clip grows
-TWO_ROWS, FALL_SD = 0.65, 0.3  # part of a gain that a second row leaves; relative sd of what a further row takes
+ANSWER_CLIP, ANSWER_MORE = 16.0, 1000.0  # of a user's gain over its typical size; n mu above which the clip grows
+TWO_ROWS, FALL_SD = 0.65, 0.4  # part of a gain that a second row leaves; relative sd of what a further row takes
 RAISED, LEAST_SHAPE = 0.25, 1e-3  # least eigenvalues of S over its noise's norm, and over the largest
 EVEN = 0.1  # least part of the trace that is spread evenly where eigenvalues are shrunk
 

@@ -151,13 +151,13 @@ def best_weights(linear: np.ndarray, products: np.ndarray, penalty: float) -> np
     return np.r_[1 - w.sum(), w]
 
 
-def gain(candidates: Candidates, weights: np.ndarray, one_row: float, clip: float, unit: float, block: Block) -> Rows:
+def gain(candidates: Candidates, weights: np.ndarray, clip: float, unit: float, block: Block) -> Rows:
     """Contribution of users: u, the gain of a mixture over own data in squared error with all m rows, its doubt, and
-    u^2 / clip - clip; weights (2, c) are of own data and of the mixture.
+    u^2 / clip - clip; weights (2, c) are of own data and of the mixture. A user of one row has u = 0.
 
     A left-out sample is predicted from m - 1 others, where own data have more to gain than from m. With more than two
     rows what the next one takes is (m - 2) / m of what the last one took, as variances that fall as 1 / m have it; for
-    two rows and one it is a public part. For |u| <= clip the first and the last have norm at most clip together."""
+    two rows it is a public part. For |u| <= clip the first and the last have norm at most clip together."""
     counts = block.counts
     following = (np.arange(len(block.labels)) + 1) % np.maximum(counts, 1)[:, None]
     raw, before = (
@@ -166,15 +166,16 @@ def gain(candidates: Candidates, weights: np.ndarray, one_row: float, clip: floa
     )
     raw, before = raw[0] - raw[1], before[0] - before[1]
     falls = (1 - 2 / np.maximum(counts, 2)) * (before - raw)
-    found = np.where(counts > 2, raw - falls, np.where(counts == 2, plan.TWO_ROWS, one_row) * raw)
-    doubt = np.where(counts == 1, found / 2, plan.FALL_SD * (raw - found))
+    found = np.where(counts > 2, raw - falls, np.where(counts == 2, plan.TWO_ROWS * raw, 0.0))
+    doubt = np.where(counts > 1, plan.FALL_SD * (raw - found), 0.0)
     found, doubt = (np.clip(one, -clip, clip) for one in (found, doubt))
     return Rows(np.array([found, doubt, found**2 / clip - clip]).T)
 
 
 @dataclass(frozen=True)
 class Answer:
-    """The gain over own data in squared error, its interval, and the part of own data in the mixture."""
+    """The gain over own data in squared error, a mean over users of two rows or more, its interval, and the part of own
+    data in the mixture."""
 
     gain: float
     low: float
@@ -194,14 +195,16 @@ def released_mixture(
     candidates: Candidates,
     level: float,
     unit: float,
+    people: tuple[float, float],
     of_scores: Release,
     of_weights: Release,
     of_answer: Release,
 ) -> tuple[Mixture, Mixture, Answer]:
     """Release a mixture of the candidates, that of own data alone, and the gain of the first over the second.
 
-    level : a typical squared error of own data, in `unit`^2."""
-    n = users.known.users
+    level : a typical squared error of own data, in `unit`^2.
+    people : released count of users of two rows or more, which is at most n, and its standard deviation."""
+    n, (people, people_sd) = users.known.users, people
 
     def noise_sd(release: Release, clip: float) -> float:
         return max(2 * clip * release.noise_multiplier / n, 1e-4)
@@ -219,12 +222,11 @@ def released_mixture(
     size = level * math.sqrt(max(others @ squares @ others, 0.0) + sd * others @ others) + 1e-4 * level
     more = math.sqrt(max(1.0, n / (of_answer.multiplier or math.inf) / plan.ANSWER_MORE)) if of_answer.multiplier else 4
     clip = plan.ANSWER_CLIP * more * size
-    first = np.array([strength * one.root[0, 0] ** 2 for one in candidates.kinds[0] for strength in one.strengths])
-    one_row = float(weights[0][: len(first)] @ (1 / (1 + first)))
-    mine = partial(gain, candidates, np.array([weights[0], chosen]), one_row, clip, unit)
-    mean, doubt, square = of_answer.sum("mixed_answer", users, mine, clip=clip) / n
-    private = (2 * clip * of_answer.noise_multiplier / n) ** 2
-    square = min(max((square + clip) * clip, 0.0), clip**2)
-    half = 1.96 * math.sqrt(private + max(square - mean**2, 0.0) / n + max(doubt**2 - private, 0.0))
+    mine = partial(gain, candidates, np.array([weights[0], chosen]), clip, unit)
+    answer = of_answer.sum("mixed_answer", users, mine, clip=clip)
+    mean, doubt, square = (answer + np.array([0, 0, n * clip])) / people * np.array([1, 1, clip])
+    private = (2 * clip * of_answer.noise_multiplier / people) ** 2
+    variance = min(max(square - mean**2, 0.0), clip**2) / people + (mean * people_sd / people) ** 2
+    half = 1.96 * math.sqrt(private + variance + max(doubt**2 - private, 0.0))
     answer = Answer(*(float(one) * unit**2 for one in (mean, mean - half, mean + half)), own)
     return candidates.mixture(chosen), candidates.mixture(weights[0]), answer
