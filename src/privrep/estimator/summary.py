@@ -1,0 +1,107 @@
+"""What a fit releases, as a table with the names and in the units of the data; all of it may be published."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from privrep.estimator.shared_prior import SharedPrior
+from privrep.users.schema import Category, Flag, Kind, Schema
+
+READING = (
+    "Intercept: numbers in the middle of their ranges, flags at their stated share, and the mean of all levels.\n"
+    "A number: per 1 of its unit; a flag: 1 less 0; a level: less the mean of all levels.\n"
+    "noise_sd, low and high: of the noise of privacy alone, as large as if no step made less of that before it, and\n"
+    "its 95 % interval. Which users there are, and that estimates are shrunk towards 0, is not in it."
+)
+BETWEEN = (
+    "Between users: how far their coefficients are from 0 or the shared mean, in the priors that predict well; it is\n"
+    "often too wide, and has no interval. Residual: error of a label that was left out. Own data: the same by each\n"
+    "user's own rows alone; noise_sd, low and high are of the noise of privacy in its sd."
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Summary:
+    """Tables of released numbers in the units of the data; as text, all of them with what they mean.
+
+    Attributes
+    ----------
+    coefficients : of the shared mean: estimate, noise_sd, low and high, by names of features and levels.
+    components : variance and sd of the coefficients between users, of the residual, and of own data's errors, whose sd
+        has noise_sd, low and high.
+    head : the statement of privacy, and the advice.
+    """
+
+    coefficients: pd.DataFrame
+    components: pd.DataFrame
+    head: str
+
+    @classmethod
+    def of(cls, shared: SharedPrior, privacy: Mapping, advice: Mapping) -> Summary:
+        """Return the summary of a release; raise ValueError for a method that releases no noise levels."""
+        if shared.error is None:
+            raise ValueError("method is 'unit_steps', which releases no errors; a summary needs method='prior'")
+        names, units = in_units(shared.schema)
+        estimates = units @ shared.mean + np.eye(len(names))[0] * shared.schema.label.middle
+        noise = np.sqrt(units**2 @ shared.mean_noise**2)
+        variances = shared.error * np.einsum("rd,de,re->r", units, shared.covariance, units)
+        half, own = units[0, 0], advice["typical_error"]
+        components = pd.DataFrame(
+            {"variance": [*variances, shared.error * half**2, own**2]}, [*names, "Residual", "Own data"]
+        )
+        components["sd"] = np.sqrt(components.variance)
+        missing = np.full(len(components) - 1, np.nan)
+        spread = np.r_[missing, advice["typical_error_noise"]]
+        return cls(
+            with_interval(pd.DataFrame({"estimate": estimates}, names), "estimate", noise),
+            with_interval(components, "sd", spread),
+            f"{privacy['statement']}\n{advice_line(advice)}",
+        )
+
+    def __str__(self) -> str:
+        first, second = (
+            one.to_string(float_format="{:.4g}".format, na_rep="") for one in (self.coefficients, self.components)
+        )
+        return f"{self.head}\nShared mean\n{first}\n{READING}\n\nBetween users\n{second}\n{BETWEEN}\n"
+
+
+def with_interval(table: pd.DataFrame, name: str, noise: np.ndarray) -> pd.DataFrame:
+    """Return a table with the standard deviation of the noise of a column, and its 95 % interval."""
+    return table.assign(noise_sd=noise, low=table[name] - 1.96 * noise, high=table[name] + 1.96 * noise)
+
+
+def in_units(schema: Schema) -> tuple[list[str], np.ndarray]:
+    """Return names of coefficients, and the matrix (r, d) that takes a scaled head to coefficients in units of the
+    table."""
+    half = (schema.label.high - schema.label.low) / 2
+    names, units = ["Intercept"], np.zeros((schema.dim, schema.dim))
+    units[0, 0] = half
+    for name, kind in schema.features.items():
+        place = slice(len(names), len(names) + kind.width)
+        units[place, place] = half * of_kind(kind)
+        names += [f"{name}[{level}]" for level in kind.levels] if isinstance(kind, Category) else [name]
+    return names, units
+
+
+def of_kind(kind: Kind) -> np.ndarray:
+    """Return how scaled columns change with one unit of a number, from 0 to 1, or from the mean of levels to each."""
+    if isinstance(kind, Category):
+        return math.sqrt(kind.width) * (np.eye(kind.width) - 1 / kind.width)
+    sd = math.sqrt(kind.share * (1 - kind.share)) if isinstance(kind, Flag) else (kind.high - kind.low) / math.sqrt(12)
+    return np.array([[1 / sd]])
+
+
+def advice_line(advice: dict) -> str:
+    """Return the advice of a fit in a line, empty for a method without advice."""
+    if not advice:
+        return ""
+    return (
+        f"Advice: {advice['text']}. Squared error of a left-out label, less that of own data: lower by "
+        f"{advice['gain']:.3g} (95 % interval {advice['gain_low']:.3g} to {advice['gain_high']:.3g}); own data are off "
+        f"by {advice['typical_error']:.3g} for a typical user, and have weight {advice['weight_of_own_data']:.2f}.\n"
+    )
