@@ -36,7 +36,7 @@ from privrep.users.engines import ENGINES, running_on
 from privrep.users.given_users import GivenUsers
 from privrep.users.identity import hashed_numbers, numbers, people, sketch, spelled
 from privrep.users.passes import rows
-from privrep.users.problem import Block, UserData
+from privrep.users.problem import UserData
 from privrep.users.rng import stream
 from privrep.users.scattered import ScatteredUsers
 from privrep.users.schema import Noted, Schema
@@ -77,8 +77,8 @@ ADVICE = {
 
 @dataclass(eq=False)
 class LocalHeads:
-    """Heads (n, d) of the users `ids`, in the features of a schema, and `Mixture.doubts` (n, 2 + d), or (n, 0) where
-    no error is released; float32, half the memory of the heads. Local, not private."""
+    """Heads (n, d) of the users `ids`, in the features of a schema, and `Mixture.doubts` (n, 2 + d), which are float32
+    and take half the memory of the heads. Local, not private."""
 
     ids: np.ndarray
     vectors: np.ndarray
@@ -336,13 +336,7 @@ class PrivateRepresentation(RegressorMixin, BaseEstimator):
         return self
 
     def summary(self) -> Summary:
-        """Tables of what was released, with names and in the units of the data; as text they may be published.
-
-        Raises
-        ------
-        ValueError
-            If the method releases no errors of labels.
-        """
+        """Tables of what was released, with names and in the units of the data; as text they may be published."""
         check_is_fitted(self)
         return Summary.of(self.shared_, self.privacy_, self.advice_)
 
@@ -431,7 +425,7 @@ class PrivateRepresentation(RegressorMixin, BaseEstimator):
             return SharedPrior(schema, found.mean, found.mixture, self.max_samples, found.mean_noise, found.error)
         ridge, nothing = last.personal.heads, np.zeros(schema.dim)
         alone = Mixture((Prior(nothing, ridge.basis, np.array([1 / ridge.penalty]), np.ones(1)),))
-        return SharedPrior(schema, nothing, alone, self.max_samples, nothing, None)
+        return SharedPrior(schema, nothing, alone, self.max_samples, nothing, math.nan)
 
 
 def whole(kind: type[PrivateRepresentation], state: dict) -> PrivateRepresentation:
@@ -487,14 +481,9 @@ def in_memory(
 
 
 def local_heads(shared: SharedPrior, ids: np.ndarray, data: UserData) -> LocalHeads:
-    """Return the posterior means of all users' heads, and their doubts where an error is released."""
-    mixture, error = shared.heads, shared.error
-
-    def found(block: Block) -> tuple[np.ndarray, np.ndarray]:
-        nothing = np.empty((block.users, 0), np.float32)
-        return mixture.heads(block), nothing if error is None else mixture.doubts(block, error)
-
-    return LocalHeads(ids, *rows(data, found))
+    """Return the posterior means of all users' heads, and their doubts."""
+    mixture = shared.heads
+    return LocalHeads(ids, *rows(data, lambda block: (mixture.heads(block), mixture.doubts(block, shared.error))))
 
 
 def noise_from(seed: int | None) -> Callable[[str], np.random.Generator | SystemNoise]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -25,7 +26,7 @@ class SharedPrior:
     heads : priors of the heads, and the weights with which every user's heads under them are averaged.
     max_samples : the most rows by which a head is fitted.
     mean_noise : standard deviations of the noise of privacy in `mean`, (d,), at most.
-    error : typical squared error of a label that was left out; None for a method that releases none.
+    error : typical squared error of a label that was left out; NaN for a method that releases none.
     """
 
     schema: Schema
@@ -33,7 +34,7 @@ class SharedPrior:
     heads: Mixture
     max_samples: int
     mean_noise: np.ndarray
-    error: float | None
+    error: float
 
     @property
     def covariance(self) -> np.ndarray:
@@ -48,7 +49,7 @@ class SharedPrior:
     @property
     def stranger(self) -> np.ndarray:
         """Doubts of a user of whom nothing is known, (2 + d,); raises ValueError where no error is released."""
-        if self.error is None:
+        if math.isnan(self.error):
             raise ValueError("return_std is True; this method releases no errors of labels: use method='prior'")
         return np.r_[self.error, 1.0, np.zeros(self.schema.dim)]
 
@@ -64,7 +65,7 @@ class SharedPrior:
             "max_samples": self.max_samples,
             "mean": texts(self.mean),
             "mean_noise": texts(self.mean_noise),
-            "error": self.error if self.error is None else repr(self.error),
+            "error": repr(float(self.error)),
             "priors": [
                 {
                     "mean": texts(prior.mean),
@@ -91,14 +92,8 @@ class SharedPrior:
                 )
                 for one in read["priors"]
             )
-            return cls(
-                Schema.from_dict(read),
-                numbers(read["mean"]),
-                Mixture(priors),
-                int(read["max_samples"]),
-                numbers(read["mean_noise"]),
-                None if read["error"] is None else float(read["error"]),
-            )
+            mean, noise, error = numbers(read["mean"]), numbers(read["mean_noise"]), float(read["error"])
+            return cls(Schema.from_dict(read), mean, Mixture(priors), int(read["max_samples"]), noise, error)
         except KeyError as error:
             raise ValueError(f"there is no {error.args[0]!r}") from error
 

@@ -8,21 +8,18 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
+from scipy.linalg import block_diag
 
 from privrep.estimator.shared_prior import SharedPrior
 from privrep.users.schema import Category, Flag, Kind, Schema
 
-READING = (
-    "Intercept: numbers in the middle of their ranges, flags at their stated share, and the mean of all levels.\n"
-    "A number: per 1 of its unit; a flag: 1 less 0; a level: less the mean of all levels.\n"
-    "noise_sd, low and high: of the noise of privacy alone, as large as if no step made less of that before it, and\n"
-    "its 95 % interval. Which users there are, and that estimates are shrunk towards 0, is not in it."
-)
-BETWEEN = (
-    "Between users: how far their coefficients are from 0 or the shared mean, in the priors that predict well; it is\n"
-    "often too wide, and has no interval. Residual: error of a label that was left out. Own data: the same by each\n"
-    "user's own rows alone; noise_sd, low and high are of the noise of privacy in its sd."
-)
+READING = """\
+Intercept: numbers in the middle of their ranges, flags at their stated share, the mean of all levels. A number: per 1
+of its unit; a flag: 1 less 0; a level: less the mean of all levels. noise_sd, low, high: of the noise of privacy alone,
+as if no step made less of it, and its 95 % interval; which users there are, and shrinkage towards 0, is not in it."""
+BETWEEN = """\
+Between users: how far coefficients are from 0 or the shared mean, in priors that predict well; often too wide, and with
+no interval. Residual: error of a left-out label. Own data: the same by users' own rows alone, with noise of privacy."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,30 +40,24 @@ class Summary:
 
     @classmethod
     def of(cls, shared: SharedPrior, privacy: Mapping, advice: Mapping) -> Summary:
-        """Return the summary of a release; raise ValueError for a method that releases no noise levels."""
-        if shared.error is None:
-            raise ValueError("method is 'unit_steps', which releases no errors; a summary needs method='prior'")
+        """Return the summary of a release; what a method does not release is NaN, and blank in the text."""
         names, units = in_units(shared.schema)
-        estimates = units @ shared.mean + np.eye(len(names))[0] * shared.schema.label.middle
-        noise = np.sqrt(units**2 @ shared.mean_noise**2)
-        variances = shared.error * np.einsum("rd,de,re->r", units, shared.covariance, units)
-        half, own = units[0, 0], advice["typical_error"]
-        components = pd.DataFrame(
-            {"variance": [*variances, shared.error * half**2, own**2]}, [*names, "Residual", "Own data"]
-        )
-        components["sd"] = np.sqrt(components.variance)
-        missing = np.full(len(components) - 1, np.nan)
-        spread = np.r_[missing, advice["typical_error_noise"]]
+        means = pd.DataFrame({"estimate": units @ shared.mean}, names)
+        means.estimate += np.eye(len(names))[0] * shared.schema.label.middle
+        own = [advice.get(name, math.nan) for name in ("typical_error", "typical_error_noise")]
+        between = np.einsum("rd,de,re->r", units, shared.covariance, units)
+        variances = np.r_[shared.error * np.r_[between, units[0, 0] ** 2], own[0] ** 2]
+        components = pd.DataFrame({"variance": variances, "sd": np.sqrt(variances)}, [*names, "Residual", "Own data"])
+        unknown = np.full(len(names) + 1, math.nan)
         return cls(
-            with_interval(pd.DataFrame({"estimate": estimates}, names), "estimate", noise),
-            with_interval(components, "sd", spread),
+            with_interval(means, "estimate", np.sqrt(units**2 @ shared.mean_noise**2)),
+            with_interval(components, "sd", np.r_[unknown, own[1]]),
             f"{privacy['statement']}\n{advice_line(advice)}",
         )
 
     def __str__(self) -> str:
-        first, second = (
-            one.to_string(float_format="{:.4g}".format, na_rep="") for one in (self.coefficients, self.components)
-        )
+        tables = (self.coefficients, self.components)
+        first, second = (one.to_string(float_format="{:.4g}".format, na_rep="") for one in tables)
         return f"{self.head}\nShared mean\n{first}\n{READING}\n\nBetween users\n{second}\n{BETWEEN}\n"
 
 
@@ -78,14 +69,10 @@ def with_interval(table: pd.DataFrame, name: str, noise: np.ndarray) -> pd.DataF
 def in_units(schema: Schema) -> tuple[list[str], np.ndarray]:
     """Return names of coefficients, and the matrix (r, d) that takes a scaled head to coefficients in units of the
     table."""
+    parts = [(name, getattr(kind, "levels", None), of_kind(kind)) for name, kind in schema.features.items()]
+    names = [[f"{name}[{level}]" for level in levels] if levels else [name] for name, levels, _ in parts]
     half = (schema.label.high - schema.label.low) / 2
-    names, units = ["Intercept"], np.zeros((schema.dim, schema.dim))
-    units[0, 0] = half
-    for name, kind in schema.features.items():
-        place = slice(len(names), len(names) + kind.width)
-        units[place, place] = half * of_kind(kind)
-        names += [f"{name}[{level}]" for level in kind.levels] if isinstance(kind, Category) else [name]
-    return names, units
+    return sum(names, ["Intercept"]), half * block_diag(1.0, *(units for *_, units in parts))
 
 
 def of_kind(kind: Kind) -> np.ndarray:

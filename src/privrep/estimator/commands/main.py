@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import signal
 import warnings
 from collections.abc import Callable
@@ -267,11 +268,9 @@ def predict(
     model.local_ = read_heads(heads or release.parent.parent / PRIVATE / HEADS, model.shared_)
     read = pa.Table.from_batches(TableFile(rows, user, None, model.shared_.schema).batches())
     ids = read[user].to_numpy()
-    with_sd = model.shared_.error is not None
-    nothing = np.empty((1 + with_sd, 0))
-    rows = read.drop_columns(user).to_pandas()
-    found = np.atleast_2d(model.predict(rows, users=ids, return_std=with_sd)) if len(ids) else nothing
-    write_private(pa.table([read[user], *map(pa.array, found)], ["user", "prediction", "sd"][: 2 + with_sd]), out)
+    rows, with_sd = read.drop_columns(user).to_pandas(), not math.isnan(model.shared_.error)
+    found = np.empty((2, 0)) if not len(ids) else np.atleast_2d(model.predict(rows, users=ids, return_std=with_sd))
+    write_private(pa.table([read[user], *map(pa.array, found)], ["user", "prediction", "sd"][: 1 + len(found)]), out)
     typer.echo(f"{out}: {len(ids):,} predictions; they are not private")
 
 
@@ -286,9 +285,7 @@ def show(release: Annotated[Path, typer.Argument(help="release.json of a fit.")]
     shared, read = read_release(release)
     spectrum = ", ".join(f"{value:.3g}" for value in shared.spectrum[:10])
     with reading(release):
-        alone = f"{read['privacy']['statement']}\n{advice_line(read['advice'])}"
-        text = alone if shared.error is None else f"{Summary.of(shared, read['privacy'], read['advice'])}"
-    typer.echo(f"{text}Features: {', '.join(shared.schema.features)}")
+        typer.echo(Summary.of(shared, read["privacy"], read["advice"]))
     typer.echo(f"Spectrum of the prior over the label noise: {spectrum}{', ...' if len(shared.spectrum) > 10 else ''}")
 
 

@@ -76,11 +76,8 @@ def read_heads(path: Path, shared: SharedPrior) -> LocalHeads:
         read = parquet.read_table(path)
     if read.column_names != head_columns(shared):
         raise ValueError(f"{path} has other columns than heads of this release, user and {shared.schema.dim} numbers")
-    vectors, doubts = (
-        [read[name].to_numpy() for name in read.column_names if name.startswith(kind)] for kind in ("head_", "doubt_")
-    )
-    doubts = np.stack(doubts, axis=1) if doubts else np.empty((len(read), 0), np.float32)
-    return LocalHeads(read["user"].to_numpy(), np.stack(vectors, axis=1), doubts)
+    users, *columns = (column.to_numpy() for column in read.columns)
+    return LocalHeads(users, *np.split(np.stack(columns, axis=1), [shared.schema.dim], axis=1))
 
 
 def write(fitted: PrivateRepresentation, folder: Path) -> None:
@@ -96,8 +93,8 @@ def write(fitted: PrivateRepresentation, folder: Path) -> None:
 
 def head_columns(shared: SharedPrior) -> list[str]:
     """Return the names of the columns of a file of heads."""
-    dim, doubts = shared.schema.dim, 0 if shared.error is None else shared.schema.dim + 2
-    return ["user", *(f"head_{number}" for number in range(dim)), *(f"doubt_{number}" for number in range(doubts))]
+    dim = shared.schema.dim
+    return ["user", *map("head_{}".format, range(dim)), *map("doubt_{}".format, range(dim + 2))]
 
 
 def write_heads(heads: LocalHeads, shared: SharedPrior, path: Path) -> None:
