@@ -140,12 +140,13 @@ def test_a_matrix_whose_eigenvalues_are_not_found_stops_no_other():
 @pytest.mark.parametrize(("samples", "dim"), [(1, 1), (1, 3), (3, 6), (9, 2)])
 @pytest.mark.parametrize("constant", [False, True])
 def test_no_user_stops_a_fit(samples, dim, constant):
-    """Whatever its numbers, and with none: every user has a finite head."""
+    """Whatever its numbers, with none, and where all are alike: every user has a finite head, and finite doubts."""
     rng = np.random.default_rng(0)
     features = rng.standard_normal((samples, 30, dim)).astype(np.float32)
     labels = rng.standard_normal((samples, 30)).astype(np.float32)
-    for length, label in product((0.0, 1e-12, 1.0, 1e12, np.nan, np.inf), (0.0, 1e-30, 1e12, np.nan, np.inf)):
-        features[:, 0], labels[:, 0] = length, label
+    numbers = product([0], (0.0, 1e-12, 1.0, 1e12, np.nan, np.inf), (0.0, 1e-30, 1e12, np.nan, np.inf))
+    for who, length, label in (*numbers, (slice(None), 1.0, 0.0), (slice(None), 0.0, 0.0)):
+        features[:, who], labels[:, who] = length, label
         users = GivenUsers(Known(30, samples, dim, 1), features.copy(), labels.copy())
         for multiplier in (0.0, 1.0):
             release = Release.from_one(multiplier, np.random.default_rng(1), 30, Ledger())
@@ -289,13 +290,3 @@ def test_a_rank_truncates_the_shapes():
     last, _ = fitted(data, 0.5, rank=1)
     assert last.subspace.shape == (6, 1)
     assert abs(last.subspace[1, 0]) > 0.9
-
-
-def test_features_that_are_degenerate_end_in_finite_numbers():
-    """All rows alike, or none at all."""
-    for features in (np.ones((40, 3)), np.zeros((40, 3))):
-        users = GivenUsers.capped(np.zeros(40), features, np.repeat(np.arange(10), 4), 10, 4, 3)
-        release = Release.from_one(1.0, np.random.default_rng(0), 10, Ledger())
-        (last,) = MixedModel(0.5).fit(users, release)
-        (block,) = users.blocks()
-        assert np.isfinite(last.personal.models(block)).all()

@@ -3,7 +3,10 @@
     theta ~ N(beta, s sigma^2 R R^T),   y = <x, theta> + noise of variance sigma^2
 
 Only the ratio s of the two variances matters. With the singular values of X R one user's heads, fits and leverages are
-sums for every s.
+sums for every s. A new label at x has variance sigma_i^2 (1 + x^T C_i x), where C_i is the posterior covariance over
+sigma^2 under one prior in place of all, known exactly in one direction alone and else on average, and
+
+    sigma_i^2 <- (2 typical squared error + sum_j (left-out error)^2 (1 - leverage)) / (2 + m)
 """
 
 from __future__ import annotations
