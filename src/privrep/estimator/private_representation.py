@@ -21,6 +21,7 @@ from privrep.estimator.journal import entered
 from privrep.estimator.shared_prior import SharedPrior
 from privrep.estimator.stated import stated
 from privrep.estimator.statement import doubts, statement
+from privrep.estimator.summary import Summary
 from privrep.methods.mixed_model import MixedModel
 from privrep.methods.running.method import Iterate, Method, Task
 from privrep.methods.running.runner import open_release
@@ -76,20 +77,23 @@ ADVICE = {
 
 @dataclass(eq=False)
 class LocalHeads:
-    """Heads (n, d) of the users `ids`, in the features of a schema: local, not private."""
+    """Heads (n, d) of the users `ids`, in the features of a schema, and `Mixture.doubts` (n, 2 + d), which are float32
+    and take half the memory of the heads. Local, not private."""
 
     ids: np.ndarray
     vectors: np.ndarray
+    doubts: np.ndarray
 
-    def of(self, users: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the heads of users (N,), zeros where one has none, and which users have one."""
+    def places(self, users: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return where the heads of users (N,) stand, 0 where one has none, and which users have one."""
         found = pd.Index(spelled(self.ids)).get_indexer(spelled(users))
-        return self.vectors[np.maximum(found, 0)], found >= 0
+        return np.maximum(found, 0), found >= 0
 
     def updated(self, new: LocalHeads) -> LocalHeads:
         """Add the heads of other users, and replace those of the same."""
         kept = ~pd.Index(spelled(self.ids)).isin(spelled(new.ids))
-        return LocalHeads(np.concatenate([self.ids[kept], new.ids]), np.concatenate([self.vectors[kept], new.vectors]))
+        pairs = ((self.ids, new.ids), (self.vectors, new.vectors), (self.doubts, new.doubts))
+        return LocalHeads(*(np.concatenate([mine[kept], others]) for mine, others in pairs))
 
 
 class PrivateRepresentation(RegressorMixin, BaseEstimator):
@@ -122,7 +126,7 @@ class PrivateRepresentation(RegressorMixin, BaseEstimator):
     ----------
     shared_ : `SharedPrior`, which may be published. privacy_ : `PrivacyStatement`. ledger_ : all releases.
     advice_ : whether sharing helps, and the gain over own data in squared error, a mean over users of two rows or more,
-        with its 95 % interval. Released.
+        with its 95 % interval; the typical error of own data with the standard deviation of its noise. Released.
     local_ : `LocalHeads`, or None after unpickling.
 
     References
@@ -266,28 +270,41 @@ class PrivateRepresentation(RegressorMixin, BaseEstimator):
         self.advice_ = advice(last, schema)
         self.ledger_ = ledger
         self.privacy_ = statement(ledger, budget.delta, n, self.unit, seeded, record)
-        self.local_ = LocalHeads(ids, heads(self.shared_.heads, data))
+        self.local_ = local_heads(self.shared_, ids, data)
         return self
 
-    def predict(self, X, users=None) -> np.ndarray:
+    def predict(self, X, users=None, return_std=False) -> np.ndarray | tuple[np.ndarray, np.ndarray]:
         """(N,); by the heads of users who have one, else as `unseen` says. Local, and not private.
+
+        Parameters
+        ----------
+        X, users : as in `fit`.
+        return_std : whether to return standard deviations of new labels at these rows, too, (N,) in the label's unit:
+            label noise, which is the user's own as far as their rows show it, and what is not known of their head.
 
         Raises
         ------
         ValueError
-            If a user has no head, or no users are given, and `unseen` is "raise"; else a warning counts them.
+            If a user has no head, or no users are given, and `unseen` is "raise"; else a warning counts them. If
+            `return_std` is True and the method releases no errors of labels.
         """
         check_is_fitted(self)
         frame, ids = self._read(X, users, reset=False, needed=False)
         shared = self.shared_
-        vectors = np.tile(shared.mean, (len(frame), 1))
+        stranger = shared.stranger if return_std else None  # an error before anything is read
+        place, has = np.zeros(len(frame), int), np.zeros(len(frame), bool)
         if self.unit == "user":
-            nobody = np.zeros(len(frame), bool)
-            found, has = (vectors, nobody) if ids is None or self.local_ is None else self.local_.of(ids)
+            if ids is not None and self.local_ is not None:
+                place, has = self.local_.places(ids)
             if not has.all():
                 self._without_head(ids, has)
-            vectors = np.where(has[:, None], found, vectors)
-        return shared.schema.labels(np.einsum("nd,nd->n", shared.schema.scaled(frame), vectors))
+
+        def of_rows(name: str, other: np.ndarray) -> np.ndarray:
+            return np.where(has[:, None], getattr(self.local_, name)[place], other) if has.any() else other[None]
+
+        scaled = shared.schema.scaled(frame)
+        labels = shared.schema.labels(np.einsum("nd,nd->n", scaled, of_rows("vectors", shared.mean)))
+        return (labels, shared.sd(scaled, of_rows("doubts", stranger))) if return_std else labels
 
     def _without_head(self, ids: np.ndarray | None, has: np.ndarray) -> None:
         """Raise or warn, as `unseen` says, where not all rows are of users that have a head; name nobody."""
@@ -314,9 +331,14 @@ class PrivateRepresentation(RegressorMixin, BaseEstimator):
         frame, ids = self._read(X, users, reset=False)
         shared, labels = self.shared_, self._labels(X, y)
         data, names = in_memory(shared.schema, frame, labels, ids, shared.max_samples, shared.schema.dim)
-        new = LocalHeads(names, heads(shared.heads, data))
+        new = local_heads(shared, names, data)
         self.local_ = new if self.local_ is None else self.local_.updated(new)
         return self
+
+    def summary(self) -> Summary:
+        """Tables of what was released, with names and in the units of the data; as text they may be published."""
+        check_is_fitted(self)
+        return Summary.of(self.shared_, self.privacy_, self.advice_)
 
     def _check(self) -> None:
         for name, check in CHECKS.items():
@@ -400,10 +422,10 @@ class PrivateRepresentation(RegressorMixin, BaseEstimator):
     def _shared(self, schema: Schema, last: Iterate) -> SharedPrior:
         if self.method == "prior":
             found = last.personal.models
-            return SharedPrior(schema, found.mean, found.mixture, self.max_samples)
+            return SharedPrior(schema, found.mean, found.mixture, self.max_samples, found.mean_noise, found.error)
         ridge, nothing = last.personal.heads, np.zeros(schema.dim)
         alone = Mixture((Prior(nothing, ridge.basis, np.array([1 / ridge.penalty]), np.ones(1)),))
-        return SharedPrior(schema, nothing, alone, self.max_samples)
+        return SharedPrior(schema, nothing, alone, self.max_samples, nothing, math.nan)
 
 
 def whole(kind: type[PrivateRepresentation], state: dict) -> PrivateRepresentation:
@@ -458,9 +480,10 @@ def in_memory(
     return data, np.asarray(ids)[np.unique(number, return_index=True)[1]]
 
 
-def heads(mixture: Mixture, data: UserData) -> np.ndarray:
-    """Return the posterior means of all users' heads, (n, d)."""
-    return rows(data, lambda block: (mixture.heads(block),))[0]
+def local_heads(shared: SharedPrior, ids: np.ndarray, data: UserData) -> LocalHeads:
+    """Return the posterior means of all users' heads, and their doubts."""
+    mixture = shared.heads
+    return LocalHeads(ids, *rows(data, lambda block: (mixture.heads(block), mixture.doubts(block, shared.error))))
 
 
 def noise_from(seed: int | None) -> Callable[[str], np.random.Generator | SystemNoise]:
@@ -483,4 +506,5 @@ def advice(last: Iterate, schema: Schema) -> dict:
     answer = ANSWERS[int(log["answer"])]
     gains = {name: float(log[name]) * half_range**2 for name in ("gain", "gain_low", "gain_high")}
     numbers = {"typical_error": float(log["level"]) * half_range, "weight_of_own_data": float(log["own_part"])}
+    numbers["typical_error_noise"] = float(last.personal.models.level_noise) * half_range
     return {"answer": answer, "text": ADVICE[answer], **gains, **numbers}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,22 +25,37 @@ class SharedPrior:
     mean : the shared mean, (d,), by which users without rows are predicted.
     heads : priors of the heads, and the weights with which every user's heads under them are averaged.
     max_samples : the most rows by which a head is fitted.
+    mean_noise : standard deviations of the noise of privacy in `mean`, (d,), at most.
+    error : typical squared error of a label that was left out; NaN for a method that releases none.
     """
 
     schema: Schema
     mean: np.ndarray
     heads: Mixture
     max_samples: int
+    mean_noise: np.ndarray
+    error: float
 
     @property
     def covariance(self) -> np.ndarray:
-        """Weighted mean of the priors' covariances over the variance of the label noise, (d, d)."""
-        return sum(one.strengths @ one.weights * one.root @ one.root.T for one in self.heads.priors)
+        """Covariance over the variance of the label noise of one prior in place of all, (d, d)."""
+        return self.heads.covariance
 
     @property
     def spectrum(self) -> np.ndarray:
         """Eigenvalues of `covariance`, largest first."""
         return np.linalg.eigvalsh(self.covariance)[::-1]
+
+    @property
+    def stranger(self) -> np.ndarray:
+        """Doubts of a user of whom nothing is known, (2 + d,); raises ValueError where no error is released."""
+        if math.isnan(self.error):
+            raise ValueError("return_std is True; this method releases no errors of labels: use method='prior'")
+        return np.r_[self.error, 1.0, np.zeros(self.schema.dim)]
+
+    def sd(self, features: np.ndarray, doubts: np.ndarray) -> np.ndarray:
+        """Standard deviations of new labels in their unit, (N,), from scaled features (N, d) and doubts (N, 2 + d)."""
+        return np.sqrt(self.heads.variances(features, doubts)) * (self.schema.label.high - self.schema.label.low) / 2
 
     def to_dict(self) -> dict:
         """Return all fields, with numbers as decimal strings that are read back to the last bit."""
@@ -48,6 +64,8 @@ class SharedPrior:
             **self.schema.to_dict(),
             "max_samples": self.max_samples,
             "mean": texts(self.mean),
+            "mean_noise": texts(self.mean_noise),
+            "error": repr(float(self.error)),
             "priors": [
                 {
                     "mean": texts(prior.mean),
@@ -74,7 +92,8 @@ class SharedPrior:
                 )
                 for one in read["priors"]
             )
-            return cls(Schema.from_dict(read), numbers(read["mean"]), Mixture(priors), int(read["max_samples"]))
+            mean, noise, error = numbers(read["mean"]), numbers(read["mean_noise"]), float(read["error"])
+            return cls(Schema.from_dict(read), mean, Mixture(priors), int(read["max_samples"]), noise, error)
         except KeyError as error:
             raise ValueError(f"there is no {error.args[0]!r}") from error
 

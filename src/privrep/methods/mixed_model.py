@@ -86,6 +86,9 @@ class SharedHeads:
     mixture: Mixture
     own: Mixture
     mean: np.ndarray
+    mean_noise: np.ndarray  # standard deviations, (d,), where no step takes anything from the noise of those before
+    level_noise: float  # standard deviation
+    error: float  # typical squared error of the mixture on a left-out sample
 
     def __call__(self, block: Block) -> np.ndarray:
         return self.mixture.heads(block)
@@ -115,21 +118,31 @@ class MixedModel:
         clip = math.sqrt(0.5)
         size, count = of_level.sum("mixed_level", users, partial(own_errors, root, unit), clip=clip) + n / 2
         count_sd = 2 * clip * of_level.noise_multiplier
-        level = plan.between(size / max(count, count_sd, n / 10), plan.LEAST_LEVEL, 1.0)
-        people = plan.between(count + count_sd, n / 10, n)
-        mean = self.mean(users, level, mu, unit, of_length, of_mean)
+        people = max(count, count_sd, n / 10)
+        level = plan.between(size / people, plan.LEAST_LEVEL, 1.0)
+        level_noise = count_sd * math.hypot(1, level) / people
+        at_most = plan.between(count + count_sd, n / 10, n)
+        mean, mean_noise = self.mean(users, level, mu, unit, of_length, of_mean)
         shapes = self.shapes(users, mean, varies, release.share(sizes.shape)) if sizes.shape else []
         candidates = Candidates.of(mean, shapes, self.constant, varies)
-        mixture, own, answer = released_mixture(users, candidates, level**2, unit, (people, count_sd), *of_mixture)
+        mixture, own, answer = released_mixture(users, candidates, level**2, unit, (at_most, count_sd), *of_mixture)
         log = {"answer": ANSWERS.index(answer.text), "own_part": answer.own, "level": level * unit}
         log |= {"gain": answer.gain, "gain_low": answer.low, "gain_high": answer.high}
         subspace = None if self.rank is None or not shapes else orthonormalise(shapes[0])
-        yield Iterate(subspace, FullRank(SharedHeads(mixture, own, mean)), log)
+        error = plan.between(
+            level**2 * unit**2 - answer.gain, plan.LEAST_ERROR * (level * unit) ** 2, (level * unit) ** 2
+        )
+        models = SharedHeads(mixture, own, mean, mean_noise, level_noise * unit, error)
+        yield Iterate(subspace, FullRank(models), log)
 
     def mean(
         self, users: UserData, level: float, mu: float, unit: float, of_length: Release, of_mean: Release
-    ) -> np.ndarray:
-        """Release beta, (d,)."""
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Release beta, (d,); return it and the standard deviations of its noise, which no step makes smaller.
+
+        With nobody clipped a step takes b to b - rate H b in the coordinates of the root, where H is a mean of matrices
+        between 0 and 1 and rate at most 2: of earlier noise it passes on no more than there is. How much less depends
+        on the data."""
         n, d = users.known.users, users.known.dim
         root = isotropic(d, plan.MEAN_CONSTANT, self.constant)
         guess, width = plan.LENGTH_GUESS * unit, plan.LENGTH_WIDTH
@@ -138,11 +151,12 @@ class MixedModel:
         # So much of the rate over all steps lets the noise of the path be a given part of the level.
         rates = plan.PATH_NOISE * level * unit * mu * math.sqrt(of_mean.part) * n / (2 * clip)
         steps = int(plan.between(rates / plan.RATE, *plan.STEPS))
-        mean = np.zeros(d)
+        mean, rate = np.zeros(d), min(plan.RATE, rates / steps)
         for each in of_mean.split(*[1 / steps] * steps):
             change = each.sum("mixed_step", users, partial(changes, mean, root), clip=clip) / n
-            mean = mean + root @ (min(plan.RATE, rates / steps) * change)
-        return mean
+            mean = mean + root @ (rate * change)
+        of_one = rate * 2 * clip * each.noise_multiplier / n
+        return mean, np.diag(root) * of_one * math.sqrt(steps)
 
     def shapes(self, users: UserData, mean: np.ndarray, varies: np.ndarray, release: Release) -> list[np.ndarray]:
         """Release roots of P, (d, rank), from S in the coordinates that vary, with eigenvalues raised and shrunk."""

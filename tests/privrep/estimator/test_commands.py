@@ -83,7 +83,7 @@ def test_from_a_table_to_heads():
     run(*personalise, "--out", "again.parquet")
     pd.testing.assert_frame_equal(pd.read_parquet("again.parquet"), pd.read_parquet("release/private/heads.parquet"))
     shown = run("show", "release/public/release.json")
-    assert "Spectrum of the prior" in shown and "x, z" in shown
+    assert "Spectrum of the prior" in shown and "z[b]" in shown
 
 
 @pytest.mark.filterwarnings("ignore:random_state is")
@@ -265,7 +265,8 @@ def test_rows_are_predicted_by_the_heads_of_a_fit():
     table = pd.read_parquet("table.parquet")
     shared, _ = release.read_release(Path("release/public/release.json"))
     heads = pd.read_parquet("release/private/heads.parquet").set_index("user").loc[table.who]
-    expected = shared.schema.labels((shared.schema.scaled(table) * heads.to_numpy()).sum(axis=1))
+    scaled, (vectors, doubts) = shared.schema.scaled(table), np.split(heads.to_numpy(), [shared.schema.dim], axis=1)
+    expected = shared.schema.labels((scaled * vectors).sum(axis=1))
     Path("heads.parquet").write_bytes(Path("release/private/heads.parquet").read_bytes())
     words = ("predict", "release/public/release.json", "--user", "who")
     for number, more in enumerate((("table.csv",), ("table.parquet", "--heads", "heads.parquet"))):
@@ -273,6 +274,7 @@ def test_rows_are_predicted_by_the_heads_of_a_fit():
         found = pd.read_parquet(f"{number}.parquet")
         assert found.user.astype(int).tolist() == table.who.tolist()
         np.testing.assert_allclose(found.prediction, expected, rtol=1e-5, atol=1e-6)
+        np.testing.assert_allclose(found.sd, shared.sd(scaled, doubts), rtol=1e-4)
         assert os.stat(f"{number}.parquet").st_mode & 0o777 == 0o600
     table.assign(who=range(len(table))).to_csv("strangers.csv", index=False)
     said = run(*words, "strangers.csv", "--out", "strangers.parquet")

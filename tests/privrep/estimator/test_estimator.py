@@ -10,6 +10,7 @@ import re
 import struct
 import time
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from multiprocessing.reduction import ForkingPickler
 
 import joblib
@@ -27,6 +28,7 @@ from privrep.estimator import PrivateRepresentation, RowsWithinUsers, journal
 from privrep.estimator.shared_prior import SharedPrior
 from privrep.estimator.stated import from_toml, stated
 from privrep.estimator.statement import statement
+from privrep.estimator.summary import Summary
 from privrep.privacy.accounting import gdp_delta, gdp_mu
 from privrep.privacy.lattice import SystemNoise
 from privrep.privacy.ledger import GaussianRelease, Ledger
@@ -130,7 +132,7 @@ def test_noise_is_the_systems_and_lies_on_a_lattice(settings, monkeypatch):
         np.testing.assert_array_equal(steps, np.rint(steps))
     one, other = (fit.shared_.to_json() for fit in fits)
     assert one != other
-    delta = 400**-1.1
+    delta = 400**-2.0
     assert fits[0].ledger_.mu == pytest.approx(gdp_mu(4.0, delta), rel=1e-6)
     assert fits[0].privacy_["epsilon"] == pytest.approx(4.0, rel=1e-6)
     assert fits[0].privacy_["delta"] == delta and not fits[0].privacy_["seeded"]
@@ -144,19 +146,14 @@ def test_a_seed_warns_and_repeats():
     assert fits[0].privacy_["seeded"] and "seed" in str(fits[0].privacy_)
 
 
-def test_a_delta_above_one_over_n_warns():
-    with pytest.warns(UserWarning, match="more than 1/n"):
-        model(delta=0.1).fit(*table())
-
-
 @pytest.mark.filterwarnings(SEEDED)
 def test_what_is_pickled_or_published_holds_no_row():
     """No bit pattern of a label or feature, as given or as scaled, and no id."""
     frame, labels = table(users=200, dim=5)
     fitted = model(random_state=0).fit(frame, labels)
     pickled, published = pickle.dumps(fitted), fitted.shared_.to_json()
-    d = fitted.shared_.schema.dim
-    assert len(pickled) <= 8 * (d**2 + d) + 4096
+    d, priors = fitted.shared_.schema.dim, len(fitted.shared_.heads.priors)
+    assert len(pickled) <= priors * (8 * (d**2 + d) + 512) + 8 * 2 * d + 5000
     features = frame.drop(columns="person")
     schema = fitted.shared_.schema
     rows = [features.to_numpy().ravel(), labels, schema.scaled(frame)[:, 1:].ravel(), schema.scaled_labels(labels)]
@@ -170,7 +167,7 @@ def test_what_is_pickled_or_published_holds_no_row():
     with pytest.warns(UserWarning, match=r"200 of 200 users have no head.*heads stay where they were fitted"):
         pickle.loads(pickled).predict(frame)
     kept = pickle.loads(pickle.dumps(model(random_state=0, heads="pickle").fit(frame, labels)))
-    np.testing.assert_array_equal(kept.predict(frame), fitted.predict(frame))
+    np.testing.assert_array_equal(kept.predict(frame, None, True), fitted.predict(frame, None, True))
 
 
 @pytest.mark.filterwarnings(SEEDED)
@@ -181,7 +178,7 @@ def test_what_is_published_is_read_back_to_the_last_bit():
     shared = SharedPrior.from_dict(json.loads(fitted.shared_.to_json()))
     assert shared.to_json() == fitted.shared_.to_json()
     assert shared.schema == fitted.shared_.schema
-    with pytest.raises(ValueError, match="version is 7; this privrep reads 1"):
+    with pytest.raises(ValueError, match="version is 7; this privrep reads 3"):
         SharedPrior.from_dict({"version": 7})
 
 
@@ -203,19 +200,11 @@ def test_heads_are_used_for_those_who_have_one():
             fitted.predict(rows)
         assert "nobody" not in str(error.value)
     some = frame.person == "person 7"
-    before = fitted.predict(frame[some])
+    before = fitted.predict(frame[some], return_std=True)
     again = pickle.loads(pickle.dumps(fitted)).personalise(frame[some], labels[some])
-    np.testing.assert_allclose(again.predict(frame[some]), before, rtol=1e-12)
+    np.testing.assert_allclose(again.predict(frame[some], return_std=True), before, rtol=1e-6)
     fitted.personalise(strangers[some], labels[some])
-    np.testing.assert_allclose(fitted.predict(strangers[some]), before, rtol=1e-12)
-
-
-@pytest.mark.filterwarnings(SEEDED)
-def test_arrays_and_tables_say_the_same():
-    frame, labels = table()
-    by_table = model(random_state=0).fit(frame, labels)
-    by_array = model(random_state=0, users=None).fit(frame.drop(columns="person").to_numpy(), labels, frame.person)
-    np.testing.assert_array_equal(by_table.shared_.mean, by_array.shared_.mean)
+    np.testing.assert_allclose(fitted.predict(strangers[some], return_std=True), before, rtol=1e-6)
 
 
 @pytest.mark.filterwarnings(SEEDED)
@@ -358,13 +347,16 @@ def test_ids_of_all_kinds_give_the_same_fit(kind):
 
 
 @pytest.mark.filterwarnings(SEEDED)
-def test_an_array_is_predicted_by_a_model_of_a_table():
+def test_an_array_says_the_same_as_a_table():
+    """In a fit, and in predictions by a model of a table."""
     frame, labels = table(users=60)
     features = frame.drop(columns="person")
     fitted = model(random_state=0).fit(frame, labels)
     with pytest.warns(UserWarning, match="X does not have valid feature names"):
         found = fitted.predict(features.to_numpy(), users=frame.person)
     np.testing.assert_array_equal(found, fitted.predict(frame))
+    by_array = model(random_state=0, users=None).fit(features.to_numpy(), labels, frame.person)
+    np.testing.assert_array_equal(found, by_array.predict(features.to_numpy(), frame.person))
     with pytest.raises(ValueError, match="Feature names must be in the same order"):
         fitted.predict(frame[frame.columns[::-1]])
 
@@ -375,30 +367,79 @@ def test_rows_that_are_people_take_no_users():
         model(unit="row").fit(frame, labels)
 
 
-@pytest.mark.filterwarnings(SEEDED)
-def test_advice_has_intervals():
-    advice = model(random_state=0, epsilon=8.0).fit(*table()).advice_
-    assert advice["gain_low"] < advice["gain"] < advice["gain_high"]
-    assert advice["typical_error"] > 0 and 0 <= advice["weight_of_own_data"] <= 1
-
-
-@pytest.mark.filterwarnings(SEEDED)
-def test_advice_is_in_the_unit_of_the_label():
-    """Labels and their range ten times as large: errors ten times, squared ones a hundred times."""
-    frame, labels = table()
-    low, high = model().label_bounds
+@pytest.mark.filterwarnings(SEEDED, "ignore:users is None:UserWarning")
+def test_a_summary_has_the_names_and_the_units_of_the_table():
+    """Its mean predicts strangers; labels ten times as large; and what is said to vary does so in 400 draws, where a
+    quarter off is seven standard errors."""
+    rng, people = np.random.default_rng(0), np.repeat(np.arange(300), 6)
+    frame = pd.DataFrame({"age": rng.uniform(20, 80, 1800), "smokes": people % 2, "city": rng.choice([*"abc"], 1800)})
+    labels = frame.age + 20 * frame.smokes + 9 * (frame.city == "a") + 5 * rng.standard_normal(300)[people]
+    known = {"kinds": {"smokes": "flag", "city": [*"abc"]}, "feature_bounds": {"age": (20, 80)}, "users": None}
     once, again = (
-        model(random_state=0, label_bounds=(factor * low, factor * high)).fit(frame, factor * labels).advice_
-        for factor in (1, 10)
+        model(**known, label_bounds=(0, 120 * unit), random_state=0).fit(frame, unit * labels, people)
+        for unit in (1, 10)
     )
-    for name, power in (
-        ("gain", 2),
-        ("gain_low", 2),
-        ("gain_high", 2),
-        ("typical_error", 1),
-        ("weight_of_own_data", 0),
+    means, parts = once.summary().coefficients, once.summary().components
+    np.testing.assert_allclose(again.summary().coefficients, 10 * means, rtol=1e-3)
+    np.testing.assert_allclose(again.summary().components, [100, 10, 10, 10, 10] * parts, rtol=1e-3)
+    assert again.advice_["gain_high"] == pytest.approx(100 * once.advice_["gain_high"], rel=1e-3)
+    mean = means.estimate
+    levels = frame.city.map({level: mean[f"city[{level}]"] for level in "abc"})
+    by_hand = mean.Intercept + mean.age * (frame.age - 50) + mean.smokes * (frame.smokes - 0.5) + levels
+    np.testing.assert_allclose(by_hand, once.predict(frame), rtol=1e-5)
+    shared = once.shared_
+    for covariance, expected in (
+        (np.diag(shared.mean_noise**2), means.noise_sd),
+        (shared.error * shared.covariance, parts.sd[means.index]),
     ):
-        assert again[name] == pytest.approx(10**power * once[name], rel=1e-3)
+        draws = rng.multivariate_normal(shared.mean, covariance, 400)
+        varied = [Summary.of(replace(shared, mean=one), once.privacy_, once.advice_).coefficients for one in draws]
+        np.testing.assert_allclose(np.std([one.estimate for one in varied], axis=0), expected, rtol=0.25)
+
+
+@pytest.mark.filterwarnings(SEEDED)
+def test_equal_releases_say_the_same(monkeypatch):
+    """Whatever the rows behind them, and how many, of as many users."""
+    released, gaussian, said = [], Release._gaussian, []
+
+    def recording(self, *arguments):
+        released.append(gaussian(self, *arguments))
+        return released[-1]
+
+    def replaying(self, *arguments):
+        gaussian(self, *arguments)
+        return released.pop(0)
+
+    for seed, how in enumerate((recording, replaying)):
+        monkeypatch.setattr(Release, "_gaussian", how)
+        fitted = model(random_state=0).fit(*table(users=200, rows=6 + seed, seed=seed))
+        said.append(str(fitted.summary()) + fitted.shared_.to_json())
+    assert said[0] == said[1] and not released and fitted.advice_["text"] in said[0] and "feature 2" in said[0]
+
+
+@pytest.mark.filterwarnings(SEEDED, "ignore:.*have no head:UserWarning")
+def test_intervals_of_predictions_cover_new_rows():
+    """95 %, of users who took part and of others with rows or without: cover of 2,000 rows of 200 users has a standard
+    deviation of about 1 %, and half the width covers less."""
+    frame, labels = table(users=400, rows=14)
+    known, took_part = np.tile(np.arange(14) < 4, 400), np.arange(len(frame)) < 14 * 200
+    fitted, late = (
+        model(random_state=0, epsilon=8.0).fit(frame[known & took_part], labels[known & took_part]),
+        ~took_part,
+    )
+
+    def cover(rows: np.ndarray, part: float = 1.0) -> float:
+        means, sds = fitted.predict(frame[rows & ~known], return_std=True)
+        return (np.abs(labels[rows & ~known] - means) <= 1.96 * part * sds).mean()
+
+    assert cover(late) > 0.9
+    fitted.personalise(frame[known & late], labels[known & late])
+    for rows in (took_part, late):
+        assert cover(rows, 0.5) < 0.85 < 0.92 < cover(rows) < 0.99
+    steps = model(random_state=0, method="unit_steps", rank=1).fit(frame, labels)
+    with pytest.raises(ValueError, match="return_std is True; this method releases no errors of labels"):
+        steps.predict(frame, return_std=True)
+    assert steps.summary().components.sd.isna().all()
 
 
 def test_noise_of_the_system_is_drawn_fast():
@@ -451,14 +492,14 @@ def test_copies_have_heads():
     """Whatever copies: also what goes to worker processes and comes back from them."""
     frame, labels = table(users=120)
     fitted = model(random_state=0).fit(frame, labels)
-    expected = fitted.predict(frame)
+    expected = fitted.predict(frame, return_std=True)
     copies = [copy.copy(fitted), copy.deepcopy(fitted), *copy.deepcopy([fitted])]
     with joblib.parallel_config("loky", n_jobs=2):
         copies += joblib.Parallel()(joblib.delayed(copy.copy)(one) for one in (fitted, fitted))
     copies.append(ForkingPickler.loads(ForkingPickler.dumps(fitted)))
     for one in copies:
         assert one is not fitted
-        np.testing.assert_array_equal(one.predict(frame), expected)
+        np.testing.assert_array_equal(one.predict(frame, return_std=True), expected)
 
 
 def test_rows_that_are_people_add_up_with_users_of_the_same_table(monkeypatch):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -74,21 +75,53 @@ def test_posterior_means_and_left_out_samples_are_those_of_dense_algebra(samples
             )
 
 
-def test_a_mixture_is_the_weighted_mean_of_heads():
-    block, d = block_of(6, 4, 3), 3
-    one, other = (
-        Prior(RNG.standard_normal(d), RNG.standard_normal((d, d)), np.array([s, 0.0]), w)
-        for s, w in ((0.5, np.array([0.2, 0.1])), (2.0, np.array([0.4, 0.3])))
-    )
-    expected = [
-        sum(
-            weight * (dense(block, user, prior(part.mean, part.root, [strength])) if strength else part.mean)
-            for part in (one, other)
-            for strength, weight in zip(part.strengths, part.weights, strict=True)
-        )
-        for user in range(4)
-    ]
-    np.testing.assert_allclose(Mixture((one, other)).heads(block), expected, rtol=1e-5, atol=1e-6)
+def posterior(block: Block, user: int, one: Prior, left_out: tuple[int, ...] = ()) -> np.ndarray:
+    """Return the covariance of a user's head over the variance of the noise."""
+    x = np.delete(block.features[:, user].astype(float), left_out, axis=0)
+    return np.linalg.inv(np.linalg.inv(one.strengths[0] * one.root @ one.root.T) + x.T @ x)
+
+
+@pytest.mark.parametrize(("samples", "dim"), [(6, 3), (3, 2), (9, 2), (5, 1), (2, 6)])
+def test_heads_of_a_mixture_and_their_doubts_are_those_of_dense_algebra(samples, dim):
+    """Weighted means; the noise by left-out samples; variances of labels, each in two dimensions, else on average."""
+    block, root = block_of(samples, 4, dim), RNG.standard_normal((dim, dim)) + 2 * np.eye(dim)
+    one, other = (prior(RNG.standard_normal(dim), root, [1.7]) for _ in range(2))
+    both = Mixture(tuple(replace(each, weights=np.array([part])) for each, part in ((one, 0.3), (other, 0.7))))
+    doubts, heads, rows = both.doubts(block, 0.4), both.heads(block), np.linalg.inv(root)
+    for user in range(4):
+        mixed = 0.3 * dense(block, user, one) + 0.7 * dense(block, user, other)
+        np.testing.assert_allclose(heads[user], mixed, rtol=1e-5, atol=1e-6)
+        squares = 2 * 0.4
+        for sample in range(samples):
+            x, left = block.features[sample, user], posterior(block, user, one, (sample,))
+            error = 0.3 * left_out(block, user, one, sample) + 0.7 * left_out(block, user, other, sample)
+            squares += error**2 / (1 + x @ left @ x)
+        spread = 1 + np.einsum("nd,de,ne->n", rows, posterior(block, user, one), rows)
+        found = both.variances(rows, np.tile(doubts[user], (dim, 1))) / (squares / (2 + samples))
+        assert found.sum() == pytest.approx(spread.sum(), rel=1e-4)
+        if dim < 3:
+            np.testing.assert_allclose(found, spread, rtol=1e-4)
+
+
+@pytest.mark.parametrize("relative", [1.0, 0.5, 2.5])
+def test_noise_of_the_mean_and_of_the_level_is_as_large_as_it_is_said_to_be(relative):
+    """In 50 draws at fixed data, of 8 coordinates and of the level: z has a root mean square of at most 1, since steps
+    may make less of noise, and above 1.15 in one of 10^4 repetitions. Half the scale, and 2.5 times it, are seen."""
+    data, none = people(300, 5, 8, 0.3, np.random.default_rng(2)), Release.from_one(0.0, RNG, 300, Ledger())
+
+    def mean(part: float, seed: int):
+        one = replace(Release.from_one(part, np.random.default_rng(seed), 300, Ledger()), part=0.2)
+        return MixedModel(0.5, constant=True).mean(data, 0.2, 0.5, 0.9, none, one)
+
+    exact, _ = mean(0.0, 0)
+    found = [mean(2.0, seed) for seed in range(50)]
+    z = np.array([(one - exact) / (relative * noise) for one, noise in found])
+    fits = [fitted(people(60, 3, 2, 0.3, np.random.default_rng(3)), 2.0, seed)[0] for seed in range(50)]
+    levels = np.array([(one.log["level"], one.personal.models.level_noise) for one in fits])
+    of_level = (levels[:, 0] - np.median(levels[:, 0])) / (relative * levels[:, 1])
+    right = 0.5 < np.sqrt((z**2).mean()) < 1.15 and (np.abs(z) < 1.96).mean() >= 0.93
+    assert right == (relative == 1.0)
+    assert (0.7 < np.median(np.abs(of_level)) / 0.6745 < 1.5) == (relative == 1.0)
 
 
 def test_a_matrix_whose_eigenvalues_are_not_found_stops_no_other():
@@ -107,18 +140,20 @@ def test_a_matrix_whose_eigenvalues_are_not_found_stops_no_other():
 @pytest.mark.parametrize(("samples", "dim"), [(1, 1), (1, 3), (3, 6), (9, 2)])
 @pytest.mark.parametrize("constant", [False, True])
 def test_no_user_stops_a_fit(samples, dim, constant):
-    """Whatever its numbers, and with none: every user has a finite head."""
+    """Whatever its numbers, with none, and where all are alike: every user has a finite head, and finite doubts."""
     rng = np.random.default_rng(0)
     features = rng.standard_normal((samples, 30, dim)).astype(np.float32)
     labels = rng.standard_normal((samples, 30)).astype(np.float32)
-    for length, label in product((0.0, 1e-12, 1.0, 1e12, np.nan, np.inf), (0.0, 1e-30, 1e12, np.nan, np.inf)):
-        features[:, 0], labels[:, 0] = length, label
+    numbers = product([0], (0.0, 1e-12, 1.0, 1e12, np.nan, np.inf), (0.0, 1e-30, 1e12, np.nan, np.inf))
+    for who, length, label in (*numbers, (slice(None), 1.0, 0.0), (slice(None), 0.0, 0.0)):
+        features[:, who], labels[:, who] = length, label
         users = GivenUsers(Known(30, samples, dim, 1), features.copy(), labels.copy())
         for multiplier in (0.0, 1.0):
             release = Release.from_one(multiplier, np.random.default_rng(1), 30, Ledger())
             (last,) = MixedModel(0.5, constant=constant).fit(users, release)
             (block,) = users.blocks()
             assert np.isfinite(last.personal.models(block)).all(), (length, label, multiplier)
+            assert np.isfinite(last.personal.models.mixture.doubts(block, 0.1)).all(), (length, label, multiplier)
 
 
 CANDIDATES = Candidates.of(np.array([0.2, 0.1, 0.1]), [np.diag([0.0, 1.0, 0.0])], True, np.ones(3, bool))
@@ -276,13 +311,3 @@ def test_a_rank_truncates_the_shapes():
     last, _ = fitted(data, 0.5, rank=1)
     assert last.subspace.shape == (6, 1)
     assert abs(last.subspace[1, 0]) > 0.9
-
-
-def test_features_that_are_degenerate_end_in_finite_numbers():
-    """All rows alike, or none at all."""
-    for features in (np.ones((40, 3)), np.zeros((40, 3))):
-        users = GivenUsers.capped(np.zeros(40), features, np.repeat(np.arange(10), 4), 10, 4, 3)
-        release = Release.from_one(1.0, np.random.default_rng(0), 10, Ledger())
-        (last,) = MixedModel(0.5).fit(users, release)
-        (block,) = users.blocks()
-        assert np.isfinite(last.personal.models(block)).all()

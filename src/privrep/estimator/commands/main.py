@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import signal
 import warnings
 from collections.abc import Callable
@@ -27,8 +28,9 @@ from privrep.estimator.commands.release import (
     write_heads,
     write_private,
 )
-from privrep.estimator.private_representation import LocalHeads, heads
+from privrep.estimator.private_representation import local_heads
 from privrep.estimator.stated import expanded, from_toml
+from privrep.estimator.summary import Summary, advice_line
 from privrep.users.scattered import ScatteredUsers
 from privrep.users.schema import KINDS
 from privrep.users.table_files import TableFile, columns_of, files_of
@@ -236,7 +238,7 @@ def personalise(
     shared, _ = read_release(release)
     users = ScatteredUsers.of(rows, user=user, label=label, schema=shared.schema, max_samples=shared.max_samples)
     ids = users.ids.to_numpy(zero_copy_only=False)
-    write_heads(LocalHeads(ids, heads(shared.heads, users)), shared, out)
+    write_heads(local_heads(shared, ids, users), shared, out)
     typer.echo(f"{out}: heads of {len(ids):,} users; they are not private")
 
 
@@ -251,7 +253,8 @@ def predict(
     ] = None,
     out: Annotated[Path, typer.Option(help="Parquet file of the predictions.")] = Path("predictions.parquet"),
 ) -> None:
-    r"""Predict labels of rows by their users' heads, or else by the shared mean, in the order of the rows.
+    r"""Predict labels of rows by their users' heads, or else by the shared mean, in the order of the rows, with the
+    standard deviation of a new label.
 
     \b
     Example: privrep predict release/public/release.json new.csv --user who --out predictions.parquet
@@ -265,8 +268,9 @@ def predict(
     model.local_ = read_heads(heads or release.parent.parent / PRIVATE / HEADS, model.shared_)
     read = pa.Table.from_batches(TableFile(rows, user, None, model.shared_.schema).batches())
     ids = read[user].to_numpy()
-    found = model.predict(read.drop_columns(user).to_pandas(), users=ids) if len(ids) else np.empty(0)
-    write_private(pa.table({"user": read[user], "prediction": found}), out)
+    rows, with_sd = read.drop_columns(user).to_pandas(), not math.isnan(model.shared_.error)
+    found = np.empty((2, 0)) if not len(ids) else np.atleast_2d(model.predict(rows, users=ids, return_std=with_sd))
+    write_private(pa.table([read[user], *map(pa.array, found)], ["user", "prediction", "sd"][: 1 + len(found)]), out)
     typer.echo(f"{out}: {len(ids):,} predictions; they are not private")
 
 
@@ -281,8 +285,7 @@ def show(release: Annotated[Path, typer.Argument(help="release.json of a fit.")]
     shared, read = read_release(release)
     spectrum = ", ".join(f"{value:.3g}" for value in shared.spectrum[:10])
     with reading(release):
-        text = f"{read['privacy']['statement']}\n{advice_line(read['advice'])}"
-    typer.echo(f"{text}Features: {', '.join(shared.schema.features)}")
+        typer.echo(Summary.of(shared, read["privacy"], read["advice"]))
     typer.echo(f"Spectrum of the prior over the label noise: {spectrum}{', ...' if len(shared.spectrum) > 10 else ''}")
 
 
@@ -336,14 +339,3 @@ def advise(
     typer.echo(f"Check it by simulation:\n\n{found.checks[found.recommended]}")
     if plot is not None:
         draw_curves(found.setting, plot)
-
-
-def advice_line(advice: dict) -> str:
-    """Return the advice of a fit in a line, empty for a method without advice."""
-    if not advice:
-        return ""
-    return (
-        f"Advice: {advice['text']}. Squared error of a left-out label, less that of own data: lower by "
-        f"{advice['gain']:.3g} (95 % interval {advice['gain_low']:.3g} to {advice['gain_high']:.3g}); own data are off "
-        f"by {advice['typical_error']:.3g} for a typical user, and have weight {advice['weight_of_own_data']:.2f}.\n"
-    )

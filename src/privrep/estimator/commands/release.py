@@ -76,8 +76,8 @@ def read_heads(path: Path, shared: SharedPrior) -> LocalHeads:
         read = parquet.read_table(path)
     if read.column_names != head_columns(shared):
         raise ValueError(f"{path} has other columns than heads of this release, user and {shared.schema.dim} numbers")
-    vectors = [read[name].to_numpy() for name in read.column_names[1:]]
-    return LocalHeads(read["user"].to_numpy(), np.stack(vectors, axis=1))
+    users, *columns = (column.to_numpy() for column in read.columns)
+    return LocalHeads(users, *np.split(np.stack(columns, axis=1), [shared.schema.dim], axis=1))
 
 
 def write(fitted: PrivateRepresentation, folder: Path) -> None:
@@ -93,12 +93,14 @@ def write(fitted: PrivateRepresentation, folder: Path) -> None:
 
 def head_columns(shared: SharedPrior) -> list[str]:
     """Return the names of the columns of a file of heads."""
-    return ["user", *(f"head_{number}" for number in range(shared.schema.dim))]
+    dim = shared.schema.dim
+    return ["user", *map("head_{}".format, range(dim)), *map("doubt_{}".format, range(dim + 2))]
 
 
 def write_heads(heads: LocalHeads, shared: SharedPrior, path: Path) -> None:
-    """Write ids and vectors of heads as Parquet that only the owner may read."""
-    write_private(pa.table([pa.array(heads.ids), *map(pa.array, heads.vectors.T)], head_columns(shared)), path)
+    """Write ids, vectors and doubts of heads as Parquet that only the owner may read."""
+    columns = [heads.ids, *heads.vectors.T, *heads.doubts.T]
+    write_private(pa.table([*map(pa.array, columns)], head_columns(shared)), path)
 
 
 def write_private(table: pa.Table, path: Path) -> None:

@@ -25,6 +25,7 @@ ERROR_CLIP = 2.0  # of a left-out error, the largest between two labels
 ANSWER_CLIP, ANSWER_MORE = 16.0, 1000.0  # of a user's gain over its typical size; n mu above which the clip grows
 TWO_ROWS, FALL_SD = 0.65, 0.4  # part of a gain that a second row leaves; relative sd of what a further row takes
 RAISED, LEAST_SHAPE = 0.25, 1e-3  # least eigenvalues of S over its noise's norm, and over the largest
+LEAST_ERROR = 0.25  # least squared error of the mixture over that of own data, of which one less its gain is left
 EVEN = 0.1  # least part of the trace that is spread evenly where eigenvalues are shrunk
 
 

@@ -3,7 +3,10 @@
     theta ~ N(beta, s sigma^2 R R^T),   y = <x, theta> + noise of variance sigma^2
 
 Only the ratio s of the two variances matters. With the singular values of X R one user's heads, fits and leverages are
-sums for every s.
+sums for every s. A new label at x has variance sigma_i^2 (1 + x^T C_i x), where C_i is the posterior covariance over
+sigma^2 under one prior in place of all, known exactly in one direction alone and else on average, and
+
+    sigma_i^2 <- (2 typical squared error + sum_j (left-out error)^2 (1 - leverage)) / (2 + m)
 """
 
 from __future__ import annotations
@@ -16,6 +19,7 @@ import numpy as np
 from privrep.users.problem import Block
 
 LEAST_LEFT = 1e-6  # a leverage is taken to leave at least this of a sample
+TYPICAL_ROWS = 2  # of a user's own, for which a typical error counts in their noise
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,6 +41,37 @@ class Mixture:
     def heads(self, block: Block) -> np.ndarray:
         """Return heads of the users of a block, (B, d)."""
         return sum(Spectra(block, one.mean, one.root).heads(one.strengths, one.weights) for one in self.priors)
+
+    @property
+    def covariance(self) -> np.ndarray:
+        """Covariance over sigma^2 of a prior that keeps as much as all of one label that has variance 1 in each,
+        (d, d)."""
+        kept = [one.strengths / (1 + one.strengths) @ one.weights for one in self.priors]
+        return sum(k * one.root @ one.root.T for k, one in zip(kept, self.priors, strict=True)) / (1 - sum(kept))
+
+    def doubts(self, block: Block, error: float) -> np.ndarray:
+        """Return what `variances` needs of the users of a block, (B, 2 + d) float32: the variance of the noise, which
+        part of the prior's is left in all directions but the one that is known best, and that one, by how much less.
+
+        error : typical squared error of users on left-out samples."""
+        values, vectors = np.linalg.eigh(self.covariance)
+        spectra = Spectra(block, np.zeros(len(values)), vectors * np.sqrt(np.maximum(values, 0.0)))
+        one, dim = np.ones(1), len(values)
+        kept, alone = spectra.kept(one)[0], spectra.remainders(one)[1][0]
+        mixed = sum(
+            np.tensordot(each.weights, Spectra(block, each.mean, each.root).left_out(each.strengths), 1)
+            for each in self.priors
+        )
+        noise = (TYPICAL_ROWS * error + (mixed**2 * alone).sum(axis=1)) / (TYPICAL_ROWS + block.counts)
+        left = 1 - kept[:, :-1].sum(axis=1) / max(dim - 1, 1)
+        less = np.sqrt(np.maximum(left - 1 + kept[:, -1], 0.0))[:, None]
+        return np.column_stack([noise, left, less * spectra.right[:, :, -1] @ spectra.root.T]).astype(np.float32)
+
+    def variances(self, features: np.ndarray, doubts: np.ndarray) -> np.ndarray:
+        """Return variances of new labels (N,) at rows of features (N, d) of users whose `doubts` are (N, 2 + d)."""
+        noise, left, known = doubts[:, 0], doubts[:, 1], np.einsum("nd,nd->n", features, doubts[:, 2:])
+        spread = left * np.einsum("nd,de,ne->n", features, self.covariance, features, optimize=True)
+        return noise * (1 + np.maximum(spread - known**2, 0.0))
 
 
 def eigh_of_each(grams: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -89,17 +124,17 @@ class Spectra:
 
     def left_out(self, strengths: np.ndarray) -> np.ndarray:
         """Return the error of the head of all other samples on each, (c, B, m): residual / (1 - leverage)."""
-        residuals, left = self._residuals(strengths)
+        residuals, left = self.remainders(strengths)
         return residuals / np.maximum(left, LEAST_LEFT)
 
     def two_left_out(self, strengths: np.ndarray, other: np.ndarray) -> np.ndarray:
         """Return the errors where one `other` sample (B, m) is left out beside each, (c, B, m)."""
-        residuals, left = self._residuals(strengths)
+        residuals, left = self.remainders(strengths)
         shared = -np.einsum("bmp,cbp,bmp->cbm", self.left, self.kept(strengths), at(self.left, other[:, :, None]))
         others, both = (at(one, other[None], 2) for one in (residuals, left))
         return (both * residuals - shared * others) / np.maximum(left * both - shared**2, LEAST_LEFT)
 
-    def _residuals(self, strengths: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def remainders(self, strengths: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return residuals of the fits, and what leverages leave; (c, B, m) each."""
         kept = self.kept(strengths)
         fits = np.einsum("bmp,cbp->cbm", self.left, kept * self.projected)

@@ -1,0 +1,94 @@
+"""What a fit releases, as a table with the names and in the units of the data; all of it may be published."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from scipy.linalg import block_diag
+
+from privrep.estimator.shared_prior import SharedPrior
+from privrep.users.schema import Category, Flag, Kind, Schema
+
+READING = """\
+Intercept: numbers in the middle of their ranges, flags at their stated share, the mean of all levels. A number: per 1
+of its unit; a flag: 1 less 0; a level: less the mean of all levels. noise_sd, low, high: of the noise of privacy alone,
+as if no step made less of it, and its 95 % interval; which users there are, and shrinkage towards 0, is not in it."""
+BETWEEN = """\
+Between users: how far coefficients are from 0 or the shared mean, in priors that predict well; often too wide, and with
+no interval. Residual: error of a left-out label. Own data: the same by users' own rows alone, with noise of privacy."""
+
+
+@dataclass(frozen=True, eq=False)
+class Summary:
+    """Tables of released numbers in the units of the data; as text, all of them with what they mean.
+
+    Attributes
+    ----------
+    coefficients : of the shared mean: estimate, noise_sd, low and high, by names of features and levels.
+    components : variance and sd of the coefficients between users, of the residual, and of own data's errors, whose sd
+        has noise_sd, low and high.
+    head : the statement of privacy, and the advice.
+    """
+
+    coefficients: pd.DataFrame
+    components: pd.DataFrame
+    head: str
+
+    @classmethod
+    def of(cls, shared: SharedPrior, privacy: Mapping, advice: Mapping) -> Summary:
+        """Return the summary of a release; what a method does not release is NaN, and blank in the text."""
+        names, units = in_units(shared.schema)
+        means = pd.DataFrame({"estimate": units @ shared.mean}, names)
+        means.estimate += np.eye(len(names))[0] * shared.schema.label.middle
+        own = [advice.get(name, math.nan) for name in ("typical_error", "typical_error_noise")]
+        between = np.einsum("rd,de,re->r", units, shared.covariance, units)
+        variances = np.r_[shared.error * np.r_[between, units[0, 0] ** 2], own[0] ** 2]
+        components = pd.DataFrame({"variance": variances, "sd": np.sqrt(variances)}, [*names, "Residual", "Own data"])
+        unknown = np.full(len(names) + 1, math.nan)
+        return cls(
+            with_interval(means, "estimate", np.sqrt(units**2 @ shared.mean_noise**2)),
+            with_interval(components, "sd", np.r_[unknown, own[1]]),
+            f"{privacy['statement']}\n{advice_line(advice)}",
+        )
+
+    def __str__(self) -> str:
+        tables = (self.coefficients, self.components)
+        first, second = (one.to_string(float_format="{:.4g}".format, na_rep="") for one in tables)
+        return f"{self.head}\nShared mean\n{first}\n{READING}\n\nBetween users\n{second}\n{BETWEEN}\n"
+
+
+def with_interval(table: pd.DataFrame, name: str, noise: np.ndarray) -> pd.DataFrame:
+    """Return a table with the standard deviation of the noise of a column, and its 95 % interval."""
+    return table.assign(noise_sd=noise, low=table[name] - 1.96 * noise, high=table[name] + 1.96 * noise)
+
+
+def in_units(schema: Schema) -> tuple[list[str], np.ndarray]:
+    """Return names of coefficients, and the matrix (r, d) that takes a scaled head to coefficients in units of the
+    table."""
+    parts = [(name, getattr(kind, "levels", None), of_kind(kind)) for name, kind in schema.features.items()]
+    names = [[f"{name}[{level}]" for level in levels] if levels else [name] for name, levels, _ in parts]
+    half = (schema.label.high - schema.label.low) / 2
+    return sum(names, ["Intercept"]), half * block_diag(1.0, *(units for *_, units in parts))
+
+
+def of_kind(kind: Kind) -> np.ndarray:
+    """Return how scaled columns change with one unit of a number, from 0 to 1, or from the mean of levels to each."""
+    if isinstance(kind, Category):
+        return math.sqrt(kind.width) * (np.eye(kind.width) - 1 / kind.width)
+    sd = math.sqrt(kind.share * (1 - kind.share)) if isinstance(kind, Flag) else (kind.high - kind.low) / math.sqrt(12)
+    return np.array([[1 / sd]])
+
+
+def advice_line(advice: dict) -> str:
+    """Return the advice of a fit in a line, empty for a method without advice."""
+    if not advice:
+        return ""
+    return (
+        f"Advice: {advice['text']}. Squared error of a left-out label, less that of own data: lower by "
+        f"{advice['gain']:.3g} (95 % interval {advice['gain_low']:.3g} to {advice['gain_high']:.3g}); own data are off "
+        f"by {advice['typical_error']:.3g} for a typical user, and have weight {advice['weight_of_own_data']:.2f}.\n"
+    )
