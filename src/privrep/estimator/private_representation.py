@@ -110,8 +110,8 @@ class PrivateRepresentation(RegressorMixin, BaseEstimator):
     users : name of the column that says whose a row is, where X is a DataFrame; else `users` goes to fit.
     max_samples : rows of a user that are used at most, a random choice.
     unseen : prediction for users without a head: "shared", by the shared mean, with a warning, or "raise".
-    heads : whether pickles have the users' heads: "local", no, or "pickle", yes. Copies, and what is sent to worker
-        processes of this machine, always have them.
+    heads : whether pickles have the users' heads, and what the journal says of other fits: "local", no, or "pickle",
+        yes. Copies, and what is sent to worker processes of this machine, always have them.
     random_state : None draws exact discrete Gaussian noise from the system's randomness; a seed is for experiments,
         and warns.
     engine, scheduler : where the passes over users run, see `privrep.users.engines.running_on`. The same comes out. The
@@ -174,7 +174,9 @@ class PrivateRepresentation(RegressorMixin, BaseEstimator):
 
     def __getstate__(self):
         state = super().__getstate__()
-        return state if self.heads == "pickle" or "local_" not in state else state | {"local_": None}
+        if self.heads == "pickle" or "local_" not in state:
+            return state
+        return state | {"local_": None, "privacy_": self.privacy_.public}
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
