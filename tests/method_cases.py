@@ -12,7 +12,6 @@ from conftest import fixed_noise, gather, make_task
 
 from privrep.methods.running.registry import method_files as of_library
 from privrep.methods.running.runner import is_private, open_release, prepared
-from privrep.methods.steps import mixed_model_plan as plan
 from privrep.users.given_users import GivenUsers
 from privrep.users.problem import Problem, Users
 from privrep.users.splits import count, split_samples
@@ -163,19 +162,6 @@ def full_prior_audit(options, sds) -> list[float]:
     return [(9.2 / scale) ** 2, (2 / products) ** 2]
 
 
-def mixed_model_audit(options, sds) -> list[float]:
-    """Errors and flags of norm at most the root of a half, log lengths of width 4, scores and weights of norm 1.
-
-    Clips of steps and of the answer are released: their costs are those of their shares. No shape is released here."""
-    level, length, *steps, scores, weights, _ = sds["noise"]
-    costs = [2 / level**2, (4 / length) ** 2, (2 / scores) ** 2, (2 / weights) ** 2]
-    whole = costs[0] / plan.LEVEL
-    shares = plan.Plan.of(PROBLEM.users, PROBLEM.dim, math.sqrt(whole))
-    assert costs == pytest.approx([whole * one for one in (plan.LEVEL, plan.LENGTH, shares.scores, shares.weights)])
-    assert plan.STEPS[0] <= len(steps) <= plan.STEPS[1] and steps == pytest.approx([steps[0]] * len(steps))
-    return [*costs, whole * shares.mean, whole * plan.ANSWER]
-
-
 def oracle_step_audit(options, sds) -> list[float]:
     (step,) = sds["noise"]
     return [(2 / step) ** 2]
@@ -229,7 +215,6 @@ ABOUT = {
     "private_fedrep": {"audit": private_fedrep_audit, "printed": False},
     **{key: {"audit": unit_steps_audit, "printed": False} for key in ("unit_steps", "unit_steps_ablations")},
     "full_prior": {"audit": full_prior_audit, "printed": False},
-    "mixed_model": {"audit": mixed_model_audit, "printed": False},
     "oracle_step": {"audit": oracle_step_audit, "reads_truth": True, "printed": False},
     **{
         key: {"audit": federated_audit, "paper_holds": False}
@@ -304,7 +289,6 @@ OPTIONS = {
     "unit_steps": [{}, {"scale_guess": 3.0, "noise_guess": 0.3}, {"assumed_rank": 3}],
     "unit_steps_ablations": [{"without": part} for part in list(ABLATIONS)[1:]],
     "full_prior": [{}, {"scale_guess": 0.5, "noise_guess": 2.0}],
-    "mixed_model": [{}],
     "oracle_step": [{}],
     "general_centaur": [
         FEDERATED | {"local_steps": 2},

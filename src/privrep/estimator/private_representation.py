@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import copyreg
 import math
 import warnings
 from collections.abc import Callable
@@ -114,8 +115,8 @@ class PrivateRepresentation(RegressorMixin, BaseEstimator):
     users : name of the column that says whose a row is, where X is a DataFrame; else `users` goes to fit.
     max_samples : rows of a user that are used at most, a random choice.
     unseen : prediction for users without a head: "shared", by the shared mean, with a warning, or "raise".
-    heads : whether pickles have the users' heads: "local", no, or "pickle", yes. Copies, and what is sent to worker
-        processes of this machine, always have them.
+    heads : whether pickles have the users' heads, and what the journal says of other fits: "local", no, or "pickle",
+        yes. Copies, and what is sent to worker processes of this machine, always have them.
     random_state : None draws exact discrete Gaussian noise from the system's randomness; a seed is for experiments,
         and warns.
     engine, scheduler : where the passes over users run, see `privrep.users.engines.running_on`. The same comes out. The
@@ -179,17 +180,23 @@ class PrivateRepresentation(RegressorMixin, BaseEstimator):
 
     def __getstate__(self):
         state = super().__getstate__()
-        return state if self.heads == "pickle" or "local_" not in state else state | {"local_": None}
+        if self.heads == "pickle" or "local_" not in state:
+            return state
+        return state | {"local_": None, "privacy_": self.privacy_.public}
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
         with_heads_to_workers(cls)
 
     def __copy__(self) -> PrivateRepresentation:
-        return whole(type(self), vars(self))
+        new = type(self).__new__(type(self))
+        vars(new).update(vars(self))
+        return new
 
     def __deepcopy__(self, memo: dict) -> PrivateRepresentation:
-        return whole(type(self), copy.deepcopy(vars(self), memo))
+        new = memo[id(self)] = type(self).__new__(type(self))  # before its state, which may refer to it
+        vars(new).update(copy.deepcopy(vars(self), memo))
+        return new
 
     def fit(self, X, y, users=None) -> PrivateRepresentation:
         """Learn the shared prior, and the heads of the users.
@@ -319,11 +326,12 @@ class PrivateRepresentation(RegressorMixin, BaseEstimator):
             raise ValueError(text)
         warnings.warn(f"{text}. Such rows are predicted by the shared mean", stacklevel=3)
 
-    def score(self, X, y, users=None) -> float:
-        """R^2 of the predictions, of rows that have a label. Local, and not private."""
+    def score(self, X, y, users=None, sample_weight=None) -> float:
+        """R^2 of the predictions, of rows that have a label, each with its weight. Local, and not private."""
         labels = self._labels(X, y)
         there = ~np.isnan(labels)
-        return float(r2_score(labels[there], self.predict(X, users)[there]))
+        weights = None if sample_weight is None else column_or_1d(sample_weight)[there]
+        return float(r2_score(labels[there], self.predict(X, users)[there], sample_weight=weights))
 
     def personalise(self, X, y, users=None) -> PrivateRepresentation:
         """Heads of anybody from rows of theirs, whether or not they took part. Nothing is released."""
@@ -391,6 +399,8 @@ class PrivateRepresentation(RegressorMixin, BaseEstimator):
                 text = "Complex data not supported"
             elif "could not convert" in str(error):
                 text = "X has a text that is no number; levels of a category stand in a DataFrame"
+            elif "setting an array element" in str(error):
+                text = "X has lists or tables in place of single values"
             else:
                 raise
         raise ValueError(text)
@@ -428,17 +438,10 @@ class PrivateRepresentation(RegressorMixin, BaseEstimator):
         return SharedPrior(schema, nothing, alone, self.max_samples, nothing, math.nan)
 
 
-def whole(kind: type[PrivateRepresentation], state: dict) -> PrivateRepresentation:
-    """Make an estimator with all that another has, heads as well."""
-    new = kind.__new__(kind)
-    vars(new).update(state)
-    return new
-
-
 def with_heads_to_workers(kind: type[PrivateRepresentation]) -> None:
     """Let estimators of a class go to and from processes of this machine with their heads."""
     for register in (ForkingPickler.register, register_for_workers):
-        register(kind, lambda model: (whole, (type(model), vars(model))))
+        register(kind, lambda model: (copyreg.__newobj__, (type(model),), vars(model)))
 
 
 with_heads_to_workers(PrivateRepresentation)

@@ -66,12 +66,12 @@ class PrivacyStatement(dict):
     """Numbers by name; as text, the sentence, and the journal's addition to it, which is not published."""
 
     def __str__(self) -> str:
-        return self["statement"] + self["on_record"]
+        return self["statement"] + self.get("on_record", "")
 
     @property
-    def public(self) -> dict:
+    def public(self) -> PrivacyStatement:
         """The statement without the local journal's numbers on other fits."""
-        return {name: value for name, value in self.items() if not name.endswith("on_record")}
+        return PrivacyStatement({name: value for name, value in self.items() if not name.endswith("on_record")})
 
 
 def statement(

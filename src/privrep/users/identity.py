@@ -48,7 +48,8 @@ def spell(value: object) -> str | None:
 def of_each(values: object, one: Callable[[object], object], missing: object, where: str) -> np.ndarray:
     """Return a function of each value (N,) as objects, called once for all that are equal."""
     try:
-        codes, different = pd.factorize(values if hasattr(values, "dtype") else np.asarray(values, object))
+        ours = isinstance(getattr(values, "dtype", None), np.dtype | pd.api.extensions.ExtensionDtype)
+        codes, different = pd.factorize(values if ours else np.asarray(values, object))
     except TypeError:
         raise ValueError(f"{where} has lists or tables in place of single values") from None
     return np.array([*map(one, different), missing], object)[codes]

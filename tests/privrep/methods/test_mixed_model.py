@@ -215,7 +215,8 @@ def test_a_gain_is_the_difference_of_squared_errors_with_all_rows():
 def test_a_gain_is_a_mean_over_users_of_two_rows_or_more():
     """Users of one row, of whom there are as many, change neither the gain nor its interval by more than noise."""
     rng, gains_of = np.random.default_rng(5), []
-    number, features, labels = np.repeat(np.arange(4000), 4), rng.standard_normal((16_000, 2)), rng.uniform(-1, 1, 16_000)
+    number = np.repeat(np.arange(4000), 4)
+    features, labels = rng.standard_normal((16_000, 2)), rng.uniform(-1, 1, 16_000)
     for alone in (0, 4000):
         more = np.arange(4000, 4000 + alone)
         data = GivenUsers.capped(

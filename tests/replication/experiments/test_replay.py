@@ -19,6 +19,7 @@ from method_cases import CASES, ONE, OTHER_USERS, OTHERS, PROBLEM, REPLAYED, wor
 from privrep.methods.mixed_model import MixedModel
 from privrep.methods.running.method import Iterate, LowRank
 from privrep.methods.running.runner import is_private, prepared
+from privrep.methods.steps.user_scores import BoundedHeads
 from privrep.privacy.accounting import UNLIMITED
 from privrep.privacy.contributions import Rows
 from privrep.privacy.ledger import Ledger
@@ -45,16 +46,19 @@ def iterates(method, users: GivenUsers, multiplier: float, replayed: Transcript 
     return list(method.fit(users, RecordingRelease(*given, transcript=transcript))), transcript, ledger
 
 
-def told(iterate: Iterate) -> dict[str, bytes]:
-    """All that an iterate tells the world, and what users but the first make of it, by name."""
+def told(iterate: Iterate, users: GivenUsers) -> dict[str, bytes]:
+    """All that an iterate tells the world, and what users but the first make of it among these users, by name."""
     found = {name: np.float64(value).tobytes() for name, value in iterate.log.items()}
     if iterate.subspace is not None:
         found["subspace"] = iterate.subspace.tobytes()
     if iterate.candidates is not None:
         found |= {"candidates": iterate.candidates.bases.tobytes(), "chosen": bytes([iterate.candidates.chosen])}
     if iterate.personal is not None:
-        (block,) = ONE.blocks()  # the same users in both worlds; the first one's head is left out
         low = isinstance(iterate.personal, LowRank)
+        # With the first user of their world, whose head is left out; bounded heads are iterated for fewer and fewer
+        # users, whose last bits depend on their places.
+        bounded = low and isinstance(iterate.personal.heads, BoundedHeads)
+        (block,) = (ONE if bounded else users).blocks()
         heads = iterate.personal.heads(block) if low else iterate.personal.models(block)
         found["heads of the others"] = np.ascontiguousarray(heads[1:]).tobytes()
         if low:
@@ -74,7 +78,8 @@ def leaks(method, multiplier: float) -> set[str]:
         if len(transcript.records) != len(other.records):
             found.add("number of releases")
             continue
-        for one, two in zip(map(told, path), map(told, again), strict=False):
+        for pair in zip(path, again, strict=False):
+            one, two = map(told, pair, (ONE, users))
             found |= {name for name in one.keys() | two.keys() if one.get(name) != two.get(name)}
         if PrivacyClaim(ledger).attained(attained_mu(transcript, other), loss(transcript, other)) > 1 + ROUNDING:
             found.add("more than is charged")
@@ -168,7 +173,8 @@ class Direction:
         (sums,) = clipped_sums(users, self.added, self.clip) if "exact" in self.cheat else [mean]
         shown = sums if self.cheat == "exact numbers" else mean
         scale = float(np.linalg.norm(sums)) if self.cheat == "exact head" else 1.0
-        personal = LowRank(basis, lambda block: np.full((block.users, 1), scale))
+        beside = 1e-12 * (self.cheat == "heads from others")
+        personal = LowRank(basis, lambda block: np.full((block.users, 1), scale) + beside * block.labels.mean())
         iterate = Iterate(basis, personal, {"length": float(np.linalg.norm(shown))})
         if self.cheat == "stops by the data" and total(users, lambda block: float(block.labels.max())) > 50:
             yield iterate
@@ -190,6 +196,7 @@ ALL = {"subspace", "length", "basis of the heads"}
         ("a generator of its own", ALL),
         ("exact numbers", {"length"}),
         ("exact head", {"heads of the others"}),
+        ("heads from others", {"heads of the others"}),
         ("stops by the data", {"number of iterates"}),
     ],
 )

@@ -1,0 +1,58 @@
+"""Replay of the whole estimator: told the answers of another fit, a fit with a table in which one user is another ends
+with the same published things, byte for byte, and with the same heads of everybody else.
+
+What is published is not listed here: it is all that comes out of a pickle, each file outside the private folder, and
+what the commands print.
+"""
+
+from __future__ import annotations
+
+import pickle
+from pathlib import Path
+
+import pytest
+from estimator_cases import ANOTHER, CONFIGURATIONS, FIRST, ONE, Fit, table
+
+from privrep.estimator.commands import release
+from privrep.estimator.commands.main import advice_line
+
+pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
+EVERY = [*CONFIGURATIONS, {"unit": "row", "users": None}, {"random_state": None}]
+EPSILONS = 1.0, 200.0
+"""At the second one shapes are released, too."""
+
+
+def told(fit: Fit, folder: Path) -> dict[str, bytes]:
+    """All that a fit may tell the world, by name, and the heads of all but the first user."""
+    folder.mkdir()
+    release.write(fit.model, folder)
+    files = [path for path in folder.rglob("*") if path.is_file() and release.PRIVATE not in path.parts]
+    found = {path.name: path.read_bytes() for path in files} | {"pickle": pickle.dumps(fit.model)}
+    read = pickle.loads(found["pickle"])
+    printed = f"{read!r} {read.privacy_} {advice_line(read.advice_)}"
+    found |= {name: pickle.dumps(value) for name, value in vars(read).items()} | {"printed": printed.encode()}
+    assert len(files) >= 3 and not any(b"person" in part for part in found.values())
+    heads = fit.model.local_
+    same = heads.ids != (FIRST if fit.model.users else list(fit.rows.who).index(FIRST))
+    return found | {"heads of the others": heads.vectors[same].tobytes()}
+
+
+@pytest.mark.parametrize("where", ["in memory", "on disk"])
+@pytest.mark.parametrize("configuration", EVERY, ids=str)
+def test_nothing_is_published_but_releases(configuration, where, tmp_path):
+    """The journal, which is not published, knows the first user of the first world."""
+    if (people := configuration.get("unit") == "row") and where == "on disk":
+        pytest.skip("a table on disk has users")
+    worlds = [first[:1] if people else first for first in (ONE, *ANOTHER.values())]
+    for epsilon in EPSILONS:
+        settings, transcript, expected = configuration | {"epsilon": epsilon}, None, None
+        for number, first in enumerate(worlds):
+            folder = tmp_path / f"{epsilon} {number}"
+            folder.mkdir()
+            fit = Fit(settings, table(first), transcript, folder if where == "on disk" else None, worlds[0])
+            found = told(fit, folder / "release")
+            transcript, expected = transcript or fit.transcript, expected or found
+            assert len(fit.transcript.records) == len(transcript.records) > 5
+            assert {name for name in found.keys() | expected.keys() if found.get(name) != expected.get(name)} == set()
+    names = {record.name for record in transcript.records}
+    assert ("mixed_shape" in names) == (configuration.get("structure") != "level" and "method" not in configuration)
