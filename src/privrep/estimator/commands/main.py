@@ -29,6 +29,7 @@ from privrep.estimator.commands.release import (
 )
 from privrep.estimator.private_representation import LocalHeads, heads
 from privrep.estimator.stated import expanded, from_toml
+from privrep.estimator.statement import PrivacyStatement
 from privrep.users.scattered import ScatteredUsers
 from privrep.users.schema import KINDS
 from privrep.users.table_files import TableFile, columns_of, files_of
@@ -281,7 +282,7 @@ def show(release: Annotated[Path, typer.Argument(help="release.json of a fit.")]
     shared, read = read_release(release)
     spectrum = ", ".join(f"{value:.3g}" for value in shared.spectrum[:10])
     with reading(release):
-        text = f"{read['privacy']['statement']}\n{advice_line(read['advice'])}"
+        text = f"{PrivacyStatement(read['privacy'])}\n{advice_line(read['advice'])}"
     typer.echo(f"{text}Features: {', '.join(shared.schema.features)}")
     typer.echo(f"Spectrum of the prior over the label noise: {spectrum}{', ...' if len(shared.spectrum) > 10 else ''}")
 
