@@ -7,7 +7,7 @@ import copyreg
 import math
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from multiprocessing.reduction import ForkingPickler
 from pathlib import Path
 
@@ -273,7 +273,7 @@ class PrivateRepresentation(RegressorMixin, BaseEstimator):
         # much, never too little.
         record = entered(ids if self.unit == "user" else None, labels, mu**2)
         last = list(method.fit(data, release))[-1]
-        self.shared_ = replace(self._shared(schema, last), max_samples=int(self.max_samples))  # what JSON can hold
+        self.shared_ = self._shared(schema, last)
         self.advice_ = advice(last, schema)
         self.ledger_ = ledger
         self.privacy_ = statement(ledger, budget.delta, n, self.unit, seeded, record)

@@ -62,7 +62,7 @@ class SharedPrior:
         return {
             "version": VERSION,
             **self.schema.to_dict(),
-            "max_samples": self.max_samples,
+            "max_samples": int(self.max_samples),  # what JSON can hold
             "mean": texts(self.mean),
             "mean_noise": texts(self.mean_noise),
             "error": repr(float(self.error)),

@@ -12,13 +12,15 @@ from privrep.privacy.ledger import Ledger
 PUBLIC = (
     "how many users there are, and that these users are among them",
     "names, kinds and ranges of the columns, and the range of the label",
-    "max_samples, method, rank, epsilon and delta",
+    "the estimator's parameters",
 )
 NOT_COVERED = (
     "heads, their predictions and the score on users who took part: they are local and not private",
     "the duration of a fit, and its errors and warnings, which count rows: they are for whoever has the table",
-    "ranges, kinds and levels that were chosen after a look at the data",
+    "ranges, kinds and other parameters that were chosen after a look at the data, and what looks at them before a fit",
     "further fits, unless they stand in the journal",
+    "people who have several ids, and what the rows of others say of a person",
+    "what stays on the machine and on workers that see the rows: the table, temporary files, memory, the journal",
 )
 FEW, SURE, MANY_ROWS = 100, 0.9, 1000
 """Users below whom, an attacker's advantage and max_samples above which `doubts` says so."""
@@ -63,10 +65,11 @@ def upward(value: float, digits: int) -> str:
 
 
 class PrivacyStatement(dict):
-    """Numbers by name; as text, the sentence, and the journal's addition to it, which is not published."""
+    """Numbers by name; as text, the sentence, the journal's addition to it, which is not published, and what is not
+    covered."""
 
     def __str__(self) -> str:
-        return self["statement"] + self.get("on_record", "")
+        return f"{self['statement']}{self.get('on_record', '')}\nNot covered: {'; '.join(self['not_covered'])}."
 
     @property
     def public(self) -> PrivacyStatement:

@@ -11,6 +11,7 @@ import pandas as pd
 from scipy.linalg import block_diag
 
 from privrep.estimator.shared_prior import SharedPrior
+from privrep.estimator.statement import PrivacyStatement
 from privrep.users.schema import Category, Flag, Kind, Schema
 
 READING = """\
@@ -52,7 +53,7 @@ class Summary:
         return cls(
             with_interval(means, "estimate", np.sqrt(units**2 @ shared.mean_noise**2)),
             with_interval(components, "sd", np.r_[unknown, own[1]]),
-            f"{privacy['statement']}\n{advice_line(advice)}",
+            f"{PrivacyStatement(privacy).public}\n{advice_line(advice)}",
         )
 
     def __str__(self) -> str:

@@ -53,11 +53,14 @@ class Number(Declared):
 
     def __post_init__(self):
         try:
-            right = -np.inf < self.low < self.high < np.inf and 0 < (self.high - self.low) / 12 < np.inf
+            right = -np.inf < self.low < self.high < np.inf and 1e-150 <= self.high - self.low <= 1e150
         except (TypeError, ValueError):
             right = False
         if not right:
-            raise ValueError(f"low is {self.low!r} and high {self.high!r}; they must be finite, and low less than high")
+            raise ValueError(
+                f"low is {self.low!r} and high {self.high!r}; they must be finite, and low less than high "
+                "(by 1e-150 to 1e150, since errors are squared)"
+            )
         object.__setattr__(self, "low", float(self.low))
         object.__setattr__(self, "high", float(self.high))
 

@@ -23,6 +23,7 @@ from privrep.estimator import PrivateRepresentation, journal
 from privrep.estimator.commands import release
 from privrep.estimator.commands.main import app
 from privrep.estimator.stated import from_toml
+from privrep.estimator.statement import NOT_COVERED
 
 RUN = CliRunner()
 BOUNDS = """
@@ -83,6 +84,8 @@ def test_from_a_table_to_heads():
     pd.testing.assert_frame_equal(pd.read_parquet("again.parquet"), pd.read_parquet("release/private/heads.parquet"))
     shown = run("show", "release/public/release.json")
     assert "Spectrum of the prior" in shown and "z[b]" in shown
+    for printed in (said, shown, Path("release/public/report.html").read_text()):
+        assert all(one in printed for one in NOT_COVERED)
 
 
 @pytest.mark.filterwarnings("ignore:random_state is")

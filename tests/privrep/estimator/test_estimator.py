@@ -19,6 +19,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 import sklearn
+from estimator_cases import CONFIGURATIONS, Fit, others
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, GroupKFold, cross_val_score
 from sklearn.pipeline import make_pipeline
@@ -102,7 +103,10 @@ def test_a_fit_without_users_is_refused():
         *(({name: 7}, f"{name} is 7; it must be") for name in ("method", "unit", "unseen", "heads", "engine")),
         *(({name: 7}, f"{name} is 7; it must be a text") for name in ("users", "scheduler")),
         *(({name: "abc"}, f"{name} is 'abc'; it must") for name in ("kinds", "feature_bounds", "label_bounds")),
-        ({"label_bounds": (-1e308, 1e308)}, "label: low is -1e.308 and high 1e.308; they must be finite"),
+        *(
+            ({"label_bounds": (-one, one)}, "label: low is -.* and high .*; they must be finite, and low less")
+            for one in (1e308, 1e151, 1e-151)
+        ),
         ({"label_bounds": (pd.Timestamp("2020-01-01"), 1)}, "label: low is .*must be finite"),
         ({"kinds": {"feature 0": ["a", np.nan]}}, "levels has nan; each must be a text, a number or true or false"),
         ({"kinds": {"feature 0": ["1", 1.0]}}, "levels is .*; it must be a list of two or more, each once"),
@@ -138,6 +142,18 @@ def test_noise_is_the_systems_and_lies_on_a_lattice(settings, monkeypatch):
     assert fits[0].privacy_["epsilon"] == pytest.approx(4.0, rel=1e-6)
     assert fits[0].privacy_["delta"] == delta and not fits[0].privacy_["seeded"]
     assert bool(fits[0].advice_) == (settings.get("method") != "unit_steps")
+
+
+@pytest.mark.filterwarnings(SEEDED, "ignore:this budget protects nobody")
+@pytest.mark.parametrize("epsilon", [1e-6, 1e4])
+@pytest.mark.parametrize("configuration", CONFIGURATIONS, ids=str)
+def test_whatever_the_budget_numbers_are_finite(configuration, epsilon):
+    """Without a warning of numpy."""
+    for seed in range(4):
+        fitted = Fit(configuration | {"epsilon": epsilon, "random_state": seed}, others()).model
+        numbers = [value for value in fitted.advice_.values() if not isinstance(value, str)]
+        for found in (numbers, fitted.local_.vectors, fitted.shared_.mean, fitted.shared_.covariance):
+            assert np.isfinite(found).all()
 
 
 def test_a_seed_warns_and_repeats():

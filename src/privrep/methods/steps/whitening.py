@@ -65,6 +65,7 @@ def learned_scales(users: UserData, release: Release) -> np.ndarray:
     bound = LOG_LENGTH * math.sqrt(d)
     logs = release.sum("unit_coordinates", users, log_coordinates, clip=bound) / n
     differs = logs - logs.mean()
+    differs = differs * (bound / max(float(np.linalg.norm(differs)), bound))  # what is longer is noise
     energy, noise = (differs**2).sum(), (d - 1) * (2 * bound * release.noise_multiplier / n) ** 2
     kept = 1 - noise / energy if energy > 2 * noise else 0.0
     scales = np.exp(kept * differs / 2)
