@@ -2,13 +2,30 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pandas as pd
 import pytest
+from conftest import make_task
 
+from privrep.methods.running.runner import fit
+from privrep.privacy.accounting import Budget, FixedNoise
+from privrep.privacy.mechanisms import GAUSSIAN_COST
+from privrep.users.problem import Problem, Users
 from privrep.users.real_tables import RealTable
 from privrep.users.schema import Number, Schema
-from replication.experiments.table_baselines import best_own_data, halves, mixed_model, own_data, single_model
+from replication.experiments import real_table
+from replication.experiments.table_baselines import (
+    INTERCEPTS,
+    PENALTIES,
+    best_own_data,
+    halves,
+    mixed_model,
+    own_data,
+    single_model,
+)
+from replication.run.registry import load_options
 
 
 def made_up(users=400, rows=20, spread=0.3, noise=0.1, most_rows=40, seed=0) -> RealTable:
@@ -64,9 +81,30 @@ def test_own_data_is_ridge_with_a_free_intercept():
     assert np.allclose(own_data(split, 1e9, intercept=1), 0, atol=1e-6)
 
 
-def test_best_own_data_is_no_worse_than_any():
+@pytest.mark.parametrize("about", [0.0, np.array([0.04, 0.06])])
+def test_best_own_data_is_the_best_ridge(about):
     split = halves(made_up(users=50), "made up", 0)
-    assert best_own_data(split) <= best_own_data(split, (0.0,)) <= split.error(own_data(split, 10.0))
+    all_errors = [split.error(own_data(split, *pair, about)) for pair in itertools.product(PENALTIES, INTERCEPTS)]
+    assert best_own_data(split, about) == pytest.approx(min(all_errors), rel=1e-6)
+
+
+def test_rival_is_descent_and_ridge_about_it(monkeypatch):
+    """As its description has it, without noise; with noise it spends the whole budget."""
+    split = halves(made_up(users=50, rows=9), "made up", 0)
+    monkeypatch.setattr(real_table, "split", lambda table, number: split)
+    squares, products = split.moments
+    mean = np.zeros(2)
+    for _ in range(8):
+        gradient = (products - squares @ mean) / split.rows[:, None]
+        clipped = gradient * np.minimum(1, 0.3 / np.linalg.norm(gradient, axis=1))[:, None]
+        mean = mean + 0.4 * clipped.mean(axis=0)
+    heads = mean + np.linalg.solve(squares + np.diag([1.0, 10.0]), (products - squares @ mean)[:, :, None])[:, :, 0]
+    rival = load_options("real_table", {"table": "bfi", "method": real_table.RIVAL})
+    for budget in (FixedNoise(1e-9, 1e-5), Budget(1.0, 1e-5, "exact")):
+        task = make_task(Users(Problem(users=50, samples=9, dim=2, rank=1)), budget)
+        error, right = fit(rival, task).log["error"], split.error(heads)
+        assert error == pytest.approx(right, rel=1e-5) if isinstance(budget, FixedNoise) else error > right
+        assert task.ledger.mu == pytest.approx(1 / budget.noise_multiplier(GAUSSIAN_COST, None))
 
 
 def test_error_is_a_share_of_the_variance():
