@@ -69,18 +69,6 @@ def test_exact_labels_are_found():
         assert split.error(models) < 1e-8
 
 
-def test_own_data_is_ridge_with_a_free_intercept():
-    """A shift of a user's labels moves its intercept alone."""
-    split = halves(made_up(users=4), "made up", 0)
-    models = own_data(split, 3.0)
-    features, labels = split.features[0][:, 1], split.labels[0]
-    slope = np.cov(features, labels, ddof=0)[0, 1] * len(labels) / (np.var(features) * len(labels) + 3)
-    assert models[0] == pytest.approx([labels.mean() - slope * features.mean(), slope])
-    far = own_data(split, 1e9)
-    assert np.allclose(far, np.stack([split.labels.mean(axis=1), np.zeros(4)], axis=1), atol=1e-6)
-    assert np.allclose(own_data(split, 1e9, intercept=1), 0, atol=1e-6)
-
-
 @pytest.mark.parametrize("about", [0.0, np.array([0.04, 0.06])])
 def test_best_own_data_is_the_best_ridge(about):
     split = halves(made_up(users=50), "made up", 0)
@@ -107,12 +95,6 @@ def test_rival_is_descent_and_ridge_about_it(monkeypatch):
         assert task.ledger.mu == pytest.approx(1 / budget.noise_multiplier(GAUSSIAN_COST, None))
 
 
-def test_error_is_a_share_of_the_variance():
-    split = halves(made_up(), "made up", 0)
-    level = np.broadcast_to([split.test_labels.mean(), 0.0], (400, 2))
-    assert split.error(level) == pytest.approx(1)
-
-
 def test_single_model_misses_what_heads_explain():
     """Variance of labels: .3^2 of the mean, .3^2 of heads, .1^2 of noise."""
     split = halves(made_up(users=2000), "made up", 0)
@@ -127,12 +109,6 @@ def test_mixed_model_finds_its_parameters():
     assert found.noise == pytest.approx((0.1 / 5) ** 2, rel=0.05)
     assert found.covariance[1, 1] == pytest.approx((0.3 / 5) ** 2, rel=0.1)
     assert abs(found.covariance[0]).max() < 0.02 * found.covariance[1, 1]
-
-
-def test_mixed_model_is_best_where_rows_are_few():
-    split = halves(made_up(users=2000, rows=4, noise=0.3), "made up", 0)
-    mixed = split.error(mixed_model(split).models)
-    assert mixed < 0.95 * min(best_own_data(split), split.error(single_model(split)))
 
 
 def test_likelihood_never_falls_and_steps_stop():
