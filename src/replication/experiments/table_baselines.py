@@ -56,22 +56,34 @@ def halves(table: RealTable, name: str, split: int) -> Halves:
     return Halves(by_row.transpose(1, 0, 2).astype(np.float64), by_label.T.astype(np.float64), own, *tests)
 
 
-PENALTIES = tuple(10.0 ** np.arange(-2, 6))
-INTERCEPTS = (0.0, 0.01, 0.1)
-"""Shares of the penalty that a user's intercept bears; above 0 its level is shrunk to the middle of the range."""
+PENALTIES = 10.0 ** np.arange(-2, 5.1, 0.5)
+INTERCEPTS = (1e-8, 0.01, 0.1, 1.0)
+"""Shares of the penalty that a user's intercept bears, the least next to nothing; above it a level is shrunk, too."""
 
 
-def own_data(halves: Halves, penalty: float, intercept: float = 0.0) -> np.ndarray:
-    """Fit a ridge regression to each user alone, (n, d), with a penalty of which the intercept bears a share."""
+def own_data(halves: Halves, penalty: float, intercept: float = 0.0, about: np.ndarray | float = 0.0) -> np.ndarray:
+    """Fit a ridge regression about a model to each user alone, (n, d), with a penalty of which the intercept bears a
+    share."""
     squares, products = halves.moments
     penalties = np.full(squares.shape[-1], penalty)
     penalties[0] *= intercept
-    return np.linalg.solve(squares + np.diag(penalties), products[:, :, None])[:, :, 0]
+    left = products - squares @ np.broadcast_to(about, squares.shape[-1])
+    return about + np.linalg.solve(squares + np.diag(penalties), left[:, :, None])[:, :, 0]
 
 
-def best_own_data(halves: Halves, intercepts: tuple[float, ...] = INTERCEPTS) -> float:
+def best_own_data(halves: Halves, about: np.ndarray | float = 0.0) -> float:
     """Return the error of the penalty and share that are best on the test rows, which favours own data."""
-    return min(halves.error(own_data(halves, penalty, share)) for penalty in PENALTIES for share in intercepts)
+    squares, products = halves.moments
+    left, errors = products - squares @ np.broadcast_to(about, squares.shape[-1]), []
+    for share in INTERCEPTS:
+        scale = np.ones(squares.shape[-1])
+        scale[0] = share**-0.5
+        values, vectors = np.linalg.eigh(squares * np.outer(scale, scale))
+        inside = np.einsum("nde,nd->ne", vectors, left * scale)
+        for penalty in PENALTIES:
+            change = np.einsum("nde,ne->nd", vectors, inside / (np.maximum(values, 0) + penalty))
+            errors.append(halves.error(about + scale * change))
+    return min(errors)
 
 
 def _least_squares(squares: np.ndarray, products: np.ndarray) -> np.ndarray:

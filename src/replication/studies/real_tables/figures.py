@@ -1,16 +1,19 @@
 """Figure of the study real_tables."""
 
-from replication.drawing import ENDS, GREY, METHODS, DataFrame, Look, Picture, PlotSettings, look
+from replication.drawing import GREY, DataFrame, Look, Picture, PlotSettings, graded
 
-LEVELS = {"own data": look("own", dash="--"), "single model": Look("single model", GREY, "", ":")}
-LEVELS |= {"mixed model": Look("mixed model", METHODS["mixed"].colour, "", "-.")}
-"""What needs no privacy -> its look."""
+RIVAL = Look("rival, epsilon 1", GREY, "x", "")
+TITLES = {"developed": "developed on", "judged": "judged"}
 
 
 def draw_real_tables(figure: Picture, numbers: DataFrame, study: PlotSettings) -> None:
-    """Draw the errors of each table against epsilon."""
-    for axis, table, part in figure.facets(numbers, "table", (0, 2.3), (0.4, 2.3), columns=4):
-        axis.series(part, "epsilon", "error", look("mixed", "released prior"), ends=ENDS)
-        for name, one in LEVELS.items():
-            axis.level(part[name].iloc[0], f"{name}, no privacy", colour=one.colour, dash=one.dash)
-        axis.label(r"$\epsilon$", "error over variance", table, "x", part["epsilon"])
+    """Draw how far errors lie above those of own data, a line of marks for each table."""
+    looks = graded(numbers["epsilon"], r"$\epsilon$ = {}", dash="")
+    tall = numbers.groupby("kind")["table"].nunique().max()
+    for axis, kind, part in figure.facets(numbers, "kind", (0.3, 4.2), (0.8, 0.17 * tall)):
+        axis.series(part[part["epsilon"] == 1], "rival", "place", RIVAL)
+        axis.groups(part, "error", "place", "epsilon", looks)
+        axis.level(0, "own data", along="y")
+        axis.label(
+            "error above own data", "", TITLES[kind], yticks=dict(zip(part["place"], part["table"], strict=True))
+        )
