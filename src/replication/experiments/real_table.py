@@ -95,7 +95,8 @@ def private_errors(task: Task, table: str, method: str, newcomers: float) -> dic
     gains = pd.Series(taking_part.squares(own) - taking_part.squares(models))
     error, error_mean = map(taking_part.error, (models, np.broadcast_to(shared.mean, models.shape)))
     log = dict(last.log) | {"error": error, "error_mean": error_mean}
-    log["gain_held_out"] = float(gains.groupby(taking_part.test_user).mean().mean())
+    two = taking_part.rows[taking_part.test_user] > 1  # as the released gain
+    log["gain_held_out"] = float(gains[two].groupby(taking_part.test_user[two]).mean().mean())
     if newcomers:
         few = others.features[:, :FEW].transpose(1, 0, 2), others.labels[:, :FEW].T
         block = Block(0, *(np.ascontiguousarray(array, np.float32) for array in few))
@@ -107,7 +108,7 @@ def private_errors(task: Task, table: str, method: str, newcomers: float) -> dic
 @experiment(
     {
         "error": f"mean square on held-out rows over the variance of their labels{EXACT}",
-        "gain_held_out": f"gain over own data in squared error on held-out rows, mean over people{EXACT}",
+        "gain_held_out": f"gain over own data in squared error on held-out rows, mean over people of two rows or more{EXACT}",
         "error_mean": f"the same of the released shared mean alone{EXACT}",
         "error_newcomers": f"error of newcomers whose heads see {FEW} rows{EXACT}",
         "error_newcomers_mean": f"the same of the shared mean alone{EXACT}",
