@@ -108,7 +108,7 @@ def private_errors(task: Task, table: str, method: str, newcomers: float) -> dic
 @experiment(
     {
         "error": f"mean square on held-out rows over the variance of their labels{EXACT}",
-        "gain_held_out": f"gain over own data in squared error on held-out rows, mean over people of two rows or more{EXACT}",
+        "gain_held_out": f"gain over own data in squared error, mean over people of two rows or more{EXACT}",
         "error_mean": f"the same of the released shared mean alone{EXACT}",
         "error_newcomers": f"error of newcomers whose heads see {FEW} rows{EXACT}",
         "error_newcomers_mean": f"the same of the shared mean alone{EXACT}",
