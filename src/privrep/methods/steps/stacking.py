@@ -52,7 +52,10 @@ class Candidates:
         about = [prior(mean, spread(root * varies), SHARED_STRENGTHS) for root in even if varies[constant:].any()]
         if constant:
             about.append(prior(mean, np.eye(d)[:, :1], CONSTANT_STRENGTHS))
-        kinds = [[prior(np.zeros(d), root, OWN_STRENGTHS) for root in even], [*about, alone]]
+        own = [prior(np.zeros(d), root, OWN_STRENGTHS) for root in even]
+        if constant and d > 1:
+            own.append(prior(np.zeros(d), np.eye(d)[:, :1], OWN_STRENGTHS[1:]))
+        kinds = [own, [*about, alone]]
         if shapes:
             kinds.append([prior(mean, spread(root), SHARED_STRENGTHS) for root in shapes])
         return cls(tuple(map(tuple, [*kinds, [alone]])))
