@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import doctest
 import importlib
+import re
 
 import pytest
 from workflow_helpers import ROOT
@@ -11,7 +12,7 @@ from workflow_helpers import ROOT
 from replication.run.registry import method_files
 
 METHODS = [path for path in method_files().values() if path.parent.name == "methods"]
-SHOWN = [path.relative_to(ROOT) for path in (ROOT / "src").rglob("*.py") if "\n    >>> " in path.read_text()]
+SHOWN = [path.relative_to(ROOT) for path in (ROOT / "src").rglob("*.py") if re.search(r"\n *>>> ", path.read_text())]
 
 
 @pytest.mark.parametrize("path", sorted({*METHODS, *SHOWN}), ids=lambda path: path.stem)

@@ -8,7 +8,7 @@
 >>> labels = (features * tastes[people]).sum(axis=1) + rng.normal(0, 0.3, 18_000)
 >>> model = PrivateRepresentation(epsilon=2.0, feature_bounds=(-1, 1), label_bounds=(-3, 3))
 >>> model.fit(features, labels, users=people).advice_["answer"]
-'heads'
+'share'
 """
 
 from privrep.estimator.private_representation import PrivateRepresentation as PrivateRepresentation

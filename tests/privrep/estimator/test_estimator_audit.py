@@ -29,8 +29,8 @@ from replication.experiments.auditing.replay import log_ratio
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 CANARIES = 32
 ROUNDING = 1e-5
-OUT_OF_REACH = {"unit_level": 0.2}
-"""Releases whose clip labels within their range do not reach, and an upper end of the share that they do."""
+OUT_OF_REACH = {"unit_level": 0.15}
+"""Releases whose clip features within their ranges do not reach, and an upper end of the share that they do reach."""
 
 
 def canary(seed: int):

@@ -11,7 +11,7 @@ import pytest
 from privrep.methods.mixed_model import MixedModel, own_errors
 from privrep.methods.steps import mixed_model_plan as plan
 from privrep.methods.steps.posterior import Mixture, Prior, Spectra, eigh_of_each
-from privrep.methods.steps.stacking import ANSWERS, SHARE, Candidates, best_weights, gain, gains, prior, products
+from privrep.methods.steps.stacking import ANSWERS, SHARE, Candidates, best_weights, gain, prior
 from privrep.privacy.ledger import Ledger
 from privrep.privacy.mechanisms import Release
 from privrep.users.given_users import GivenUsers
@@ -157,27 +157,6 @@ def test_no_user_stops_a_fit(samples, dim, constant):
 
 
 CANDIDATES = Candidates.of(np.array([0.2, 0.1, 0.1]), [np.diag([0.0, 1.0, 0.0])], True, np.ones(3, bool))
-
-
-def test_no_user_moves_what_the_others_add():
-    """Whatever its rows: not finite, none, or more than the cap."""
-    rng = np.random.default_rng(3)
-    number, features, labels = np.repeat(np.arange(50), 5), rng.standard_normal((250, 3)), rng.uniform(-1, 1, 250)
-    weights = CANDIDATES.weights(np.zeros(len(CANDIDATES.kind)), 1.0)
-
-    def others(features, labels, number):
-        (block,) = GivenUsers.capped(labels, features, number, 50, 6, 3).blocks()
-        every = (
-            gains(CANDIDATES.priors, 0.1, 1.0, block),
-            products(CANDIDATES, weights, 0.1, 1.0, block),
-            gain(CANDIDATES, weights[:2], 0.3, 1.0, block),
-        )
-        return [np.delete(one.values, 7, axis=0) for one in every]
-
-    before, mine = others(features, labels, number), number == 7
-    for change in (1e30, np.inf, 0.0, np.nan):
-        for one, other in zip(before, others(np.where(mine[:, None], change, features), labels, number), strict=True):
-            np.testing.assert_array_equal(one, other)
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -120,24 +120,6 @@ def test_no_order_and_no_kind_of_file_matters(tmp_path, small_pieces, cap):
     assert first.counts.max() == cap
 
 
-def test_what_a_user_has_moves_nobody_else(tmp_path, small_pieces):
-    """Neighbours have other rows of one user, here more than any other user has: shapes, places and rows of all others
-    stay as they are."""
-    frame = people()
-    more = pd.concat([frame[frame["who"] != 7], frame.sample(15, random_state=3).assign(who=7)])
-    one, other = (
-        ScatteredUsers.of(written(rows, tmp_path / "people.parquet"), max_samples=12, **COLUMNS)
-        for rows in (frame, more)
-    )
-    assert one.ids.equals(other.ids) and one.known == other.known
-    shapes = [[block.features.shape for block in users.blocks()] for users in (one, other)]
-    assert shapes[0] == shapes[1]
-    changed = np.zeros(50, bool)
-    for before, after in zip(gathered(one), gathered(other), strict=True):
-        changed |= (before != after).reshape(50, -1).any(axis=1)
-    np.testing.assert_array_equal(np.flatnonzero(changed), np.flatnonzero(one.ids.to_numpy() == 7))
-
-
 def test_users_stand_where_they_stood():
     """The hash of an id is the same everywhere, and in every version of what computes it."""
     assert scattered.hashes(pa.array(["p1", "7"])).tolist() == [11407646959027041377, 639464881952108352]
