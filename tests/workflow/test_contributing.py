@@ -164,14 +164,6 @@ def test_an_undescribed_column_stops_the_shard(tmp_path):
     assert "spectral_init writes 'odd'; the columns of its options must say what that is" in done.stderr
 
 
-def test_the_guide_names_every_place():
-    """Each file that the test above writes stands in CONTRIBUTING."""
-    guide = (ROOT / "CONTRIBUTING.md").read_text()
-    study = [f"studies/<name>/{name}" for name in ("settings.yaml", "analysis.py", "figures.py", "chapter.md")]
-    others = ["src/privrep/methods/", "tests/privrep/methods/test_algorithms_conformance.py", "papers/<paper>.yaml"]
-    assert [place for place in (*study, *others) if place not in guide] == []
-
-
 def test_the_guide_lists_every_kind_of_contribution():
     """What a user can add: all classes that say how their sum is released."""
     guide = (ROOT / "CONTRIBUTING.md").read_text()

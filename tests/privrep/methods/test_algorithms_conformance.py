@@ -21,7 +21,7 @@ from conftest import Recorder, fake_users, fixed_noise, gather, make_task, recut
 from method_cases import CASES, DELTA, PRIVATE, PROBLEM, Case
 
 from privrep.methods.running.method import Outcome, Task
-from privrep.methods.running.runner import fit, open_release
+from privrep.methods.running.runner import fit, open_release, prepared
 from privrep.methods.running.scoring import SCORES
 from privrep.options import Declared
 from privrep.privacy.accounting import Budget, FixedNoise, gdp_epsilon
@@ -285,6 +285,70 @@ def test_bad_requests_are_named(name, options, message):
     """An unknown file, a step that cannot run alone, an unknown or missing option, a bad value."""
     with pytest.raises(ValueError, match=message):
         load_options(name, options)
+
+
+TWICE = "it must be at least twice"
+PLANTED = "a planted start needs at least 2 rank = "
+POWER_METHOD = {"init": "power_method", "batch_samples": 5}
+REFUSED = [
+    ("altmin", {"clip_unit": "user", "clip_scale": "printed"}, {}, "clip_scale is 'printed'; clip_unit 'user'", {}),
+    ("altmin", {"init": "random", "init_share": 0.5}, {}, "init_share is 0.5; init 'random' takes none", {}),
+    ("altmin", {"batches": 61}, {}, "batches is 61; it must not exceed users", {"users": 61}),
+    ("altmin", {"split": "none"}, {}, "split is 'none'; it must be one of text, ", {}),
+    ("altmin", {}, {"samples": 8, "dim": 5, "rank": 3}, "samples is 8; split 'text' leaves 2", {"samples": 12}),
+    ("step_lemmas", {}, {"samples": 8, "rank": 3}, "samples is 8; split 'text' leaves 2 for heads", {"samples": 12}),
+    ("step_lemmas", {}, {"dim": 5, "rank": 3}, f"dim is 5; {PLANTED}6", {"dim": 6}),
+    ("spectral_init", {"split": "thirds"}, {}, "split is 'thirds'", {}),
+    ("spectral_init", {}, {"samples": 7}, "samples is 7; split", {"samples": 8}),
+    ("reference_model", {"kind": "planted-subspace"}, {"dim": 3}, f"dim is 3; {PLANTED}4", {"dim": 4}),
+    ("reference_model", {"kind": "planted-subspace"}, {"samples": 6}, "samples is 6; split 'text'", {"samples": 8}),
+    ("single_model", {"method": "moments", "epochs": 2}, {}, "epochs is 2; method moments releases once", {}),
+    ("centaur", {"batch_samples": 2}, {"rank": 3}, "batch_samples is 2; it must be at least the rank, 3", {"rank": 2}),
+    ("centaur", {"batch_samples": 6}, {"samples": 11}, "samples is 11; sample_use 'reuse' needs at least 12", {}),
+    ("centaur", {"sample_use": "fresh"}, {"samples": 23}, "samples is 23; sample_use 'fresh' needs at least 24", {}),
+    (
+        "centaur",
+        POWER_METHOD | {"sample_use": "fresh", "iterations": 2, "init_samples": 3},
+        {"samples": 35},
+        "samples is 35; sample_use 'fresh' needs at least 36",
+        {},
+    ),
+    ("centaur", POWER_METHOD | {"init_samples": 13}, {"samples": 12}, "samples is 12; sample_use 'reuse' needs", {}),
+    ("centaur", {}, {"dim": 3}, f"dim is 3; {PLANTED}4", {"dim": 4}),
+    ("private_fedrep", {"init": "random"}, {"samples": 2}, "samples is 2; it must be at least the rank and one, 3", {}),
+    ("dp_fedavg", {"batch_samples": 4}, {"samples": 3}, "samples is 3; it must be at least batch_samples, 4", {}),
+    ("dp_fedavg", {"batch_samples": 4}, {"samples": 4, "rank": 5}, "samples is 4; it must be at least the rank, 5", {}),
+    ("client_lemmas", {"batch_samples": 1}, {}, "batch_samples is 1; it must be at least the rank, 2", {"rank": 1}),
+    ("client_lemmas", {"batch_samples": 4}, {"samples": 7}, f"samples is 7; {TWICE} batch_samples, 4", {}),
+    ("client_lemmas", {}, {"dim": 3}, f"dim is 3; {PLANTED}4", {"dim": 4}),
+    ("update_norms", {"batch_samples": 4}, {"samples": 7}, f"samples is 7; {TWICE} batch_samples, 4", {}),
+    ("update_norms", {"batch_samples": 1}, {}, "batch_samples is 1; it must be at least the rank, 2", {"rank": 1}),
+    ("noisy_power_method", {"gap": 0.1, "tau": 2.0}, {"dim": 3}, f"dim is 3; {TWICE} the rank, 2", {"dim": 4}),
+    (
+        "oracle_step",
+        {"kind": "step"},
+        {"label_noise_sd": 0.0},
+        "label_noise_sd is 0.0; kind 'step' needs it positive",
+        {"label_noise_sd": 0.1},
+    ),
+    ("exponential", {}, {"samples": 7}, "samples is 7; Algorithm 4 needs an even number", {}),
+    ("exponential", {"candidates": "net", "radius": 0.001}, {}, "radius is 0.001; a net of it", {}),
+    ("exponential_law", {"loss": "huber", "loss_width": 0.0}, {}, "loss_width is 0.0", {}),
+    ("exponential_neighbours", {"others": "some"}, {}, "others is 'some'", {}),
+    ("exponential_neighbours", {"radius": 3.0}, {"dim": 6}, "dim and rank are 6 and 2; these users need", {"rank": 1}),
+]
+"""Algorithm, options, sizes, what is said of them, and sizes that are just enough: by default one sample more."""
+
+
+@pytest.mark.parametrize(("name", "options", "sizes", "message", "enough"), REFUSED)
+def test_what_does_not_fit_is_named(name, options, sizes, message, enough):
+    """Options that do not fit each other or the problem; what is just enough is accepted."""
+    chosen = next((case.options for case in CASES if case.name == name), {}) | options
+    problem = replace(PROBLEM, **sizes)
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}"):
+        prepared(load_options(name, chosen), problem)
+    if enough or "samples" in sizes:
+        prepared(load_options(name, chosen), replace(problem, **enough or {"samples": problem.samples + 1}))
 
 
 NEVER_ONE = ("step_lemmas", "client_lemmas", "centaur", "private_fedrep", "power_method")

@@ -73,16 +73,6 @@ def test_planted_subspace_risk(sine):
     assert outcome.excess_risk == pytest.approx(personalised_risk(users, outcome.subspace, slice(16, 32)), rel=1e-9)
 
 
-def test_planted_subspace_limits():
-    """Room for the angles, and enough samples."""
-    chosen = reference_model.ReferenceModelOptions("planted-subspace")
-    with pytest.raises(ValueError, match=r"^dim is 3; a planted start"):
-        chosen.build(Problem(10, 8, 3, 2).known)
-    with pytest.raises(ValueError, match=r"^samples is 6; split 'text'"):
-        chosen.build(Problem(10, 6, 8, 2).known)
-    chosen.build(Problem(10, 8, 8, 2).known)
-
-
 def test_single_model_by_moments_is_pooled_least_squares():
     """Without noise and clips: one regression over all samples of all users."""
     users = Users(PROBLEM)
@@ -132,8 +122,3 @@ def test_gradient_descent_without_noise_is_plain():
         gradient = by_hand(features[4:], labels[4:], basis, heads, 1.5)
         basis = orthonormalise(basis - 0.7 / t * gradient / (60 * 1.5))
     assert dist2(outcome.subspace, basis) < 1e-4
-
-
-def test_moments_of_the_single_model_are_released_once():
-    with pytest.raises(ValueError, match=r"^epochs is 2; method moments releases once"):
-        single_model.SingleModelOptions("moments", 1.0, epochs=2)

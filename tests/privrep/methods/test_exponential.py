@@ -16,7 +16,7 @@ from privrep.privacy.mechanisms import Release
 from privrep.users.problem import Problem, Users
 from privrep.users.rng import Streams
 from privrep.users.subspace import sines
-from replication.experiments.exponential_neighbours import OTHERS, delta_at, exact_law, kinds
+from replication.experiments.exponential_neighbours import OTHERS, delta_at, kinds
 from replication.run.registry import load_options
 
 PROBLEM = Problem(40, 8, 6, 2, label_noise_sd=0.2)
@@ -112,12 +112,6 @@ def test_delta_of_two_laws():
     assert delta_at(math.log(3) + 1e-12, first, second) == 0
     lopsided = np.log([0.98, 0.02]), np.log([0.9, 0.1])
     assert delta_at(0.5, *lopsided) == pytest.approx(0.1 - math.exp(0.5) * 0.02)
-
-
-def test_the_exact_law_is_the_normalised_exponential():
-    scores = np.array([-700.0, -699.0, -650.0])
-    weights = np.exp(-(scores - scores.min()) / 2.5)
-    assert np.exp(exact_law(scores, 2.5)) == pytest.approx(weights / weights.sum(), rel=1e-12)
 
 
 @pytest.mark.parametrize("others", OTHERS)

@@ -14,7 +14,6 @@ from pieces import clipped_rows
 
 from privrep.methods import dp_fedavg, general_centaur, pmtl, ppsgd
 from privrep.methods.running.runner import fit
-from privrep.privacy.accounting import Budget
 from privrep.privacy.mechanisms import Release
 from privrep.users.passes import Own
 from privrep.users.problem import Problem, Users
@@ -138,22 +137,6 @@ def test_a_round_adds_the_mean_of_clipped_displacements(name):
 
 
 @pytest.mark.parametrize("name", OPTIONS)
-def test_participation(name):
-    """Poisson sampling at rate p is in the ledger, and costs less epsilon than full participation;
-    too large a rate is refused."""
-    users = Users(PROBLEM)
-    epsilons = []
-    for rate in (0.2, 1.0):
-        task = make_task(users, Budget(2.0, 1e-6, "exact"))
-        fit(load_options(name, OPTIONS[name] | {"rounds": 3, "participation": rate}), task)
-        assert {entry.rate for entry in task.ledger.entries} == {rate}
-        epsilons.append(task.ledger.epsilon(1e-6))
-    assert epsilons[0] < epsilons[1] == pytest.approx(2.0, abs=1e-6)
-    with pytest.raises(ValueError, match=r"^participation is 1\.5"):
-        load_options(name, OPTIONS[name] | {"participation": 1.5})
-
-
-@pytest.mark.parametrize("name", OPTIONS)
 @pytest.mark.parametrize("participation", [1.0, 0.6])
 def test_rounds_follow_each_other(name, participation):
     """A round starts from the model to which the one before has added its mean over p n, with mini-batches of its
@@ -252,12 +235,3 @@ def test_fedavg_learns_a_common_model():
         options = {"rounds": 80, "clip": 5.0, "batch_samples": 4, "local_step": 0.2}
         risks[bias] = fit(load_options("dp_fedavg", options), make_task(users, fixed_noise())).excess_risk
     assert risks[1.0] < 0.01 < 0.5 < risks[0.0]
-
-
-def test_too_few_samples_are_named():
-    """For a mini-batch, or for the final heads."""
-    chosen = load_options("dp_fedavg", OPTIONS["dp_fedavg"])
-    with pytest.raises(ValueError, match=r"^samples is 3; it must be at least batch_samples, 4"):
-        chosen.build(Problem(10, 3, 6, 2).known)
-    with pytest.raises(ValueError, match=r"^samples is 4; it must be at least the rank, 5"):
-        chosen.build(Problem(10, 4, 6, 5).known)

@@ -74,27 +74,9 @@ class Spy:
         return self._eigh(matrix)
 
 
-def test_noise_is_the_printed_one_at_a_quarter_of_the_samples():
-    """q = m/4: m eta^2 Delta / 2 and m eta zeta Delta / 2 as Algorithm 2 prints; twice that at q = m/2 (claim E7)."""
-    m, eta, zeta = 8, 3.0, 1.0
-    rule = SampleClip(eta, zeta)
-    assert rule.bounds(m // 4) == (m * eta**2 / 4, m * eta * zeta / 4)
-    assert rule.bounds(m // 2) == (m * eta**2 / 2, m * eta * zeta / 2)
-    assert UserClip(5.0, 2.0).bounds(7) == (5.0, 2.0)
-
-
 def exact_step(users, rule=None, batch=None, samples=None):
     step = MomentStep(samples or slice(0, users.known.samples), rule or SampleClip(math.inf, math.inf))
     return step(users, own_heads, handle(users).of(batch or range(users.known.users)))
-
-
-def test_the_minimiser_solves_the_least_squares_problem():
-    """Without noise: the (d, k) matrix U that minimises sum (y - <U^T x, v>)^2, by lstsq on the stacked rows."""
-    users = Users(PROBLEM)
-    features, labels, heads = gather(users)
-    design = np.einsum("mbd,bk->mbkd", features, heads).reshape(labels.size, -1)
-    expected = np.linalg.lstsq(design, labels.ravel(), rcond=None)[0].reshape(2, 5).T
-    np.testing.assert_allclose(exact_step(users).minimiser, expected, atol=1e-4)
 
 
 def test_min_eigenvalue_is_relative_to_the_mean_magnitude():

@@ -115,11 +115,3 @@ def test_the_promise_is_that_of_lemma_4_5():
     outcome = fit(SpectralInitOptions(1.5), make_task(Users(PROBLEM), fixed_noise(3.0)))
     assert outcome.theorem == "A-L4.5"
     assert outcome.epsilon_paper == pytest.approx(math.sqrt(8 * math.log(1e6)) / 3, rel=1e-12)
-
-
-def test_bad_options_are_named():
-    with pytest.raises(ValueError, match=r"^split is 'thirds'"):
-        SpectralInitOptions(1.0, "thirds").build(PROBLEM.known)
-    with pytest.raises(ValueError, match=r"^samples is 7; split"):
-        SpectralInitOptions(1.0).build(Problem(30, 7, 5, 2).known)
-    SpectralInitOptions(1.0).build(PROBLEM.known)

@@ -457,18 +457,6 @@ def test_a_misjudged_noise_level_is_found(factor):
     assert math.sqrt(known[1].noise2 / true_noise2) == pytest.approx(factor, rel=1e-9)
 
 
-def test_a_first_residual_that_noise_made_small_counts_as_a_start_that_failed():
-    """Which misleads: the first guess, made less sure, follows it further down than one of the usual doubt would.
-    The chapter on rates says so, and in how many runs it is to be expected."""
-    sizes, sd = Sizes(12_000, 12, 66, 2), 2.1
-    known = FilterState.guessed(2e-4, 0.01)
-    small = -3.5 * math.sqrt(known._expected(sizes, sd)[1])
-    trusted, doubted = known.measured(sizes, small, sd), known.checked(sizes, small, sd).measured(sizes, small, sd)
-    np.testing.assert_array_equal(np.diag(known.checked(sizes, small, sd).covariance), np.square(FAILED_SD))
-    assert doubted.error2 < trusted.error2 / 10 < known.error2 / 10
-    assert known.checked(sizes, small * 2.9 / 3.5, sd) is known
-
-
 @pytest.mark.parametrize("eta", [0.0, 0.3, 1.0])
 def test_a_step_lowers_what_is_known_of_the_error(eta):
     """e^2 by 1 - 0.9 eta, with the more doubt, the longer the step; s^2 stays."""

@@ -170,19 +170,6 @@ def test_the_noise_has_the_sd_of_its_entry(form):
     np.testing.assert_allclose(source.asked, drawn, rtol=1e-15)
 
 
-@pytest.mark.parametrize("scale", [4, 8, 16, 50])
-def test_the_discrete_gaussian_is_near_a_rounded_one(scale):
-    """Within s^-4 / 250 in total variation, and no nearer than a tenth of that; one of the same sd is farther away."""
-    k = np.arange(-10.0 * scale, 10 * scale + 1)
-    law = discrete(scale)(k) / discrete(scale)(k).sum()
-
-    def variation(sd: float) -> float:
-        return np.abs(law - rounded(sd)(k)).sum() / 2
-
-    assert scale**-4 / 2500 <= variation(math.sqrt(scale**2 - 1 / 12)) <= scale**-4 / 250
-    assert variation(scale) > scale**-4 / 250
-
-
 # What the ledger has of it
 
 

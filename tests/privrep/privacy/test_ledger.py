@@ -21,17 +21,6 @@ def ledger_of(*entries: tuple) -> Ledger:
     return Ledger([GaussianRelease("release", *entry) for entry in entries])
 
 
-def test_an_empty_ledger_costs_nothing():
-    assert Ledger().mu == 0
-    assert Ledger().epsilon(1e-6) == 0
-
-
-def test_one_unprotected_release_spoils_everything():
-    ledger = ledger_of((1, 1, 0, 10), (1, 0, 3, 4))
-    assert ledger.mu == math.inf
-    assert ledger.epsilon(1e-6) == math.inf
-
-
 @given(releases)
 def test_mu_is_that_of_the_user_touched_most(entries):
     """Against a count user by user."""
@@ -82,10 +71,6 @@ def test_one_shared_user_is_enough_to_compose_sampled_releases():
     assert apart.epsilon(1e-6) == composed_epsilon(((0.5, 0.5),), 1e-6)
     assert shared.epsilon(1e-6) == composed_epsilon(((0.5, 0.5),) * 2, 1e-6)
     assert apart.epsilon(1e-6) < shared.epsilon(1e-6)
-
-
-def test_a_sampled_release_without_noise_spoils_everything():
-    assert ledger_of((1.0, 0.0, 0, 10, 0.01)).epsilon(1e-6) == math.inf
 
 
 # Pure epsilon beside Gaussians

@@ -22,7 +22,7 @@ from privrep.privacy.noise import symmetric_noise
 from privrep.theory import jain2021, shared, shen2023
 from privrep.users.problem import Problem, Users
 from privrep.users.risk import personalised_risk
-from privrep.users.subspace import dist2, dist_frobenius, orthonormalise, planted_subspace, random_subspace
+from privrep.users.subspace import dist2, dist_frobenius, orthonormalise, planted_subspace
 from replication.experiments import client_lemmas, step_lemmas
 from replication.experiments.altmin_ablations import AltminAblationsOptions
 
@@ -254,10 +254,10 @@ def test_deviation_of_the_gram(n, d, k):
 
 @pytest.mark.parametrize(("n", "k", "m"), [(400, 2, 32), (800, 2, 64), (800, 3, 48)])
 def test_one_step_contracts(n, k, m):
-    """altmin without noise from sine 0.1, one round on 40 data sets: distF after over before within 10 %."""
+    """altmin without noise from sine 0.05, one round on 40 data sets: distF after over before within 10 %."""
     d, q = 20, m // 4
-    fitter = local(start_sine=0.1, clip_feature=50.0, clip_label=50.0)
-    ratios = [distances(fitter, sphere(n, m, d, k, seed=seed))[1][0] / (0.1 * math.sqrt(k)) for seed in range(40)]
+    fitter = local(start_sine=0.05, clip_feature=50.0, clip_label=50.0)
+    ratios = [distances(fitter, sphere(n, m, d, k, seed=seed))[1][0] / (0.05 * math.sqrt(k)) for seed in range(40)]
     check(rms(ratios), jain2021.contraction(n * q, d, k, q), 0.10)
 
 
@@ -271,23 +271,6 @@ def test_floor_by_label_noise(k, m, sigma):
     check(rms(found), jain2021.step_floor(n // 3 * q, d, k, q, sigma), 0.10)
     if sigma == 2.0:
         assert rms(found) != pytest.approx(sigma * math.sqrt((d - k) * k / (n // 3 * q)), rel=0.10)
-
-
-def test_with_heads_given_their_share_is_gone():
-    """An infinite number of head samples leaves the plain regression of Remark 1:
-    sigma sqrt((d - k) k / N), within 10 %."""
-    n, d, k, m, sigma = 300, 20, 2, 16, 1.0
-    fitter = local(init="random", heads="true", split="all-samples-reused", clip_feature=50.0, clip_label=50.0)
-    found = [distances(fitter, sphere(n, m, d, k, label_noise_sd=sigma, seed=seed))[1][0] for seed in range(40)]
-    assert jain2021.contraction(n * m, d, k, math.inf) == 0
-    check(rms(found), jain2021.step_floor(n * m, d, k, math.inf, sigma), 0.10)
-
-
-def test_a_random_subspace_is_as_far_as_the_resolved_step_at_its_end(rng):
-    """sqrt(k (d - k) / d) is the distance of a subspace that knows nothing."""
-    d, k = 20, 2
-    found = [dist_frobenius(random_subspace(d, k, rng), np.eye(d, k)) for _ in range(2000)]
-    check(rms(found), float(jain2021.step_privacy_resolved(1.0, d, k)), 0.01)
 
 
 @pytest.mark.parametrize(
@@ -394,20 +377,6 @@ def test_sampling_of_the_power_method(fresh, clip):
     measured = rms([one["runs_distF"] for one in found])
     check(measured, laws[0], 0.12)
     assert measured != pytest.approx(laws[1], rel=0.12)
-
-
-@pytest.mark.parametrize("k", [1, 2, 4])
-def test_contraction_of_the_power_method(k):
-    """Tangents without noise or clip fall by k / (k + 2) in an iteration, within 6 %, from the same random starts."""
-    users = sphere(20_000, 8, 20, k)
-    logs = [
-        outcome(power_method.PowerMethodOptions(iterations=steps, init_clip=32.0, starts=6), users).scores[
-            "runs_log_tangent"
-        ]
-        for steps in (1, 1 + k)
-    ]
-    factor = math.exp((logs[1] - logs[0]) / k)
-    assert factor == pytest.approx(k / (k + 2), rel=0.06)
 
 
 def test_the_laws_of_the_power_method_end_at_a_random_subspace():

@@ -105,14 +105,6 @@ def test_models_are_those_of_the_users_in_the_unit_of_their_rows():
     assert scaled[0].held_out == pytest.approx([16 * error for error in outcome.held_out])
 
 
-def test_unit_steps_learn_from_own_rows():
-    """With 4,000 users and epsilon 8 the error on held-out rows is below that of users alone, and that is below
-    predicting zero."""
-    together, zero = fit_users("unit_steps", *rows(4000, 8), epsilon=8.0, **OWN)[0].held_out
-    alone, _ = fit_users("own_data", *rows(4000, 8), penalty=0.1, **OWN)[0].held_out
-    assert together < 0.8 * alone < 0.64 * zero
-
-
 def test_what_a_simulation_fills_in():
     """Sizes and laws; that features have another scale is not told, since methods assume that they have not."""
     problem = Problem(50, 8, 6, 2, 0.3, "aniso", head_condition=3.0, feature_scale=10.0)

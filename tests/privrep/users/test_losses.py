@@ -6,7 +6,6 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
 from hypothesis import strategies as st
 from scipy import integrate, stats
 
@@ -65,29 +64,7 @@ def test_the_dtype_of_residuals_is_kept(name, dtype):
         assert {part.dtype for part in (loss.value(residuals), *loss.weights(residuals))} == {np.dtype(dtype)}
 
 
-@every_smooth
-@widths
-def test_no_slope_is_above_1_and_far_slopes_tend_to_it(name, width):
-    loss = Loss(name, width)
-    residuals = width * np.geomspace(1e-3, 1e6, 500)
-    slopes = loss.weights(residuals)[0] * residuals
-    chords = np.diff(loss.value(residuals)) / np.diff(residuals)
-    assert max(slopes.max(), chords.max()) <= 1 + 1e-12
-    assert slopes[-1] == pytest.approx(1, abs=1e-9)
-    assert (np.diff(slopes) >= -1e-12).all()
-
-
 residual = st.floats(-1e4, 1e4)
-
-
-@given(st.sampled_from(SMOOTH), st.sampled_from([0.01, 1.0, 30.0]), residual, residual)
-def test_the_quadratic_of_the_weight_lies_above_the_loss(name, width, at, other):
-    """l(s) <= l(r) + (l'(r) / r) (s^2 - r^2) / 2 for all s: what makes iterated least squares go down."""
-    loss = Loss(name, width)
-    value, elsewhere = loss.value(np.array([at, other]))
-    weight = loss.weights(np.array([at]))[0][0]
-    above = value + weight * (other**2 - at**2) / 2
-    assert elsewhere <= above + 1e-9 * (1 + abs(above) + value + weight * at**2)
 
 
 def by_quadrature(loss: Loss, sd: float) -> float:

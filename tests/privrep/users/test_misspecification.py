@@ -27,7 +27,6 @@ from privrep.users.misspecification import (
 from privrep.users.passes import rows
 from privrep.users.problem import OMITTED_AT_DEFAULT, Block, Problem, Users
 from privrep.users.risk import model_risk, personal_risk
-from privrep.users.subspace import random_subspace
 
 BASE = Problem(3000, 6, 5, 2, label_noise_sd=0.3)
 AXES = {
@@ -277,22 +276,6 @@ def test_the_risk_is_that_of_a_slow_reference(monkeypatch, change, width):
         other = Users(plain)
         other.__dict__.update(truth=users.truth, _streams=users._streams)
         assert personal_risk(other, basis, rule) != pytest.approx(expected, rel=1e-2)
-
-
-@pytest.mark.parametrize("condition", [1.0, 3.0])
-def test_the_risk_is_the_prediction_error_on_fresh_samples(condition):
-    """Squared differences of predictions on other users' features, within the normal range;
-    that of isotropic features is rejected."""
-    users = Users(replace(BASE, users=40, feature_condition=condition))
-    basis = random_subspace(5, 2, np.random.default_rng(2))
-    risk = personal_risk(users, basis, lambda block: block.heads[:, ::-1])
-    _, _, heads = gather(users)
-    gaps = heads @ users.truth.basis.T - heads[:, ::-1] @ basis.T
-    fresh = gather(Users(replace(users.problem, users=20_000, seed=9)))[0][0]
-    drawn = ((fresh @ gaps.T) ** 2).mean(axis=1)
-    assert normal_score(drawn, risk) < LIMIT
-    if condition > 1:
-        assert normal_score(drawn, (gaps**2).sum(axis=1).mean()) > LIMIT
 
 
 # Defaults, errors and blocks

@@ -35,11 +35,6 @@ def test_ranges_are_those_of_the_preset(preset):
         assert count(split.init) == split.init.stop - split.init.start and count(split.init) % 2 == 0
 
 
-def test_unknown_preset_is_refused():
-    with pytest.raises(ValueError, match=r"^split is 'thirds'; it must be one of text, "):
-        split_samples("thirds", 9)
-
-
 # Subsets drawn round by round
 
 
@@ -81,14 +76,6 @@ def test_fresh_samples_run_out():
     np.testing.assert_array_equal(source.take(4)[0], [6, 7, 8, 9])
     with pytest.raises(ValueError, match=r"^samples is 10; sample_use 'fresh' needs at least 11"):
         source.take(1)
-
-
-def test_reused_samples_never_run_out_but_for_one_round():
-    source = draws("reuse", 10)
-    for _ in range(5):
-        source.take(5, 5)
-    with pytest.raises(ValueError, match=r"^samples is 10; sample_use 'reuse' needs at least 11"):
-        source.take(5, 6)
 
 
 def test_fresh_samples_need_no_randomness():

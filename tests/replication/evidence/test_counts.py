@@ -5,14 +5,7 @@ import pandas as pd
 import pytest
 from conftest import clopper_pearson
 
-from replication.evidence.counts import failed_shares, proportion, with_ends
-
-
-@pytest.mark.parametrize("hits", [0, 1, 10, 19, 20])
-def test_a_share_has_exact_ends(hits):
-    """Also where no run or every run hits."""
-    points = with_ends(pd.DataFrame({"hits": [hits], "runs": [20]}), "hits", "runs")
-    np.testing.assert_allclose(points[["ci_low", "ci_high"]].iloc[0], clopper_pearson(hits, 20), rtol=1e-9)
+from replication.evidence.counts import failed_shares, proportion
 
 
 def test_failures_are_counted_over_repetitions():

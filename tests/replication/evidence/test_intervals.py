@@ -12,14 +12,12 @@ from scipy import stats
 
 from replication.evidence.intervals import (
     BOOTSTRAP,
-    FEWEST,
     bootstrap_measures,
     log_slope,
     series_measures,
     student_ends,
     with_interval,
 )
-from replication.evidence.measured import bare, exact, share
 
 RUNS, DRAWS = 400, 200
 FALSE_ALARM = 1e-4
@@ -65,14 +63,6 @@ def test_ratios_have_positive_ends_of_equal_factor():
     assert high - 2 == pytest.approx(2 - low)
 
 
-@pytest.mark.parametrize("repetitions", range(1, FEWEST))
-def test_few_repetitions_give_no_interval(repetitions):
-    data = np.arange(1.0, 1.0 + repetitions)
-    (one,) = bootstrap_measures(lambda indices: {"mean": data[indices].mean()}, repetitions, "few")
-    assert one.measured == data.mean()
-    assert np.isnan([one.ci_low, one.ci_high]).all()
-
-
 @pytest.mark.parametrize("values", [[1.0] * 8, [1.0, np.inf] * 4, [1.0, np.nan] * 4])
 def test_no_interval_without_information(values):
     """Repetitions that are all alike have no width, and a fit that failed has no place."""
@@ -101,16 +91,6 @@ def test_a_statistic_of_a_series():
     (expected,) = bootstrap_measures(lambda indices: {"mean": data[indices].mean()}, 5, "means", BOOTSTRAP)
     assert mean == expected
     assert np.isnan(none.measured) and none.note == "not reached"
-
-
-def test_width_zero_is_for_exact_numbers():
-    """A share has Clopper-Pearson ends even at 0 and 1; a bare number over runs has none."""
-    assert (exact("q", 3).ci_low, exact("q", 3).ci_high, exact("q", 3).seeds) == (3, 3, 0)
-    for hits in (0, 100):
-        one = share("q", hits, 100)
-        assert (one.measured, one.seeds) == (hits / 100, 100)
-        assert one.ci_high - one.ci_low == pytest.approx(1 - 0.025 ** (1 / 100))
-    assert np.isnan([bare("q", 3, 5).ci_low, bare("q", 3, 5).ci_high]).all()
 
 
 def test_a_slope_needs_two_values():

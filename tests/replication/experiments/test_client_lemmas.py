@@ -135,16 +135,6 @@ def test_clients_from_a_turned_start(rng):
     assert np.abs(found.heads - (true @ basis.T @ truth - found.head_errors)).max() > 0.1
 
 
-def test_limits():
-    for batch, dim, message in (
-        (1, 7, "batch_samples is 1; it must be at least the rank, 2"),
-        (11, 7, "samples is 20; it must be at least twice batch_samples, 11"),
-        (9, 3, "dim is 3; a planted start"),
-    ):
-        with pytest.raises(ValueError, match=f"^{message}"):
-            algorithm(batch_samples=batch).experiment(Problem(24, 20, dim, 2))
-
-
 # The study
 
 

@@ -47,15 +47,6 @@ def test_heads_against_a_general_solver(loss, rank, rng):
             assert found.gaps[j] <= 2.001e-3
 
 
-def test_one_head_of_the_absolute_loss_is_exact(rng):
-    """The best of all kinks and both ends."""
-    z, y = rng.standard_normal((1, 7, 50)), rng.standard_normal((7, 50))
-    found = fit_bounded(z, y, Loss("absolute", 0.0), 0.8)
-    kinks = np.concatenate([np.clip(y / z[0], -0.8, 0.8), np.full((1, 50), 0.8), np.full((1, 50), -0.8)])
-    losses = np.abs(kinks[:, None] * z[0] - y).mean(axis=1)
-    np.testing.assert_allclose(found.values, losses.min(axis=0), rtol=1e-12)
-
-
 # Scores
 
 

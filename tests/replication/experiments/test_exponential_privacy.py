@@ -120,22 +120,6 @@ def test_a_first_stage_is_charged(first, epsilon):
         fit(options, make_task(Users(Problem(80, 8, 6, 2)), Budget(epsilon, 1e-6)))
 
 
-@pytest.mark.parametrize(
-    ("name", "options", "samples", "message"),
-    [
-        ("exponential", {"candidates": "net", "radius": 0.001}, 4, "at most 200000 are made"),
-        ("exponential", {}, 7, "^samples is 7; Algorithm 4 needs an even number"),
-        ("exponential_law", {"loss": "huber", "loss_width": 0.0}, 4, "loss_width is 0.0"),
-        ("exponential_neighbours", {"others": "some"}, 4, "others is 'some'"),
-        ("exponential_neighbours", {"radius": 3.0}, 4, "^dim and rank are 6 and 2; these users need rank 1"),
-    ],
-)
-def test_bad_input_is_named(name, options, samples, message):
-    """Those that stand in one option alone are found in test_algorithms_conformance.py."""
-    with pytest.raises(ValueError, match=message):
-        prepared(load_options(name, options), Problem(50, samples, 6, 2))
-
-
 @pytest.mark.parametrize("name", ["exponential", "exponential_chain", "exponential_staged", "exponential_law"])
 def test_the_score_and_the_final_fit_take_a_half_each(name):
     """The first half of the samples and the second, as Algorithm 4 has them:

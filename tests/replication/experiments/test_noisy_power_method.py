@@ -101,19 +101,6 @@ def test_a_small_tau_makes_runs_fail():
     assert within[0] < within[1]
 
 
-def test_the_start_of_the_noisy_power_method():
-    """ln tan of the largest angle of a random start grows by half of ln d."""
-    options = {"gap": 0.5, "tau": 10.0, "length": 0.2, "starts": 1000}
-    near, far = (told(Problem(1, 1, dim, 2), **options) for dim in (40, 640))
-    assert far["start_log_tangent"] - near["start_log_tangent"] == pytest.approx(0.5 * math.log(16), abs=0.15)
-
-
-def test_sizes_that_cannot_be():
-    """The perturbation needs k directions outside of U."""
-    with pytest.raises(ValueError, match="dim is 3; it must be at least twice the rank, 2"):
-        load_options("noisy_power_method", {"gap": 0.1, "tau": 2.0}).experiment(Problem(1, 1, 3, 2))
-
-
 def test_iterations_grow_at_most_as_the_logarithm():
     """The ratio of Theorem G.1 and its interval agree with the points."""
     dims, spread = [10, 270], np.array([-1, -0.5, 0, 0.5, 1])

@@ -129,14 +129,3 @@ def test_opposite_users_attain_the_sensitivity_and_the_ledger_says_so():
     assert (entry.name, entry.start, entry.stop, entry.rate) == ("true_step", 0, 50, 1.0)
     assert entry.sensitivity == pytest.approx(moved, rel=0.01)
     assert task.ledger.mu == pytest.approx(gdp_mu(1.0, 1e-6), rel=1e-9)
-
-
-# Options
-
-
-def test_a_step_needs_label_noise():
-    """Without it the residual at the truth is 0 and has no direction; the floor needs none."""
-    problem = Problem(50, 4, 5, 2)
-    with pytest.raises(ValueError, match=r"^label_noise_sd is 0\.0; kind 'step' needs it positive"):
-        oracle_step().experiment(problem)
-    assert risk(FLOOR, Users(problem), 0.0) < 1e-10

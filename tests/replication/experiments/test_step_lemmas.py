@@ -112,11 +112,3 @@ def test_head_errors(problem, sine):
     assert heads["head_error_max"] == pytest.approx(norms.max(), rel=1e-3, abs=1e-4)
     assert heads["head_norm_max"] == pytest.approx(np.linalg.norm(fitted, axis=1).max(), rel=1e-3)
     assert (heads["head_error_max"] < 1e-3) == (sine == 0 and problem is QUIET)
-
-
-def test_limits():
-    with pytest.raises(ValueError, match=r"^dim is 5; a planted start"):
-        algorithm().experiment(Problem(60, 24, 5, 3))
-    with pytest.raises(ValueError, match=r"leaves 2 for heads"):
-        algorithm().experiment(Problem(60, 8, 7, 3))
-    algorithm().experiment(PROBLEM)

@@ -350,12 +350,3 @@ def test_a_typed_number_is_found(text, found):
     """Sizes, counts and results are found, whether a study has them or not; definitions, coefficients and placeholders
     are not."""
     assert typed(text, "local_convergence") == found
-
-
-def test_a_number_typed_into_a_finding_or_label_is_found(tmp_path):
-    """3.21 in place of what a table says, and a size in a label."""
-    path = tmp_path / "risk.py"
-    path.write_text(
-        "def more(run, axis):\n    axis.set(xlabel='n = 8000')\n    return f'{run.scale}: 3.21 times as large.'\n"
-    )
-    assert sorted(number for number, _ in found_in(path)) == ["3.21", "8000"]

@@ -83,11 +83,6 @@ def test_a_failed_fit_is_no_gap():
     assert method.at(5, np.arange(SEEDS)) == pytest.approx(3 * good(5))
 
 
-def test_baselines_are_taken_at_their_best():
-    """The better of minimum norm and ridge."""
-    assert analysis.read_baselines(table(good))["own"].at(5, np.arange(SEEDS)) == pytest.approx(1.6)
-
-
 def test_other_readings_are_counted_without_the_deciding_one():
     """One other reading, passing or not."""
     assert found(table(good))["other readings that pass"].measured == 0

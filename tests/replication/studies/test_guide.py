@@ -16,7 +16,6 @@ from privrep.methods.steps import unit_schedule as unit_steps
 from privrep.privacy.accounting import gdp_mu
 from privrep.theory import choice as methods
 from privrep.theory import jain2021, shen2023, whole_methods
-from privrep.theory.choice import law
 from privrep.theory.rival_options import PASSES, ROUNDS
 from privrep.theory.whole_methods import Moments, PowerStart, Regime, Rounds, SpectralStart
 from privrep.users.problem import Problem
@@ -67,13 +66,6 @@ def test_the_recursion_of_unit_steps_is_the_schedule(users, samples, dim, rank, 
     assert end[1] < end[0]
 
 
-def test_unit_steps_end_with_the_risk_of_least_squares():
-    """Where the error is small, ridge heads and `Sizes.risk` are alike."""
-    sizes = unit_steps.Sizes(20_000, 10, 30, 3)
-    end = whole_methods.unit_recursion(SIZES, MU)[1] / 27
-    assert whole_methods.unit_steps(SIZES, MU).risk == pytest.approx(sizes.risk(end, 1e-4) / 3, rel=1e-3)
-
-
 @pytest.mark.parametrize(
     ("p", "q", "penalty"), [(3, 10, 1.0), (3, 6, 0.1), (10, 10, 0.5), (30, 10, 0.2), (20, 40, 1e-9)]
 )
@@ -94,12 +86,6 @@ def test_own_data_by_hand():
     assert whole_methods.own_data(few, 1e-3).risk == pytest.approx(0.9, rel=1e-3)
     assert whole_methods.own_data(many, 1e-9).risk == pytest.approx(1e-4 * 20 / 19 / 2, rel=1e-6)
     assert not whole_methods.own_data(Regime(1, 20, 20, 2, 0.01), 1e-3).known
-
-
-def test_own_data_without_use_of_the_labels():
-    """A huge penalty predicts zero."""
-    assert whole_methods.own_data(Regime(1, 10, 30, 2, 0.01), 1e9).risk == pytest.approx(1, rel=1e-6)
-    assert law("zero", SIZES, MU, {}).risk == 1
 
 
 def test_pairs_that_nothing_clips_have_the_law_of_the_start():
@@ -448,12 +434,6 @@ def test_runs_that_find_nothing_are_counted_where_most_find_something():
     assert len(found) == len(PRIVATE)
     one = found["runs of centaur that find nothing where most find something"]
     assert (one.measured, one.seeds) == (0.2, 10)
-
-
-def test_near_is_one_step_on_each_axis():
-    one = pd.DataFrame([EXAMPLE])
-    others = pd.DataFrame([EXAMPLE, EXAMPLE | {"dim": 50, "epsilon": 0.5}, EXAMPLE | {"dim": 100}])
-    assert list(measures.near(others, one)) == [True, True, False]
 
 
 # Table and tool

@@ -164,15 +164,6 @@ def test_drift_of_two_models():
         assert told["heterogeneity"] == pytest.approx(1 - bias**2, abs=0.05)
 
 
-def test_limits_of_the_instrument():
-    """Samples for heads and gradients, and for the rank."""
-    chosen = update_norms.update_norms(start_sine=0.1, batch_samples=4)
-    with pytest.raises(ValueError, match=r"^samples is 7; it must be at least twice batch_samples, 4"):
-        chosen.experiment(Problem(10, 7, 8, 2))
-    with pytest.raises(ValueError, match=r"^batch_samples is 4; it must be at least the rank, 5"):
-        chosen.experiment(Problem(10, 8, 12, 5))
-
-
 STUDY = read_yaml(ROOT / settings_of("heterogeneity"))
 STUDY_READ = read_study(read_config(), "heterogeneity")
 NUMBERS = numbers(STUDY_READ)

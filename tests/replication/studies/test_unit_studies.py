@@ -8,14 +8,11 @@ import pytest
 
 from privrep.methods.steps.unit_schedule import Sizes, schedule
 from privrep.privacy.accounting import gdp_mu
-from privrep.simulate import Cell, run_cell
-from privrep.users.problem import Problem, Users
 from replication.evidence.intervals import BOOTSTRAP, bootstrap_measures
 from replication.evidence.measured import Measured
 from replication.evidence.numbers import measure
 from replication.evidence.quantities import numbers
 from replication.run.config import ROOT, read_config, read_study, read_yaml
-from replication.run.registry import load_options
 from replication.run.settings import MeasureSettings, settings_of
 from replication.studies.unit_map import analysis as unit_map
 from replication.studies.unit_map import figure2
@@ -422,17 +419,3 @@ def test_every_departure_has_its_series():
         for names, one in ((ours, problem), (theirs, told)):
             assert all(series[f"{departure}-{name}"].get("problem", {}) == one for name in names)
         assert all(series[f"{departure}-{name}"].get("tuned") for name in theirs if name != "told")
-
-
-@pytest.mark.parametrize("size", [0.1, 10.0])
-def test_features_over_their_size_are_another_label_noise(size):
-    """The floor with features of another size is that with label noise over the size, times the size squared: within 4
-    % at 20,000 users, with standard errors of 1 %. That with the same label noise is farther off by a hundred."""
-    risks = []
-    for change in ({"feature_scale": size}, {"label_noise_sd": 0.01 / size}):
-        problem = Problem(20_000, 10, 8, 2, **{"label_noise_sd": 0.01, "head_law": "gauss"} | change)
-        cell = Cell(
-            "oracle_step", load_options("oracle_step", {"kind": "floor", "final_heads": "ridge"}), problem, None
-        )
-        risks.append(run_cell(cell, Users(cell.problem))[0]["excess_risk"])
-    assert risks[0] == pytest.approx(size**2 * risks[1], rel=0.04)
