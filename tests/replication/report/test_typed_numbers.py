@@ -72,7 +72,6 @@ TYPED = re.compile(rf"{SIZE}|({NUMBER})(?=\s?\\?%)|{COUNT}|(\d[\d,]*\.\d+)")
 SIZES = re.compile(rf"{SIZE}|{COUNT}")
 
 ALLOWED = {
-    ("real_tables/chapter", "97"): "in the name of a table",
     **{
         ("images/chapter", number): "in the name of an image set, of a table or of a figure" for number in ("10", "100")
     },
