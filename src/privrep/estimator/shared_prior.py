@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from privrep.methods.steps.calibration import Calibration
 from privrep.methods.steps.posterior import Mixture, Prior
 from privrep.users.schema import Schema
 
@@ -24,12 +25,14 @@ class SharedPrior:
     mean : the shared mean, (d,), by which users without rows are predicted.
     heads : priors of the heads, and the weights with which every user's heads under them are averaged.
     max_samples : the most rows by which a head is fitted.
+    calibration : of predictions, where the label is one of two classes or a count.
     """
 
     schema: Schema
     mean: np.ndarray
     heads: Mixture
     max_samples: int
+    calibration: Calibration | None = None
 
     @property
     def covariance(self) -> np.ndarray:
@@ -41,8 +44,13 @@ class SharedPrior:
         """Eigenvalues of `covariance`, largest first."""
         return np.linalg.eigvalsh(self.covariance)[::-1]
 
+    def labels(self, scaled: np.ndarray) -> np.ndarray:
+        """Return predictions in the label's own unit from products of features and heads, (N,) each."""
+        return self.schema.labels(scaled if self.calibration is None else self.calibration(scaled))
+
     def to_dict(self) -> dict:
         """Return all fields, with numbers as decimal strings that are read back to the last bit."""
+        bent = self.calibration and {name: texts(one) for name, one in vars(self.calibration).items()}
         return {
             "version": VERSION,
             **self.schema.to_dict(),
@@ -57,6 +65,7 @@ class SharedPrior:
                 }
                 for prior in self.heads.priors
             ],
+            **({"calibration": bent} if bent else {}),
         }
 
     @classmethod
@@ -74,7 +83,9 @@ class SharedPrior:
                 )
                 for one in read["priors"]
             )
-            return cls(Schema.from_dict(read), numbers(read["mean"]), Mixture(priors), int(read["max_samples"]))
+            one = cls(Schema.from_dict(read), numbers(read["mean"]), Mixture(priors), int(read["max_samples"]))
+            bent = {name: numbers(values) for name, values in read.get("calibration", {}).items()}
+            return replace(one, calibration=Calibration(**bent)) if bent else one
         except KeyError as error:
             raise ValueError(f"there is no {error.args[0]!r}") from error
 

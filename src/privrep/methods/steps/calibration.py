@@ -1,0 +1,76 @@
+"""Calibration: one release bends predictions of squared-loss heads into probabilities, or into means of counts.
+
+Knots are public: even over the range of a probability, growing from the least label by the released level of errors for
+a count. A prediction counts at the two knots around it, with weights that add up to one. With r_ij the error of user i
+on its left-out row j over the level, cut to [-2, 2], and h_ijk the weight of its prediction at knot k,
+
+    a_ik = mean_j h_ijk,   e_ik = mean_j h_ijk r_ij,   released: sum_i clip( (a_i / 2, e_i); 1 ) + noise.
+
+What is private: a user's left-out predictions follow from its own rows and from earlier releases, and knots and level
+are releases or public; so replacing a user changes its own vector alone. Both vectors have norm at most 1 after the
+clip, and the sum moves by at most 2, by the triangle inequality. One row at a knot with an error beyond two levels, and
+the same with the other sign, are nearly opposite: (1/2, 2) and (1/2, -2), clipped, are 2 * 2 / sqrt(4.25) = 1.94 apart.
+
+All else is a function of the release. The change of a knot is the posterior mean of e = a * change, with the variance
+of the noise and of the errors of users, for changes of sd `CHANGE_SD` levels: knots of few users keep the identity.
+Then isotonic, with the posterior precisions as weights.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+from scipy.optimize import isotonic_regression
+
+from privrep.methods.steps import mixed_model_plan as plan
+from privrep.methods.steps.posterior import Mixture
+from privrep.methods.steps.stacking import errors, mean_over_samples
+from privrep.privacy.contributions import Rows
+from privrep.privacy.mechanisms import Release
+from privrep.users.problem import Block, UserData
+
+GAUSSIAN, BINARY, COUNT = "gaussian", "binary", "poisson"
+"""Families of labels; predictions of the second and the third are calibrated."""
+
+
+@dataclass(frozen=True, eq=False)
+class Calibration:
+    """A monotone map of predictions to mean labels, linear between knots and level beyond them."""
+
+    knots: np.ndarray  # (k,), ascending
+    values: np.ndarray  # (k,), ascending
+
+    def __call__(self, predictions: np.ndarray) -> np.ndarray:
+        return np.interp(predictions, self.knots, self.values)
+
+
+def left_out_changes(mixture: Mixture, knots: np.ndarray, level: float, block: Block) -> Rows:
+    """Contribution of users: (a / 2, e) of their left-out predictions, (2 k,)."""
+    weights = np.concatenate([one.weights for one in mixture.priors])
+    predicted = block.labels.T - np.einsum("c,cbm->bm", weights, errors(mixture.priors, block))
+    near = np.array([np.interp(predicted, knots, one) for one in np.eye(len(knots))])
+    near = np.where(np.isfinite(block.feature_norms).T, near, 0.0)
+    left = (block.labels.T - np.clip(predicted, knots[0], knots[-1])) / level
+    sums = near / 2, near * np.clip(left, -plan.ERROR_CLIP, plan.ERROR_CLIP)
+    return Rows(np.concatenate([mean_over_samples(one, block) for one in sums]).T)
+
+
+def calibration(
+    users: UserData, mixture: Mixture, family: str, level: float, unit: float, release: Release
+) -> Calibration:
+    """Release the calibration of a mixture.
+
+    level : a typical error of own data, as labels are, which lie in [-unit, unit]."""
+    if family == BINARY:
+        knots, least = unit * np.linspace(-1, 1, plan.KNOTS), 2 * unit * plan.LEAST_PROBABILITY
+    else:
+        knots = np.r_[0.0, np.geomspace(plan.FIRST_KNOT * level, 2 * unit, plan.KNOTS - 1)] - unit
+        least = plan.LEAST_COUNT * level
+    found = release.sum("mixed_calibration", users, partial(left_out_changes, mixture, knots, level), clip=1.0)
+    there, left = 2 * np.maximum(found[: plan.KNOTS], 0.0), found[plan.KNOTS :]
+    variance = np.maximum((2 * release.noise_multiplier) ** 2 + there, 1e-9)
+    precision = there**2 / variance + plan.CHANGE_SD**-2
+    values = isotonic_regression(knots + level * there * left / variance / precision, weights=precision).x
+    return Calibration(knots, np.clip(values, least - unit, unit - least))
