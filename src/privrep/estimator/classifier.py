@@ -15,7 +15,7 @@ from privrep.estimator.private_representation import (
     set_parameters,
 )
 from privrep.methods.steps.calibration import BINARY
-from privrep.users.identity import is_missing, spell, spelled
+from privrep.users.identity import is_missing, numbers, spell, spelled
 from privrep.users.schema import Category, Schema
 
 
@@ -27,8 +27,8 @@ class PrivateRepresentationClassifier(ClassifierMixin, PrivateRepresentation):
     Parameters
     ----------
     classes : names of the two classes, such as ("no", "yes"), in any order. Public, and stated, since which labels
-        occur is private: a class of one person would tell of this person. By default 0 and 1, or false and true where
-        labels are of this kind. "found" takes those that occur, which counts as public then, and `privacy_` says so.
+        occur is private: a class of one person would tell of this person. By default 0 and 1, for which false and true
+        stand, too. "found" takes those that occur, which counts as public then, and `privacy_` says so.
 
     All others are those of `PrivateRepresentation`; the method is "prior", and the range of the label 0 to 1.
 
@@ -110,16 +110,15 @@ class PrivateRepresentationClassifier(ClassifierMixin, PrivateRepresentation):
         labels, likelier = self._labels(X, y), np.argmax(self.predict_proba(X, users), axis=1)
         return float((labels == likelier)[~np.isnan(labels)].mean())
 
+    @np.errstate(invalid="ignore")  # where scikit-learn casts what is not finite
     def _classes(self, labels: np.ndarray) -> np.ndarray:
         """Return the two classes in ascending order."""
-        names = self.classes
+        names = [0, 1] if self.classes is None else self.classes
         if isinstance(names, str) and names == "found":
             names = pd.unique(labels[~is_missing(spelled(labels))])
             check_classification_targets(names)
-        elif names is None:
-            names = [False, True] if pd.api.types.infer_dtype(labels, skipna=True) == "boolean" else [0, 1]
         try:
-            ascending = np.unique(sorted(Category(names if isinstance(names, str) else list(names)).levels))
+            ascending = np.unique(sorted(Category([names] if isinstance(names, str) else list(names)).levels))
         except (ValueError, TypeError):
             ascending = ()
         if len(ascending) != 2:
@@ -130,9 +129,8 @@ class PrivateRepresentationClassifier(ClassifierMixin, PrivateRepresentation):
     def _numbers(self, labels: np.ndarray) -> np.ndarray:
         """Return 0 for the first class, 1 for the second, NaN for a missing label."""
         self.classes_ = self.classes_ if hasattr(self, "classes_") else self._classes(labels)
-        texts = spelled(labels, "y")
+        texts = spelled(numbers(labels, "y") if self.classes is None else labels, "y")
         codes = pd.Index([*map(spell, self.classes_)], dtype=object).get_indexer(texts)
-        wrong = (codes < 0) & ~is_missing(texts)
-        if wrong.any():
+        if (wrong := (codes < 0) & ~is_missing(texts)).any():
             raise ValueError(f"y has in row {np.argmax(wrong) + 1} none of the two classes; more are not served")
         return np.where(codes < 0, np.nan, codes)

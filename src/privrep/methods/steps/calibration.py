@@ -2,14 +2,17 @@
 
 Knots are public: even over the range of a probability, growing from the least label by the released level of errors for
 a count. A prediction counts at the two knots around it, with weights that add up to one. With r_ij the error of user i
-on its left-out row j over the level, cut to [-2, 2], and h_ijk the weight of its prediction at knot k,
+on its left-out row j over the level, and h_ijk the weight of its prediction at knot k,
 
-    a_ik = mean_j h_ijk,   e_ik = mean_j h_ijk r_ij,   released: sum_i clip( (a_i / 2, e_i); 1 ) + noise.
+    a_ik = mean_j h_ijk,   e_ik = mean_j h_ijk r_ij,   released: sum_i clip( (a_i / 2, e_i); c ) + noise.
 
-What is private: a user's left-out predictions follow from its own rows and from earlier releases, and knots and level
-are releases or public; so replacing a user changes its own vector alone. Both vectors have norm at most 1 after the
-clip, and the sum moves by at most 2, by the triangle inequality. One row at a knot with an error beyond two levels, and
-the same with the other sign, are nearly opposite: (1/2, 2) and (1/2, -2), clipped, are 2 * 2 / sqrt(4.25) = 1.94 apart.
+What is private: a user's left-out predictions follow from its own rows and from earlier releases, and knots, level and
+c are releases or public; so replacing a user changes its own vector alone. Both vectors have norm at most c after the
+clip, and the sum moves by at most 2 c, by the triangle inequality. One row at a knot with an error of q levels, and the
+same with the other sign, are nearly opposite: (1/2, q) and (1/2, -q), clipped, are 2 c q / sqrt(q^2 + 1/4) apart.
+
+A clip bends rare outcomes towards nothing, and noise bends none: c grows with n mu, for classes up to the largest error
+in levels, where hardly anything is clipped, for counts, whose largest is many levels, up to a constant.
 
 All else is a function of the release. The change of a knot is the posterior mean of e = a * change, with the variance
 of the noise and of the errors of users, for changes of sd `CHANGE_SD` levels: knots of few users keep the identity.
@@ -52,8 +55,7 @@ def left_out_changes(mixture: Mixture, knots: np.ndarray, level: float, block: B
     predicted = block.labels.T - np.einsum("c,cbm->bm", weights, errors(mixture.priors, block))
     near = np.array([np.interp(predicted, knots, one) for one in np.eye(len(knots))])
     near = np.where(np.isfinite(block.feature_norms).T, near, 0.0)
-    left = (block.labels.T - np.clip(predicted, knots[0], knots[-1])) / level
-    sums = near / 2, near * np.clip(left, -plan.ERROR_CLIP, plan.ERROR_CLIP)
+    sums = near / 2, near * (block.labels.T - np.clip(predicted, knots[0], knots[-1])) / level
     return Rows(np.concatenate([mean_over_samples(one, block) for one in sums]).T)
 
 
@@ -63,14 +65,16 @@ def calibration(
     """Release the calibration of a mixture.
 
     level : a typical error of own data, as labels are, which lie in [-unit, unit]."""
+    n = users.known.users
     if family == BINARY:
-        knots, least = unit * np.linspace(-1, 1, plan.KNOTS), 2 * unit * plan.LEAST_PROBABILITY
+        knots, least, most = unit * np.linspace(-1, 1, plan.KNOTS), 2 * unit * plan.LEAST_PROBABILITY, 2 * unit / level
     else:
         knots = np.r_[0.0, np.geomspace(plan.FIRST_KNOT * level, 2 * unit, plan.KNOTS - 1)] - unit
-        least = plan.LEAST_COUNT * level
-    found = release.sum("mixed_calibration", users, partial(left_out_changes, mixture, knots, level), clip=1.0)
-    there, left = 2 * np.maximum(found[: plan.KNOTS], 0.0), found[plan.KNOTS :]
-    variance = np.maximum((2 * release.noise_multiplier) ** 2 + there, 1e-9)
+        least, most = plan.LEAST_COUNT * level, plan.COUNT_CLIP
+    clip = plan.between(n / max(release.noise_multiplier, 1e-9) / plan.UNCLIPPED, 1.0, most)
+    found = release.sum("mixed_calibration", users, partial(left_out_changes, mixture, knots, level), clip=clip)
+    there, left = np.clip(2 * found[: plan.KNOTS], 0.0, n), found[plan.KNOTS :]
+    variance = np.maximum((2 * clip * release.noise_multiplier) ** 2 + there, 1e-9)
     precision = there**2 / variance + plan.CHANGE_SD**-2
     values = isotonic_regression(knots + level * there * left / variance / precision, weights=precision).x
     return Calibration(knots, np.clip(values, least - unit, unit - least))

@@ -25,8 +25,8 @@ ERROR_CLIP = 2.0  # of a left-out error, the largest between two labels
 ANSWER_CLIP, ANSWER_MORE = 8.0, 200.0  # of a user's gain over its typical size; n mu above which the clip grows
 TWO_ROWS, FALL_SD = 0.65, 0.3  # part of a gain that a second row leaves; relative sd of what a further row takes
 RAISED, LEAST_SHAPE = 0.25, 1e-3  # least eigenvalues of S over its noise's norm, and over the largest
-CALIBRATION, KNOTS, CHANGE_SD = 0.1, 9, 0.2  # share of mu^2 where there is one; knots, prior sd of changes in levels
-LEAST_PROBABILITY, LEAST_COUNT, FIRST_KNOT = 0.01, 0.1, 0.25  # least predictions, and second knot of counts, in levels
+CALIBRATION, KNOTS, CHANGE_SD, UNCLIPPED = 0.1, 9, 0.2, 80.0  # share of mu^2; knots, prior sd in levels; n mu over clip
+LEAST_PROBABILITY, LEAST_COUNT, FIRST_KNOT, COUNT_CLIP = 0.01, 0.1, 0.25, 2.0  # least predictions; of counts in levels
 EVEN = 0.1  # least part of the trace that is spread evenly where eigenvalues are shrunk
 
 
