@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 from conftest import Recorder
 
-from privrep.estimator import PrivateRepresentation, journal, private_representation
+from privrep.estimator import PrivateRepresentation, PrivateRepresentationClassifier, journal, private_representation
 from privrep.estimator.stated import stated
 from privrep.methods.running.method import Method, Task
 from privrep.methods.running.runner import open_release
@@ -26,6 +26,8 @@ CONFIGURATIONS: list[dict] = [
     {"structure": ["c"]},
     {"rank": 1},
     {"method": "unit_steps", "rank": 2},
+    {"kind": PrivateRepresentationClassifier, "labels": lambda numbers: numbers.gt(0.3).where(numbers.notna())},
+    {"family": "poisson", "label_bounds": (0, 10), "labels": lambda numbers: (5 * numbers + 5).round()},
 ]
 """What is replayed and audited: arguments of an estimator, the class `kind`, and what `labels` makes of numbers."""
 STATED = {
@@ -117,8 +119,8 @@ class Fit:
 
     def model_of(self) -> PrivateRepresentation:
         settings = STATED | dict(self.configuration)
-        settings.pop("labels", None)
-        return settings.pop("kind", PrivateRepresentation)(**settings)
+        kind = settings.pop("kind", PrivateRepresentation)
+        return kind(**{name: value for name, value in settings.items() if name in kind._get_param_names()})
 
     def fitted(self) -> PrivateRepresentation:
         model, labels = self.model_of(), self.configuration.get("labels", lambda numbers: numbers)(self.rows.y)

@@ -11,5 +11,6 @@
 'share'
 """
 
+from privrep.estimator.classifier import PrivateRepresentationClassifier as PrivateRepresentationClassifier
 from privrep.estimator.private_representation import PrivateRepresentation as PrivateRepresentation
 from privrep.estimator.row_splits import RowsWithinUsers as RowsWithinUsers

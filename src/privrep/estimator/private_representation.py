@@ -26,6 +26,7 @@ from privrep.estimator.summary import Summary
 from privrep.methods.mixed_model import MixedModel
 from privrep.methods.running.method import Iterate, Method, Task
 from privrep.methods.running.runner import open_release
+from privrep.methods.steps.calibration import BINARY, COUNT, GAUSSIAN
 from privrep.methods.steps.posterior import Mixture, Prior
 from privrep.methods.steps.stacking import ANSWERS, OWN, SHARE, UNKNOWN
 from privrep.methods.unit_steps import UnitSteps
@@ -50,6 +51,7 @@ CHECKS = {
     "delta": unless(None, check_share),
     "method": among(("prior", "unit_steps")),
     "rank": unless(None, check_count),
+    "family": among((GAUSSIAN, BINARY, COUNT)),
     "unit": among(("user", "row")),
     "users": unless(None, check_text),
     "max_samples": requires(
@@ -106,11 +108,14 @@ class PrivateRepresentation(RegressorMixin, BaseEstimator):
     delta : by default 1/n^2 for n users; above 1/n it warns.
     method : "prior", the released mixed model, or "unit_steps", a subspace of the given rank.
     rank : of the released prior; None for all of it. Unit steps need one.
+    family : "gaussian"; "poisson" for counts, or "binary" for 0 and 1: predictions are positive, or probabilities, and
+        calibrated by one further release. `PrivateRepresentationClassifier` has two classes of any names; more classes,
+        and survival times that are censored, are not served.
     structure : in what people are said to differ beyond the shared mean: "full", all features; "level", a constant
         alone; or a list of columns, beside the constant. Own data, which are always mixed in, have all features.
     kinds : of the features: "number", "flag" or the levels of a category; by name or in order. By default numbers.
     feature_bounds : (low, high) of all numbers, or one pair for each. Required, public; values beyond count as nearest.
-    label_bounds : (low, high) of the label. Required, public.
+    label_bounds : (low, high) of the label; (0, high) of counts. Required, public; labels beyond count as nearest.
     unit : "user", or "row" where each row is a person of its own, and fit takes no users.
     users : name of the column that says whose a row is, where X is a DataFrame; else `users` goes to fit.
     max_samples : rows of a user that are used at most, a random choice.
@@ -142,6 +147,7 @@ class PrivateRepresentation(RegressorMixin, BaseEstimator):
         *,
         method: str = "prior",
         rank: int | None = None,
+        family: str = GAUSSIAN,
         structure: str | list[str] = "full",
         kinds: object = None,
         feature_bounds: object = None,
@@ -155,22 +161,7 @@ class PrivateRepresentation(RegressorMixin, BaseEstimator):
         engine: str = "process",
         scheduler: str | None = None,
     ):
-        self.epsilon = epsilon
-        self.delta = delta
-        self.method = method
-        self.rank = rank
-        self.structure = structure
-        self.kinds = kinds
-        self.feature_bounds = feature_bounds
-        self.label_bounds = label_bounds
-        self.unit = unit
-        self.users = users
-        self.max_samples = max_samples
-        self.unseen = unseen
-        self.heads = heads
-        self.random_state = random_state
-        self.engine = engine
-        self.scheduler = scheduler
+        set_parameters(self, locals())
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -310,7 +301,7 @@ class PrivateRepresentation(RegressorMixin, BaseEstimator):
             return np.where(has[:, None], getattr(self.local_, name)[place], other) if has.any() else other[None]
 
         scaled = shared.schema.scaled(frame)
-        labels = shared.schema.labels(np.einsum("nd,nd->n", scaled, of_rows("vectors", shared.mean)))
+        labels = shared.labels(np.einsum("nd,nd->n", scaled, of_rows("vectors", shared.mean)))
         return (labels, shared.sd(scaled, of_rows("doubts", stranger))) if return_std else labels
 
     def _without_head(self, ids: np.ndarray | None, has: np.ndarray) -> None:
@@ -413,10 +404,14 @@ class PrivateRepresentation(RegressorMixin, BaseEstimator):
             raise ValueError("y has complex numbers; it must have real ones")
         labels = column_or_1d(y, warn=True)
         check_consistent_length(X, labels)
-        labels = numbers(labels, "y")
+        labels = self._numbers(labels)
         if not isinstance(X, pd.DataFrame) and not hasattr(X, "to_pandas") and not np.isfinite(labels).all():
             raise ValueError("Input y contains NaN or infinity.")
         return labels
+
+    def _numbers(self, labels: np.ndarray) -> np.ndarray:
+        """Return labels as numbers, NaN where one is missing."""
+        return numbers(labels, "y")
 
     def _rank(self, schema: Schema) -> int:
         if self.rank is not None and self.rank > schema.dim:
@@ -424,18 +419,28 @@ class PrivateRepresentation(RegressorMixin, BaseEstimator):
         return self.rank or schema.dim
 
     def _method(self, schema: Schema) -> Method:
+        label, family = schema.label, self.family
+        if family != GAUSSIAN and (self.method, label.low, label.high if family == BINARY else 1) != ("prior", 0, 1):
+            raise ValueError(f"family is {family!r}; it needs method 'prior' and labels from 0, and binary ones to 1")
         if self.method == "prior":
-            return MixedModel(LABEL_SD, self.rank, constant=True, varies=varying(schema, self.structure))
+            return MixedModel(LABEL_SD, self.rank, True, varying(schema, self.structure), family)
         signal = LABEL_SD**2 / (1 + UNIT_STEPS_NOISE**2)
         return UnitSteps(self.rank, math.sqrt(signal / self.rank), UNIT_STEPS_NOISE * math.sqrt(signal))
 
     def _shared(self, schema: Schema, last: Iterate) -> SharedPrior:
         if self.method == "prior":
             found = last.personal.models
-            return SharedPrior(schema, found.mean, found.mixture, self.max_samples, found.mean_noise, found.error)
+            return SharedPrior(
+                schema, found.mean, found.mixture, self.max_samples, found.mean_noise, found.error, found.calibration
+            )
         ridge, nothing = last.personal.heads, np.zeros(schema.dim)
         alone = Mixture((Prior(nothing, ridge.basis, np.array([1 / ridge.penalty]), np.ones(1)),))
         return SharedPrior(schema, nothing, alone, self.max_samples, nothing, math.nan)
+
+
+def set_parameters(estimator: BaseEstimator, given: dict) -> None:
+    """Set the parameters of an estimator to what its `__init__` was given, which are its local names but `self`."""
+    vars(estimator).update({name: value for name, value in given.items() if name != "self"})
 
 
 def with_heads_to_workers(kind: type[PrivateRepresentation]) -> None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from privrep.methods.steps.calibration import Calibration
 from privrep.methods.steps.posterior import Mixture, Prior
 from privrep.users.schema import Schema
 
@@ -27,6 +28,7 @@ class SharedPrior:
     max_samples : the most rows by which a head is fitted.
     mean_noise : standard deviations of the noise of privacy in `mean`, (d,), at most.
     error : typical squared error of a label that was left out; NaN for a method that releases none.
+    calibration : of predictions, where the label is one of two classes or a count.
     """
 
     schema: Schema
@@ -35,6 +37,7 @@ class SharedPrior:
     max_samples: int
     mean_noise: np.ndarray
     error: float
+    calibration: Calibration | None = None
 
     @property
     def covariance(self) -> np.ndarray:
@@ -57,8 +60,13 @@ class SharedPrior:
         """Standard deviations of new labels in their unit, (N,), from scaled features (N, d) and doubts (N, 2 + d)."""
         return np.sqrt(self.heads.variances(features, doubts)) * (self.schema.label.high - self.schema.label.low) / 2
 
+    def labels(self, scaled: np.ndarray) -> np.ndarray:
+        """Return predictions in the label's own unit from products of features and heads, (N,) each."""
+        return self.schema.labels(scaled if self.calibration is None else self.calibration(scaled))
+
     def to_dict(self) -> dict:
         """Return all fields, with numbers as decimal strings that are read back to the last bit."""
+        bent = self.calibration and {name: texts(one) for name, one in vars(self.calibration).items()}
         return {
             "version": VERSION,
             **self.schema.to_dict(),
@@ -75,6 +83,7 @@ class SharedPrior:
                 }
                 for prior in self.heads.priors
             ],
+            **({"calibration": bent} if bent else {}),
         }
 
     @classmethod
@@ -93,7 +102,10 @@ class SharedPrior:
                 for one in read["priors"]
             )
             mean, noise, error = numbers(read["mean"]), numbers(read["mean_noise"]), float(read["error"])
-            return cls(Schema.from_dict(read), mean, Mixture(priors), int(read["max_samples"]), noise, error)
+            bent = {name: numbers(values) for name, values in read.get("calibration", {}).items()}
+            calibration = Calibration(**bent) if bent else None
+            most = int(read["max_samples"])
+            return cls(Schema.from_dict(read), mean, Mixture(priors), most, noise, error, calibration)
         except KeyError as error:
             raise ValueError(f"there is no {error.args[0]!r}") from error
 

@@ -249,14 +249,16 @@ def test_what_the_journal_says_of_other_fits_is_not_published():
 
 
 @pytest.mark.filterwarnings("always")
-def test_rows_are_predicted_by_the_heads_of_a_fit():
-    """By the heads of those who have one, in the order of the rows; ids of any type, and heads given by name."""
-    fit()
+@pytest.mark.parametrize(("family", "low"), [("gaussian", -4), ("poisson", 0)])
+def test_rows_are_predicted_by_the_heads_of_a_fit(family, low):
+    """By the heads of those who have one, in the order of the rows; ids of any type, heads by name; counts as well."""
+    Path("bounds.toml").write_text(BOUNDS.replace("low = -4", f"low = {low}"))
+    fit("--family", family)
     table = pd.read_parquet("table.parquet")
     shared, _ = release.read_release(Path("release/public/release.json"))
     heads = pd.read_parquet("release/private/heads.parquet").set_index("user").loc[table.who]
     scaled, (vectors, doubts) = shared.schema.scaled(table), np.split(heads.to_numpy(), [shared.schema.dim], axis=1)
-    expected = shared.schema.labels((scaled * vectors).sum(axis=1))
+    expected = shared.labels((scaled * vectors).sum(axis=1))
     Path("heads.parquet").write_bytes(Path("release/private/heads.parquet").read_bytes())
     words = ("predict", "release/public/release.json", "--user", "who")
     for number, more in enumerate((("table.csv",), ("table.parquet", "--heads", "heads.parquet"))):

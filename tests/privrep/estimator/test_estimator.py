@@ -26,7 +26,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from privrep.estimator import PrivateRepresentation, RowsWithinUsers, journal
+from privrep.estimator import PrivateRepresentation, PrivateRepresentationClassifier, RowsWithinUsers, journal
 from privrep.estimator.shared_prior import SharedPrior
 from privrep.estimator.stated import from_toml, stated
 from privrep.estimator.statement import statement
@@ -62,7 +62,10 @@ def model(**settings) -> PrivateRepresentation:
 
 @pytest.mark.filterwarnings(SEEDED)
 @parametrize_with_checks(
-    [PrivateRepresentation(feature_bounds=(-5, 5), label_bounds=(-5, 5), unit="row", random_state=0)]
+    [
+        PrivateRepresentation(feature_bounds=(-5, 5), label_bounds=(-5, 5), unit="row", random_state=0),
+        PrivateRepresentationClassifier(classes="found", feature_bounds=(-5, 5), unit="row", random_state=0),
+    ]
 )
 def test_scikit_learn_finds_nothing(estimator, check):
     check(estimator)
@@ -74,8 +77,6 @@ def test_a_fit_without_users_is_refused():
         model(users=None).fit(frame.drop(columns="person"), labels)
     with pytest.raises(ValueError, match=r"users is 'who'; the table has no such column"):
         model(users="who").fit(frame, labels)
-    with pytest.raises(ValueError, match=r"users has a missing value"):
-        model(users=None).fit(frame.drop(columns="person"), labels, users=[None, *frame.person[1:]])
 
 
 @pytest.mark.parametrize(
@@ -96,6 +97,8 @@ def test_a_fit_without_users_is_refused():
         ),
         ({"method": "best"}, "method is 'best'; it must be one of prior, unit_steps"),
         ({"method": "unit_steps"}, "rank is None; unit steps need one"),
+        ({"family": "best"}, "family is 'best'; it must be one of gaussian, binary, poisson"),
+        ({"family": "poisson"}, "family is 'poisson'; it needs method 'prior' and labels from 0, and binary ones to 1"),
         ({"rank": 9}, "rank is 9; the scaled features have 4 dimensions"),
         *(({"max_samples": one}, "max_samples is .*; it must be an int") for one in (0, True, 2.5, "9", 10**9)),
         *(({"delta": one}, "delta is .*; it must lie") for one in (1.5, "0.1", True, float("nan"))),
@@ -601,3 +604,76 @@ def test_a_structure_is_checked_before_anything_is_spent(structure, word):
     with pytest.raises(ValueError, match=word):
         fitting.fit(frame, labels)
     assert not hasattr(fitting, "ledger_")
+
+
+def of_classes(**settings) -> PrivateRepresentationClassifier:
+    given = {"epsilon": 8.0, "feature_bounds": (-1, 1), "users": "person", "random_state": 0}
+    return PrivateRepresentationClassifier(**given | settings)
+
+
+NAMES = {
+    "integers": (None, lambda ones: ones.astype(int)),
+    "floats": (None, lambda ones: ones.astype(float)),
+    "truth": (None, lambda ones: pd.array(ones, "boolean")),
+    "texts": (["yes", "no"], lambda ones: np.where(ones, "yes", "no")),
+    "categories": (("no", "yes"), lambda ones: pd.Categorical(np.where(ones, "yes", "no"))),
+    "numbers": ((7, -3.5), lambda ones: np.where(ones, 7, -3.5)),
+    "found": ("found", lambda ones: np.where(ones, "b", "a")),
+}
+
+
+@pytest.mark.filterwarnings(SEEDED)
+@pytest.mark.parametrize(("classes", "kind"), NAMES.values(), ids=NAMES)
+def test_two_classes_may_have_any_names(classes, kind):
+    """The same probabilities, which rise with the head's product; scores and pickles know the names."""
+    frame, labels = table(users=200)
+    ones, there = labels > 0.5, np.arange(len(labels)) > 6
+    names = pd.Series(kind(ones))
+    fitted = of_classes(classes=classes, heads="pickle").fit(frame, names)
+    probabilities = fitted.predict_proba(frame)
+    np.testing.assert_array_equal(probabilities, of_classes().fit(frame, ones).predict_proba(frame))
+    np.testing.assert_allclose(probabilities.sum(axis=1), 1)
+    products = (fitted.shared_.schema.scaled(frame) * fitted.local_.of(frame.person)[0]).sum(axis=1)
+    assert (np.diff(probabilities[np.argsort(products), 1]) >= -1e-6).all() and 0.01 <= probabilities.min() < 0.2
+    assert list(fitted.classes_) == sorted(set(names))
+    right = fitted.predict(frame) == np.asarray(names)
+    given = names.astype(object).where(there)
+    score = fitted.personalise(frame, given).score(frame, given)
+    assert 0.6 < score == pytest.approx(right[there].mean(), abs=0.02)
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(fitted)).predict(frame), fitted.predict(frame))
+    assert ("which labels occur" in fitted.privacy_["assumed_public"]) == (classes == "found")
+
+
+NOT_TWO = ("ab", ["a"], ["a", "b", "c"], [1, "a"], [1, True], ["a", None], 7, "found")
+
+
+@pytest.mark.parametrize(
+    ("classes", "label", "words"),
+    [
+        *((one, 1, "classes is .*; it must be two names of one kind, not one class. Only binary") for one in NOT_TWO),
+        (("no", "yes"), "secret", "y has in row 1 none of the two classes; more are not served"),
+        (None, 2, "y has in row 1 none of the two classes"),
+        (None, "secret", "y has something else than a number in row 1"),
+        (None, np.nan, "y has no label that is a number"),
+        ("found", 1j, "y has complex numbers"),
+    ],
+)
+def test_wrong_classes_end_in_one_line(classes, label, words):
+    frame, _ = table(users=20)
+    with pytest.raises(ValueError, match=words) as error:
+        of_classes(classes=classes).fit(frame, [label] * len(frame))
+    assert "secret" not in str(error.value) and "\n" not in str(error.value) and not journal.place().exists()
+
+
+@pytest.mark.filterwarnings(SEEDED)
+def test_counts_are_predicted_by_positive_numbers():
+    """And a release has the calibration to the last bit, where there is one; labels beyond the range are its ends."""
+    frame, labels = table()
+    counts, settings = np.floor(np.exp(labels)), {"family": "poisson", "label_bounds": (0, 20), "random_state": 0}
+    fitted = model(**settings).fit(frame, counts)
+    assert 0 < fitted.predict(frame).min() < fitted.predict(frame).max() < 20
+    assert "mixed_calibration" in fitted.privacy_["releases"] and fitted.privacy_["epsilon"] == pytest.approx(4)
+    shared = SharedPrior.from_dict(json.loads(fitted.shared_.to_json()))
+    assert shared.to_json() == fitted.shared_.to_json() and shared.labels(-np.ones(1)) == fitted.predict(frame).min()
+    assert model(**settings).fit(frame, np.where(counts == 0, -3, counts)).shared_.to_json() == shared.to_json()
+    assert "calibration" not in model(random_state=0).fit(frame, labels).shared_.to_dict()

@@ -14,7 +14,6 @@ import pytest
 from estimator_cases import ANOTHER, CONFIGURATIONS, FIRST, ONE, Fit, table
 
 from privrep.estimator.commands import release
-from privrep.estimator.commands.main import advice_line
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 EVERY = [*CONFIGURATIONS, {"unit": "row", "users": None}, {"random_state": None}]
@@ -29,12 +28,12 @@ def told(fit: Fit, folder: Path) -> dict[str, bytes]:
     files = [path for path in folder.rglob("*") if path.is_file() and release.PRIVATE not in path.parts]
     found = {path.name: path.read_bytes() for path in files} | {"pickle": pickle.dumps(fit.model)}
     read = pickle.loads(found["pickle"])
-    printed = f"{read!r} {read.privacy_} {advice_line(read.advice_)}"
+    printed = f"{read!r} {read.privacy_} {read.summary()}"
     found |= {name: pickle.dumps(value) for name, value in vars(read).items()} | {"printed": printed.encode()}
     assert len(files) >= 3 and not any(b"person 0" in part for part in found.values())
     heads = fit.model.local_
     same = heads.ids != (FIRST if fit.model.users else list(fit.rows.who).index(FIRST))
-    return found | {"heads of the others": heads.vectors[same].tobytes()}
+    return found | {"heads of the others": heads.vectors[same].tobytes(), "their doubts": heads.doubts[same].tobytes()}
 
 
 @pytest.mark.parametrize("where", ["in memory", "on disk"])

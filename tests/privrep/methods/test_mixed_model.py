@@ -10,6 +10,7 @@ import pytest
 
 from privrep.methods.mixed_model import MixedModel, own_errors
 from privrep.methods.steps import mixed_model_plan as plan
+from privrep.methods.steps.calibration import BINARY, COUNT, Calibration, calibration, left_out_changes
 from privrep.methods.steps.posterior import Mixture, Prior, Spectra, eigh_of_each
 from privrep.methods.steps.stacking import ANSWERS, SHARE, Candidates, best_weights, gain, prior
 from privrep.privacy.ledger import Ledger
@@ -291,3 +292,44 @@ def test_a_rank_truncates_the_shapes():
     last, _ = fitted(data, 0.5, rank=1)
     assert last.subspace.shape == (6, 1)
     assert abs(last.subspace[1, 0]) > 0.9
+
+
+def of_labels(predicted: np.ndarray, labels: np.ndarray, multiplier: float, family: str = BINARY) -> Calibration:
+    """Calibrate predictions of one row a user, which the mean alone makes."""
+    features = np.stack([np.ones(len(labels)), predicted], axis=1)[None].astype(np.float32)
+    users = GivenUsers(Known(len(labels), 1, 2, 1), features, labels[None].astype(np.float32))
+    release = Release.from_one(multiplier, np.random.default_rng(0), len(labels), Ledger())
+    mixture = Mixture((prior(np.array([0.0, 1.0]), np.eye(2)[:, :1], [0.0]),))
+    return calibration(users, mixture, family, 0.5, 1.0, release)
+
+
+def test_a_calibration_finds_mean_labels_and_in_noise_keeps_predictions():
+    """Monotone and within its ends, at whatever noise."""
+    rng, at = np.random.default_rng(0), np.linspace(-1, 1, 81)
+    predicted = rng.uniform(-1.2, 1.2, 40_000)
+    for family, mean, labels in (
+        (BINARY, at**3, np.where(rng.random(40_000) < (predicted.clip(-1, 1) ** 3 + 1) / 2, 1, -1)),
+        (COUNT, (at + 1) ** 2 / 2 - 1, (predicted.clip(-1, 1) + 1) ** 2 / 2 - 1 + rng.uniform(-0.1, 0.1, 40_000)),
+    ):
+        exact, noisy, lost = (of_labels(predicted, labels, one, family) for one in (0.0, 300.0, 1e9))
+        for one in (exact, noisy, lost):
+            assert (np.diff(one.values) >= 0).all() and one.values[0] > -1 and one.values[-1] < 1
+        assert np.abs(exact(at) - mean).max() < 0.15 < np.abs(at - mean).max()
+        np.testing.assert_allclose(lost(at), at, atol=0.06)
+
+
+def test_contributions_to_a_calibration_are_those_of_the_definition():
+    """Weights at knots and errors of left-out rows, by dense algebra; a pair is nearly as far apart as is charged."""
+    block, knots = block_of(4, 20, 3, np.random.default_rng(9)), np.array([-1.0, -0.2, 0.3, 1.0])
+    one = prior(np.full(3, 0.1), np.eye(3), [0.7])
+    found = left_out_changes(Mixture((one,)), knots, 0.5, block).values
+    for user in range(20):
+        left = np.array([left_out(block, user, one, sample) for sample in range(4)])
+        predicted = (block.labels[:, user] - left).clip(-1, 1)
+        near = np.array([np.interp(predicted, knots, unit) for unit in np.eye(4)])
+        errors = (block.labels[:, user] - predicted) / 0.5
+        np.testing.assert_allclose(found[user], np.r_[near.mean(1) / 2, (near * errors).mean(1)], atol=1e-3)
+    pair = Block(0, np.ones((1, 2, 1), np.float32), np.array([[9.0, -9.0]], np.float32))
+    alone = left_out_changes(Mixture((prior(np.zeros(1), np.eye(1), [0.0]),)), np.array([-1.0, 0.0, 1.0]), 0.5, pair)
+    sums = [alone.clipped(1.0, np.arange(2) == user)[0] for user in range(2)]
+    assert 1.9 < np.linalg.norm(sums[0] - sums[1]) <= alone.noise_spec(1.0).sensitivity == 2

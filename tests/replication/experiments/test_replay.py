@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass, replace
+from itertools import product
 
 import numpy as np
 import pytest
@@ -19,6 +20,7 @@ from method_cases import CASES, ONE, OTHER_USERS, OTHERS, PROBLEM, REPLAYED, wor
 from privrep.methods.mixed_model import MixedModel
 from privrep.methods.running.method import Iterate, LowRank
 from privrep.methods.running.runner import is_private, prepared
+from privrep.methods.steps.calibration import BINARY, COUNT, GAUSSIAN
 from privrep.methods.steps.user_scores import BoundedHeads
 from privrep.privacy.accounting import UNLIMITED
 from privrep.privacy.contributions import Rows
@@ -61,6 +63,9 @@ def told(iterate: Iterate, users: GivenUsers) -> dict[str, bytes]:
         (block,) = (ONE if bounded else users).blocks()
         heads = iterate.personal.heads(block) if low else iterate.personal.models(block)
         found["heads of the others"] = np.ascontiguousarray(heads[1:]).tobytes()
+        calibration = None if low else getattr(iterate.personal.models, "calibration", None)
+        if calibration is not None:
+            found["calibration"] = np.concatenate([calibration.knots, calibration.values]).tobytes()
         if low:
             found["basis of the heads"] = np.ascontiguousarray(iterate.personal.basis).tobytes()
     return found
@@ -96,14 +101,14 @@ def test_nothing_passes_a_release(case, multiplier):
 @pytest.mark.parametrize(("samples", "dim"), [(1, 1), (1, 5), (4, 16), (16, 5)])
 def test_nothing_passes_a_release_of_the_mixed_model_in_other_shapes(monkeypatch, samples, dim, constant):
     """One sample, one dimension, fewer samples than dimensions and more, the first feature a constant; also for users
-    with no sample, or at the ends of what a number may be."""
+    with no sample, or at the ends of what a number may be; for each family of labels."""
     here = sys.modules[__name__]
     monkeypatch.setattr(here, "PROBLEM", Problem(60, samples, dim, 1, label_noise_sd=0.1))
     monkeypatch.setattr(here, "ONE", world())
     ends = ((np.nan, 1.0), (0.0, 0.0), (1e11, 1e11), (1e-11, 1e11))
     monkeypatch.setattr(here, "OTHERS", [world(*factors) for factors in (*OTHER_USERS, *ends)])
-    for multiplier in MULTIPLIERS:
-        assert leaks(MixedModel(1.0, constant=constant), multiplier) == set()
+    for multiplier, family in product(MULTIPLIERS, (GAUSSIAN, BINARY, COUNT)):
+        assert leaks(MixedModel(1.0, constant=constant, family=family), multiplier) == set()
 
 
 def test_every_private_method_is_replayed():

@@ -182,6 +182,7 @@ def fit(
     delta: Annotated[float | None, typer.Option(help="By default 1/n^2 for n users.")] = None,
     method: Annotated[str, typer.Option(help="prior, or unit_steps, which needs a rank.")] = "prior",
     rank: Annotated[int | None, typer.Option(help="Rank of the released prior; by default all of it.")] = None,
+    family: Annotated[str, typer.Option(help="gaussian, binary for 0 and 1, or poisson for counts.")] = "gaussian",
     max_samples: Annotated[int, typer.Option(help="Rows of a user that are used at most.")] = 64,
     seed: Annotated[
         int | None, typer.Option(help="For experiments alone: seed of noise that can be drawn again.")
@@ -207,6 +208,7 @@ def fit(
         delta,
         method=method,
         rank=rank,
+        family=family,
         max_samples=max_samples,
         random_state=seed,
         engine=engine,

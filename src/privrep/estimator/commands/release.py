@@ -66,7 +66,7 @@ def read_release(path: Path) -> tuple[SharedPrior, dict]:
             raise ValueError(f"mean must have {dim} finite numbers")
         check_count("max_samples", shared.max_samples)
         nobody = Block(0, np.zeros((1, 1, dim), np.float32), np.zeros((1, 1), np.float32))
-        shared.heads.heads(nobody)  # an error where lengths do not fit
+        shared.labels(shared.heads.heads(nobody)[:, 0])  # an error where lengths do not fit
         return shared, read
 
 

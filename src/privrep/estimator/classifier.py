@@ -1,0 +1,137 @@
+"""The same estimator for labels of two classes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from sklearn.base import ClassifierMixin
+from sklearn.utils import ClassifierTags
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import column_or_1d
+
+from privrep.estimator.private_representation import PrivateRepresentation, set_parameters
+from privrep.methods.steps.calibration import BINARY
+from privrep.users.identity import is_missing, numbers, spell, spelled
+from privrep.users.schema import Category, Schema
+
+
+class PrivateRepresentationClassifier(ClassifierMixin, PrivateRepresentation):
+    """Probabilities of two classes, by heads of squared loss that one further release calibrates.
+
+    More than two classes are not served.
+
+    Parameters
+    ----------
+    classes : names of the two classes, such as ("no", "yes"), in any order. Public, and stated, since which labels
+        occur is private: a class of one person would tell of this person. By default 0 and 1, for which false and true
+        stand, too. "found" takes those that occur, which counts as public then, and `privacy_` says so.
+
+    All others are those of `PrivateRepresentation`; the method is "prior", and the range of the label 0 to 1.
+
+    Attributes
+    ----------
+    classes_ : (2,) names in ascending order, as scikit-learn has them. Probabilities of the second are calibrated.
+
+    All others are those of `PrivateRepresentation`; `advice_` is of squared errors of the heads, with classes 0 and 1.
+    """
+
+    family, method, label_bounds = BINARY, "prior", (0, 1)
+
+    def __init__(
+        self,
+        epsilon: float = 1.0,
+        delta: float | None = None,
+        *,
+        classes: object = None,
+        rank: int | None = None,
+        structure: str | list[str] = "full",
+        kinds: object = None,
+        feature_bounds: object = None,
+        unit: str = "user",
+        users: str | None = None,
+        max_samples: int = 64,
+        unseen: str = "shared",
+        heads: str = "local",
+        random_state: int | None = None,
+        engine: str = "process",
+        scheduler: str | None = None,
+    ):
+        set_parameters(self, locals())
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.regressor_tags, tags.classifier_tags = None, ClassifierTags(poor_score=True, multi_class=False)
+        return tags
+
+    def fit(self, X, y, users=None) -> PrivateRepresentationClassifier:
+        """Learn the shared prior, and the heads of the users.
+
+        Parameters
+        ----------
+        X, users : as in `PrivateRepresentation.fit`.
+        y : (N,) names of classes; of a DataFrame, rows without a label are dropped.
+
+        Raises
+        ------
+        ValueError
+            As `PrivateRepresentation.fit`, and where classes make no sense or a label is none of them.
+        """
+        vars(self).pop("classes_", None)
+        super().fit(X, y, users)
+        if isinstance(self.classes, str):
+            self.privacy_["assumed_public"].append("which labels occur")
+        return self
+
+    def fit_table(self, path: str | Path, *, user: str, label: str, schema: Schema) -> PrivateRepresentationClassifier:
+        """The same from a table on disk, whose labels are 0 and 1, or false and true; see `PrivateRepresentation`."""
+        self.classes_ = self._classes(np.arange(2))
+        if [*spelled(self.classes_)] != ["0", "1"]:
+            raise ValueError(f"classes is {self.classes!r}; of a table on disk it must be 0 and 1")
+        return super().fit_table(path, user=user, label=label, schema=schema)
+
+    def predict_proba(self, X, users=None) -> np.ndarray:
+        """(N, 2) probabilities of `classes_`, from 0.01 to 0.99; errors as in `PrivateRepresentation.predict`.
+
+        Local, and not private."""
+        second = super().predict(X, users)
+        return np.stack([1 - second, second], axis=1)
+
+    def predict(self, X, users=None) -> np.ndarray:
+        """(N,) names of the more probable class. Local, and not private."""
+        likelier = np.argmax(self.predict_proba(X, users), axis=1)
+        return self.classes_[likelier]
+
+    def score(self, X, y, users=None, sample_weight=None) -> float:
+        """Part of the rows with a label whose class is predicted, each with its weight. Local, and not private."""
+        labels = self._labels(X, y)
+        there = ~np.isnan(labels)
+        weights = None if sample_weight is None else column_or_1d(sample_weight)[there]
+        right = np.argmax(self.predict_proba(X, users), axis=1) == labels
+        return float(np.average(right[there], weights=weights))
+
+    @np.errstate(invalid="ignore")  # where scikit-learn casts what is not finite
+    def _classes(self, labels: np.ndarray) -> np.ndarray:
+        """Return the two classes in ascending order."""
+        names = [0, 1] if self.classes is None else self.classes
+        if isinstance(names, str) and names == "found":
+            names = pd.unique(labels[~is_missing(spelled(labels))])
+            check_classification_targets(names)
+        try:
+            ascending = np.unique(sorted(Category([names] if isinstance(names, str) else list(names)).levels))
+        except (ValueError, TypeError):
+            ascending = ()
+        if len(ascending) != 2:
+            text = "it must be two names of one kind, not one class. Only binary classification is supported."
+            raise ValueError(f"classes is {self.classes!r}; {text}")
+        return ascending
+
+    def _numbers(self, labels: np.ndarray) -> np.ndarray:
+        """Return 0 for the first class, 1 for the second, NaN for a missing label."""
+        self.classes_ = self.classes_ if hasattr(self, "classes_") else self._classes(labels)
+        texts = spelled(numbers(labels, "y") if self.classes is None else labels, "y")
+        codes = pd.Index([*map(spell, self.classes_)], dtype=object).get_indexer(texts)
+        if (wrong := (codes < 0) & ~is_missing(texts)).any():
+            raise ValueError(f"y has in row {np.argmax(wrong) + 1} none of the two classes; more are not served")
+        return np.where(codes < 0, np.nan, codes)

@@ -1,0 +1,80 @@
+"""Calibration: one release bends predictions of squared-loss heads into probabilities, or into means of counts.
+
+Knots are public: even over the range of a probability, growing from the least label by the released level of errors for
+a count. A prediction counts at the two knots around it, with weights that add up to one. With r_ij the error of user i
+on its left-out row j over the level, and h_ijk the weight of its prediction at knot k,
+
+    a_ik = mean_j h_ijk,   e_ik = mean_j h_ijk r_ij,   released: sum_i clip( (a_i / 2, e_i); c ) + noise.
+
+What is private: a user's left-out predictions follow from its own rows and from earlier releases, and knots, level and
+c are releases or public; so replacing a user changes its own vector alone. Both vectors have norm at most c after the
+clip, and the sum moves by at most 2 c, by the triangle inequality. One row at a knot with an error of q levels, and the
+same with the other sign, are nearly opposite: (1/2, q) and (1/2, -q), clipped, are 2 c q / sqrt(q^2 + 1/4) apart.
+
+A clip bends rare outcomes towards nothing, and noise bends none: c grows with n mu, for classes up to the largest error
+in levels, where hardly anything is clipped, for counts, whose largest is many levels, up to a constant.
+
+All else is a function of the release. The change of a knot is the posterior mean of e = a * change, with the variance
+of the noise and of the errors of users, for changes of sd `CHANGE_SD` levels: knots of few users keep the identity.
+Then isotonic, with the posterior precisions as weights.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+from scipy.optimize import isotonic_regression
+
+from privrep.methods.steps import mixed_model_plan as plan
+from privrep.methods.steps.posterior import Mixture
+from privrep.methods.steps.stacking import errors, mean_over_samples
+from privrep.privacy.contributions import Rows
+from privrep.privacy.mechanisms import Release
+from privrep.users.problem import Block, UserData
+
+GAUSSIAN, BINARY, COUNT = "gaussian", "binary", "poisson"
+"""Families of labels; predictions of the second and the third are calibrated."""
+
+
+@dataclass(frozen=True, eq=False)
+class Calibration:
+    """A monotone map of predictions to mean labels, linear between knots and level beyond them."""
+
+    knots: np.ndarray  # (k,), ascending
+    values: np.ndarray  # (k,), ascending
+
+    def __call__(self, predictions: np.ndarray) -> np.ndarray:
+        return np.interp(predictions, self.knots, self.values)
+
+
+def left_out_changes(mixture: Mixture, knots: np.ndarray, level: float, block: Block) -> Rows:
+    """Contribution of users: (a / 2, e) of their left-out predictions, (2 k,)."""
+    weights = np.concatenate([one.weights for one in mixture.priors])
+    predicted = block.labels.T - np.einsum("c,cbm->bm", weights, errors(mixture.priors, block))
+    near = np.array([np.interp(predicted, knots, one) for one in np.eye(len(knots))])
+    near = np.where(np.isfinite(block.feature_norms).T, near, 0.0)
+    sums = near / 2, near * (block.labels.T - np.clip(predicted, knots[0], knots[-1])) / level
+    return Rows(np.concatenate([mean_over_samples(one, block) for one in sums]).T)
+
+
+def calibration(
+    users: UserData, mixture: Mixture, family: str, level: float, unit: float, release: Release
+) -> Calibration:
+    """Release the calibration of a mixture.
+
+    level : a typical error of own data, as labels are, which lie in [-unit, unit]."""
+    n = users.known.users
+    if family == BINARY:
+        knots, least, most = unit * np.linspace(-1, 1, plan.KNOTS), 2 * unit * plan.LEAST_PROBABILITY, 2 * unit / level
+    else:
+        knots = np.r_[0.0, np.geomspace(plan.FIRST_KNOT * level, 2 * unit, plan.KNOTS - 1)] - unit
+        least, most = plan.LEAST_COUNT * level, plan.COUNT_CLIP
+    clip = plan.between(n / max(release.noise_multiplier, 1e-9) / plan.UNCLIPPED, 1.0, most)
+    found = release.sum("mixed_calibration", users, partial(left_out_changes, mixture, knots, level), clip=clip)
+    there, left = np.clip(2 * found[: plan.KNOTS], 0.0, n), found[plan.KNOTS :]
+    variance = np.maximum((2 * clip * release.noise_multiplier) ** 2 + there, 1e-9)
+    precision = there**2 / variance + plan.CHANGE_SD**-2
+    values = isotonic_regression(knots + level * there * left / variance / precision, weights=precision).x
+    return Calibration(knots, np.clip(values, least - unit, unit - least))
