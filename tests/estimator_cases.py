@@ -30,6 +30,13 @@ CONFIGURATIONS: list[dict] = [
     {"family": "poisson", "label_bounds": (0, 10), "labels": lambda numbers: (5 * numbers + 5).round()},
 ]
 """What is replayed and audited: arguments of an estimator, the class `kind`, and what `labels` makes of numbers."""
+
+
+def called(configuration: Mapping) -> str:
+    """Name a configuration."""
+    return ", ".join(f"{name} {getattr(value, '__name__', value)}" for name, value in configuration.items())
+
+
 STATED = {
     "kinds": {"c": ["u", "v"]},
     "feature_bounds": {"a": (-1, 1)},

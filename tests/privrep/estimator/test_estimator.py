@@ -19,7 +19,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 import sklearn
-from estimator_cases import CONFIGURATIONS, Fit, others
+from estimator_cases import CONFIGURATIONS, Fit, called, others
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, GroupKFold, cross_val_score
 from sklearn.pipeline import make_pipeline
@@ -149,7 +149,7 @@ def test_noise_is_the_systems_and_lies_on_a_lattice(settings, monkeypatch):
 
 @pytest.mark.filterwarnings(SEEDED, "ignore:this budget protects nobody")
 @pytest.mark.parametrize("epsilon", [1e-6, 1e4])
-@pytest.mark.parametrize("configuration", CONFIGURATIONS, ids=str)
+@pytest.mark.parametrize("configuration", CONFIGURATIONS, ids=called)
 def test_whatever_the_budget_numbers_are_finite(configuration, epsilon):
     """Without a warning of numpy."""
     for seed in range(4):
@@ -633,7 +633,8 @@ def test_two_classes_may_have_any_names(classes, kind):
     probabilities = fitted.predict_proba(frame)
     np.testing.assert_array_equal(probabilities, of_classes().fit(frame, ones).predict_proba(frame))
     np.testing.assert_allclose(probabilities.sum(axis=1), 1)
-    products = (fitted.shared_.schema.scaled(frame) * fitted.local_.of(frame.person)[0]).sum(axis=1)
+    place, _ = fitted.local_.places(frame.person)
+    products = (fitted.shared_.schema.scaled(frame) * fitted.local_.vectors[place]).sum(axis=1)
     assert (np.diff(probabilities[np.argsort(products), 1]) >= -1e-6).all() and 0.01 <= probabilities.min() < 0.2
     assert list(fitted.classes_) == sorted(set(names))
     right = fitted.predict(frame) == np.asarray(names)

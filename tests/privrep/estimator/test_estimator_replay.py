@@ -11,7 +11,7 @@ import pickle
 from pathlib import Path
 
 import pytest
-from estimator_cases import ANOTHER, CONFIGURATIONS, FIRST, ONE, Fit, table
+from estimator_cases import ANOTHER, CONFIGURATIONS, FIRST, ONE, Fit, called, table
 
 from privrep.estimator.commands import release
 
@@ -37,7 +37,7 @@ def told(fit: Fit, folder: Path) -> dict[str, bytes]:
 
 
 @pytest.mark.parametrize("where", ["in memory", "on disk"])
-@pytest.mark.parametrize("configuration", EVERY, ids=str)
+@pytest.mark.parametrize("configuration", EVERY, ids=called)
 def test_nothing_is_published_but_releases(configuration, where, tmp_path):
     """The journal, which is not published, knows the first user of the first world."""
     if (people := configuration.get("unit") == "row") and where == "on disk":
