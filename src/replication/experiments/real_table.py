@@ -13,7 +13,6 @@ from importlib.resources import files
 from typing import TYPE_CHECKING
 
 import numpy as np
-import pandas as pd
 
 from privrep.methods.mixed_model import MixedModel, MixedModelOptions
 from privrep.methods.running.experiment import Spending, experiment
@@ -92,11 +91,13 @@ def private_errors(task: Task, table: str, method: str, newcomers: float) -> dic
     last = list(model.fit(users, open_release(model, replace(task, users=users))))[-1]
     shared = last.personal.models
     models, own = (np.concatenate([heads(block) for block in users.blocks()]) for heads in (shared, shared.own.heads))
-    gains = pd.Series(taking_part.squares(own) - taking_part.squares(models))
+    gains = taking_part.squares(own) - taking_part.squares(models)
     error, error_mean = map(taking_part.error, (models, np.broadcast_to(shared.mean, models.shape)))
     log = dict(last.log) | {"error": error, "error_mean": error_mean}
     two = taking_part.rows[taking_part.test_user] > 1  # as the released gain
-    log["gain_held_out"] = float(gains[two].groupby(taking_part.test_user[two]).mean().mean())
+    people = taking_part.test_user[two]
+    rows = np.bincount(people)
+    log["gain_held_out"] = float((np.bincount(people, gains[two])[rows > 0] / rows[rows > 0]).mean())
     if newcomers:
         few = others.features[:, :FEW].transpose(1, 0, 2), others.labels[:, :FEW].T
         block = Block(0, *(np.ascontiguousarray(array, np.float32) for array in few))

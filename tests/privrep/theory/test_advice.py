@@ -162,7 +162,7 @@ def test_intervals_cover_runs_that_they_were_not_made_from(runs):
 def test_law_of_the_mixed_model_is_near_its_runs(runs):
     """By its typical factor."""
     rows = runs[runs["method"] == "mixed"]
-    assert np.exp(np.abs(np.log(rows["risk"] / rows["predicted"])).median()) <= 1.3
+    assert np.exp(np.abs(np.log(rows["risk"] / rows["predicted"])).median()) <= 1.4
 
 
 def test_advice_is_within_a_tenth_of_the_best_more_often_than_any_constant_rule(runs):
