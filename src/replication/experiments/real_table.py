@@ -30,7 +30,7 @@ if TYPE_CHECKING:  # a configuration is checked without pandas
     from replication.experiments.table_baselines import Halves
 
 TABLES = ("bfi", "star", "lahman", "chem97", "insteval", "movielens", "flights", "verbagg")
-TABLES += (*tomllib.loads(files("privrep.users").joinpath("real_tables.toml").read_text(encoding="utf-8")),)
+TABLES += (*tomllib.loads(files("replication.experiments").joinpath("real_tables.toml").read_text(encoding="utf-8")),)
 PRIVATE, RIVAL, OWN, SINGLE, CEILING = "prior", "pooled descent", "own data", "single model", "ceiling"
 LABEL_SD = 0.55  # public guess of the root mean square label, in units of half the label's range
 FEW = 4  # rows of a newcomer
@@ -41,7 +41,7 @@ STEPS, CLIP, RATE, PENALTY, INTERCEPT = 8, 0.3, 0.4, 10.0, 0.1  # of the rival, 
 @lru_cache(maxsize=4)
 def split(table: str, number: int) -> Halves:
     """Split a table; raise NotRun without its package."""
-    from privrep.users import real_tables
+    from replication.experiments import real_tables
     from replication.experiments.table_baselines import halves
 
     try:
@@ -120,7 +120,7 @@ def private_errors(task: Task, table: str, method: str, newcomers: float) -> dic
 def real_table(
     task: Task,
     *,
-    table: str = option("of real rows, see privrep.users.real_tables", among(TABLES)),
+    table: str = option("of real rows, see replication.experiments.real_tables", among(TABLES)),
     method: str = option(
         "released prior, the rival, own data, a single model, or the best that needs no privacy",
         among((PRIVATE, RIVAL, OWN, SINGLE, CEILING)),

@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 
 from privrep.users.given_users import laid_out
-from privrep.users.real_tables import RealTable
 from privrep.users.rng import stream
+from replication.experiments.real_tables import RealTable
 
 
 @dataclass(frozen=True, eq=False)

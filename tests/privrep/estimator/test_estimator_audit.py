@@ -30,7 +30,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 CANARIES = 32
 ROUNDING = 1e-5
 OUT_OF_REACH = {("unit_level", "gaussian"): 0.15, ("mixed_length", "binary"): 0.4, ("mixed_length", "poisson"): 0.4}
-"""Releases whose clip rows within their ranges do not reach, by family, and an upper end of the share that is reached."""
+"""Releases whose clip rows within their ranges do not reach, by family, with an upper end of what they do reach."""
 
 
 def canary(seed: int):

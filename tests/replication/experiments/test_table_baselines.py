@@ -13,9 +13,9 @@ from privrep.methods.running.runner import fit
 from privrep.privacy.accounting import Budget, FixedNoise
 from privrep.privacy.mechanisms import GAUSSIAN_COST
 from privrep.users.problem import Problem, Users
-from privrep.users.real_tables import RealTable
 from privrep.users.schema import Number, Schema
 from replication.experiments import real_table
+from replication.experiments.real_tables import RealTable
 from replication.experiments.table_baselines import (
     INTERCEPTS,
     PENALTIES,

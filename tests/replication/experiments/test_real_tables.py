@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from privrep.users import real_tables
-from privrep.users.real_tables import TABLES
+from replication.experiments import real_tables
+from replication.experiments.real_tables import TABLES
 from replication.run.config import ROOT, read_yaml
 from replication.run.settings import settings_of
 
