@@ -235,7 +235,8 @@ def test_the_command_is_installed():
     order = [found.stdout.index(f"privrep {one}") for one in ("bounds", "fit", "show", "predict", "personalise")]
     assert found.returncode == 0 and order == sorted(order) and "differential privacy" in found.stdout
     for command in ("bounds", "fit", "show", "predict", "personalise", "advise"):
-        assert f"Example: privrep {command} " in run(command, "--help")
+        said = run(command, "--help")
+        assert f"  Example: privrep {command} " in said and "\\b" not in said
     assert run("--version") == f"privrep {privrep.__version__}\n"
 
 

@@ -52,7 +52,7 @@ def about(
         bool, typer.Option("--version", help="Print the version and end.", callback=print_version, is_eager=True)
     ] = False,
 ) -> None:
-    r"""Learn what the models of many people have in common, from a table with several rows of each person, so that what
+    """Learn what the models of many people have in common, from a table with several rows of each person, so that what
     is published protects each of them: differential privacy for all rows of a person.
 
     \b
@@ -118,7 +118,7 @@ def bounds(
     ] = None,
     out: Path = Path("bounds.toml"),
 ) -> None:
-    r"""Write a template of bounds: names and kinds of the columns, and no number of the data.
+    """Write a template of bounds: names and kinds of the columns, and no number of the data.
 
     \b
     Example: privrep bounds people.parquet --user who --label y --together 'item_*'
@@ -193,7 +193,7 @@ def fit(
     ] = None,
     out: Annotated[Path, typer.Option(help="Folder of the results.")] = Path("release"),
 ) -> None:
-    r"""Release a prior of the users' heads, say whether sharing helps, and fit the heads.
+    """Release a prior of the users' heads, say whether sharing helps, and fit the heads.
 
     \b
     Example: privrep fit people.parquet --user who --label y --bounds bounds.toml --epsilon 1
@@ -230,7 +230,7 @@ def personalise(
     label: LABEL,
     out: Annotated[Path, typer.Option(help="Parquet file of the heads.")] = Path(PRIVATE) / HEADS,
 ) -> None:
-    r"""Fit heads of any users from their own rows with a released prior; nothing is released.
+    """Fit heads of any users from their own rows with a released prior; nothing is released.
 
     \b
     Example: privrep personalise release/public/release.json others.csv --user who --label y
@@ -255,7 +255,7 @@ def predict(
     ] = None,
     out: Annotated[Path, typer.Option(help="Parquet file of the predictions.")] = Path("predictions.parquet"),
 ) -> None:
-    r"""Predict labels of rows by their users' heads, or else by the shared mean, in the order of the rows, with the
+    """Predict labels of rows by their users' heads, or else by the shared mean, in the order of the rows, with the
     standard deviation of a new label.
 
     \b
@@ -279,7 +279,7 @@ def predict(
 @app.command()
 @in_one_line
 def show(release: Annotated[Path, typer.Argument(help="release.json of a fit.")]) -> None:
-    r"""Print the contents of a release.
+    """Print the contents of a release.
 
     \b
     Example: privrep show release/public/release.json
@@ -305,7 +305,7 @@ def advise(
     signal: Annotated[float | None, typer.Option(help="In place of label noise: R^2 that heads explain.")] = None,
     plot: Annotated[Path | None, typer.Option(help="SVG file of risks against users.")] = None,
 ) -> None:
-    r"""Advise a method from sizes alone; one of users, samples, epsilon and target may be left out and is solved for.
+    """Advise a method from sizes alone; one of users, samples, epsilon and target may be left out and is solved for.
 
     \b
     Example: privrep advise --users 5000 --samples 20 --dim 50 --rank 2 --epsilon 1

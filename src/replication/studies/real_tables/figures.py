@@ -17,3 +17,4 @@ def draw_real_tables(figure: Picture, numbers: DataFrame, study: PlotSettings) -
         axis.label(
             "error above own data", "", TITLES[kind], yticks=dict(zip(part["place"], part["table"], strict=True))
         )
+        axis.locator_params("x", nbins=5)
