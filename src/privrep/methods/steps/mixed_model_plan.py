@@ -33,7 +33,7 @@ EVEN = 0.1  # least part of the trace that is spread evenly where eigenvalues ar
 
 def between(value: float, low: float, high: float) -> float:
     """Return the value, or the nearest end."""
-    return min(max(value, low), high)
+    return min(max(float(value), low), high)
 
 
 @dataclass(frozen=True)
