@@ -58,7 +58,7 @@ from privrep.users.subspace import orthonormalise
 
 def own_errors(root: np.ndarray, unit: float, block: Block) -> Rows:
     """Contribution of users with two samples or more: root mean square error on left-out samples, and 1; less 1/2."""
-    (left,) = errors([prior(np.zeros(len(root)), root, [plan.LEVEL_STRENGTH])], block)
+    left = errors([prior(np.zeros(len(root)), root, [plan.LEVEL_STRENGTH])], block)[0, 0]
     size = np.minimum(np.sqrt(mean_over_samples((left / unit) ** 2, block)), 1.0)
     counts = block.counts > 1
     return Rows(np.array([np.where(counts, size, 0.0), counts]).T - 0.5)

@@ -11,6 +11,8 @@ sigma^2 under one prior in place of all, known exactly in one direction alone an
 
 from __future__ import annotations
 
+import copy
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -40,7 +42,8 @@ class Mixture:
 
     def heads(self, block: Block) -> np.ndarray:
         """Return heads of the users of a block, (B, d)."""
-        return sum(Spectra(block, one.mean, one.root).heads(one.strengths, one.weights) for one in self.priors)
+        pairs = zip(self.priors, spectra(self.priors, block), strict=True)
+        return sum(each.heads(one.strengths, one.weights) for one, each in pairs)
 
     @property
     def covariance(self) -> np.ndarray:
@@ -55,17 +58,17 @@ class Mixture:
 
         error : typical squared error of users on left-out samples."""
         values, vectors = np.linalg.eigh(self.covariance)
-        spectra = Spectra(block, np.zeros(len(values)), vectors * np.sqrt(np.maximum(values, 0.0)))
+        whole = Spectra(block, np.zeros(len(values)), vectors * np.sqrt(np.maximum(values, 0.0)))
         one, dim = np.ones(1), len(values)
-        kept, alone = spectra.kept(one)[0], spectra.remainders(one)[1][0]
+        kept, alone = whole.kept(one)[0], whole.remainders(one)[1][0]
         mixed = sum(
-            np.tensordot(each.weights, Spectra(block, each.mean, each.root).left_out(each.strengths), 1)
-            for each in self.priors
+            np.tensordot(prior.weights, each.left_out(prior.strengths), 1)
+            for prior, each in zip(self.priors, spectra(self.priors, block), strict=True)
         )
         noise = (TYPICAL_ROWS * error + (mixed**2 * alone).sum(axis=1)) / (TYPICAL_ROWS + block.counts)
         left = 1 - kept[:, :-1].sum(axis=1) / max(dim - 1, 1)
         less = np.sqrt(np.maximum(left - 1 + kept[:, -1], 0.0))[:, None]
-        return np.column_stack([noise, left, less * spectra.right[:, :, -1] @ spectra.root.T]).astype(np.float32)
+        return np.column_stack([noise, left, less * whole.right[:, :, -1] @ whole.root.T]).astype(np.float32)
 
     def variances(self, features: np.ndarray, doubts: np.ndarray) -> np.ndarray:
         """Return variances of new labels (N,) at rows of features (N, d) of users whose `doubts` are (N, 2 + d)."""
@@ -90,10 +93,10 @@ class Spectra:
     """X R = L diag(l) V^T of each user of a block, by the smaller of its two Gram matrices."""
 
     def __init__(self, block: Block, mean: np.ndarray, root: np.ndarray):
-        self.mean, self.root = mean, root
-        features = block.features.transpose(1, 0, 2).astype(np.float64)
-        self.residuals = block.labels.T - features @ mean
-        rows = features @ root
+        self.root, self.labels = root, block.labels.T
+        self.features = np.ascontiguousarray(block.features.transpose(1, 0, 2), np.float64)
+        users, samples, dim = self.features.shape
+        rows = (self.features.reshape(-1, dim) @ root).reshape(users, samples, -1)  # one product, not one a user
         by_kernel = rows.shape[1] < rows.shape[2]
         gram = rows @ rows.transpose(0, 2, 1) if by_kernel else rows.transpose(0, 2, 1) @ rows
         squares, vectors = eigh_of_each(gram)
@@ -102,10 +105,18 @@ class Spectra:
         self.squares = np.where(sound, squares, 0.0)
         inverse = np.where(sound, 1 / np.sqrt(np.where(sound, squares, 1.0)), 0.0)[:, None, :]
         if by_kernel:
-            self.left, self.right = vectors, rows.transpose(0, 2, 1) @ vectors * inverse
+            self.left, self.right = vectors, rows.transpose(0, 2, 1) @ (vectors * inverse)
         else:
-            self.left, self.right = rows @ vectors * inverse, vectors
-        self.projected = np.einsum("bmp,bm->bp", self.left, self.residuals)
+            self.left, self.right = rows @ (vectors * inverse), vectors
+        self.about(mean)
+
+    def about(self, mean: np.ndarray) -> Spectra:
+        """Take residuals of another mean; return self."""
+        users, samples, dim = self.features.shape
+        self.mean = mean
+        self.residuals = self.labels - (self.features.reshape(-1, dim) @ mean).reshape(users, samples)
+        self.projected = (self.residuals[:, None] @ self.left)[:, 0]
+        return self
 
     def kept(self, strengths: np.ndarray) -> np.ndarray:
         """Return the parts of the labels' coordinates that fits keep, (c, B, p)."""
@@ -120,7 +131,7 @@ class Spectra:
         """Return what the heads' coordinates in the root differ by from the mean's, (B, p), weighted and summed."""
         sizes = np.sqrt(np.where(self.squares > 0, self.squares, 1.0))
         shrunk = np.einsum("c,cbp->bp", weights, self.kept(strengths)) / sizes * self.projected
-        return np.einsum("bqp,bp->bq", self.right, shrunk)
+        return (self.right @ shrunk[:, :, None])[:, :, 0]
 
     def left_out(self, strengths: np.ndarray) -> np.ndarray:
         """Return the error of the head of all other samples on each, (c, B, m): residual / (1 - leverage)."""
@@ -130,15 +141,29 @@ class Spectra:
     def two_left_out(self, strengths: np.ndarray, other: np.ndarray) -> np.ndarray:
         """Return the errors where one `other` sample (B, m) is left out beside each, (c, B, m)."""
         residuals, left = self.remainders(strengths)
-        shared = -np.einsum("bmp,cbp,bmp->cbm", self.left, self.kept(strengths), at(self.left, other[:, :, None]))
+        shared = -_by_sample(self.left * at(self.left, other[:, :, None]), self.kept(strengths))
         others, both = (at(one, other[None], 2) for one in (residuals, left))
         return (both * residuals - shared * others) / np.maximum(left * both - shared**2, LEAST_LEFT)
 
     def remainders(self, strengths: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return residuals of the fits, and what leverages leave; (c, B, m) each."""
         kept = self.kept(strengths)
-        fits = np.einsum("bmp,cbp->cbm", self.left, kept * self.projected)
-        return self.residuals - fits, 1 - np.einsum("bmp,cbp->cbm", self.left**2, kept)
+        fits = _by_sample(self.left, kept * self.projected)
+        return self.residuals - fits, 1 - _by_sample(self.left**2, kept)
+
+
+def _by_sample(left: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """Return sums over p of left (B, m, p) times values (c, B, p), (c, B, m)."""
+    return (left @ values.transpose(1, 2, 0)).transpose(2, 0, 1)
+
+
+def spectra(priors: Sequence[Prior], block: Block) -> Iterator[Spectra]:
+    """Yield the spectra of a block under each prior; a root that several have is decomposed once."""
+    known: dict[bytes, Spectra] = {}
+    for one in priors:
+        root = one.root.tobytes()
+        known[root] = copy.copy(known[root]).about(one.mean) if root in known else Spectra(block, one.mean, one.root)
+        yield known[root]
 
 
 def at(values: np.ndarray, places: np.ndarray, axis: int = 1) -> np.ndarray:

@@ -16,7 +16,7 @@ from scipy.optimize import minimize
 from scipy.special import softmax
 
 from privrep.methods.steps import mixed_model_plan as plan
-from privrep.methods.steps.posterior import Mixture, Prior, Spectra
+from privrep.methods.steps.posterior import Mixture, Prior, spectra
 from privrep.privacy.contributions import Rows
 from privrep.privacy.mechanisms import Release
 from privrep.users.problem import Block, UserData
@@ -49,7 +49,8 @@ class Candidates:
         d = len(mean)
         even = [isotropic(d, part, constant) for part in (CONSTANT_PARTS if constant else (0.0,))]
         alone = prior(mean, np.eye(d)[:, :1], (0.0,))
-        about = [prior(mean, spread(root * varies), SHARED_STRENGTHS) for root in even if varies[constant:].any()]
+        roots = even if varies.all() else [spread(root * varies) for root in even]
+        about = [prior(mean, root, SHARED_STRENGTHS) for root in roots if varies[constant:].any()]
         if constant:
             about.append(prior(mean, np.eye(d)[:, :1], CONSTANT_STRENGTHS))
         own = [prior(np.zeros(d), root, OWN_STRENGTHS) for root in even]
@@ -99,14 +100,15 @@ def kept(one: Prior, weights: np.ndarray) -> Prior:
     return replace(one, strengths=one.strengths[weights > 0], weights=weights[weights > 0])
 
 
-def errors(priors: Sequence[Prior], block: Block, other: np.ndarray | None = None) -> np.ndarray:
-    """Return errors on left-out samples, (c, B, m), 0 beyond a user's; where one `other` is left out, too, if given."""
-    found = []
-    for one in priors:
-        spectra = Spectra(block, one.mean, one.root)
-        left = spectra.left_out(one.strengths) if other is None else spectra.two_left_out(one.strengths, other)
-        found.append(left)
-    return np.where(np.isfinite(block.feature_norms).T, np.concatenate(found), 0.0)
+def errors(priors: Sequence[Prior], block: Block, *others: np.ndarray) -> np.ndarray:
+    """Return errors on left-out samples, (1 + others, c, B, m), 0 beyond a user's; then those where one `other` (B, m)
+    is left out, too."""
+    found = [
+        [each.left_out(one.strengths), *(each.two_left_out(one.strengths, other) for other in others)]
+        for one, each in zip(priors, spectra(priors, block), strict=True)
+    ]
+    there = np.isfinite(block.feature_norms).T
+    return np.array([np.where(there, np.concatenate(way), 0.0) for way in zip(*found, strict=True)])
 
 
 def mean_over_samples(products: np.ndarray, block: Block) -> np.ndarray:
@@ -116,13 +118,13 @@ def mean_over_samples(products: np.ndarray, block: Block) -> np.ndarray:
 
 def gains(priors: Sequence[Prior], level: float, unit: float, block: Block) -> Rows:
     """Contribution of users: how much less squared errors are than under the second prior, (c,), over the level."""
-    squares = mean_over_samples(np.clip(errors(priors, block) / unit, -plan.ERROR_CLIP, plan.ERROR_CLIP) ** 2, block)
+    squares = mean_over_samples(np.clip(errors(priors, block)[0] / unit, -plan.ERROR_CLIP, plan.ERROR_CLIP) ** 2, block)
     return Rows(np.clip((squares[1] - squares) / level, -plan.GAIN_CLIP, plan.GAIN_CLIP).T)
 
 
 def of_kinds(candidates: Candidates, weights: np.ndarray, unit: float, block: Block) -> np.ndarray:
     """Return errors of mixtures, (kinds, B, m), in units of labels."""
-    found = np.einsum("kc,cbm->kbm", weights, errors(candidates.priors, block)) / unit
+    found = np.einsum("kc,cbm->kbm", weights, errors(candidates.priors, block)[0]) / unit
     return np.clip(found, -plan.ERROR_CLIP, plan.ERROR_CLIP)
 
 
@@ -165,7 +167,7 @@ def gain(candidates: Candidates, weights: np.ndarray, clip: float, unit: float, 
     following = (np.arange(len(block.labels)) + 1) % np.maximum(counts, 1)[:, None]
     raw, before = (
         mean_over_samples(np.clip(np.einsum("kc,cbm->kbm", weights, found) / unit, -2, 2) ** 2, block)
-        for found in (errors(candidates.priors, block), errors(candidates.priors, block, following))
+        for found in errors(candidates.priors, block, following)
     )
     raw, before = raw[0] - raw[1], before[0] - before[1]
     falls = (1 - 2 / np.maximum(counts, 2)) * (before - raw)
