@@ -103,13 +103,13 @@ def mixed_model(sizes: Regime, mu: float) -> Prediction:
 
     def averaged(risks: list[float], rng: np.random.Generator) -> np.ndarray:
         """Risks of heads averaged by noisy scores, for each draw of these."""
-        risks, sd = np.array(risks), noise_sd(plan.SCORE_CLIP, share.scores)
+        risks, sd = np.array(risks), noise_sd(plan.score_clip(n * mu), share.scores)
         scores = -risks / error + sd * rng.standard_normal((CHOICES, len(risks)))
         return softmax(scores / sd, axis=1) @ risks
 
     rng, found = np.random.default_rng(0), []
     for _ in range(DRAWS):
-        own = averaged([isotropic_risk(sizes, one, k) for one in OWN_STRENGTHS], rng)
+        own = averaged([isotropic_risk(sizes, one, k) for one in OWN_STRENGTHS[-1]], rng)
         kinds = [averaged([*(isotropic_risk(sizes, one, k + off) for one in SHARED_STRENGTHS), k + off], rng)]
         if share.shape:
             sd = 2 / (mu * math.sqrt(share.shape)) / n

@@ -18,12 +18,12 @@ LEAST_LEVEL = 0.02
 LEVEL_STRENGTH, LEVEL_CONSTANT = 20.0, 0.6  # of the prior under which the level is measured
 LENGTH_GUESS, LENGTH_WIDTH, LENGTH_CLIP = 0.5, 2.0, 0.5  # of a change: guess, clip of its log, clip over typical length
 MEAN_STRENGTH, MEAN_CONSTANT = 5.0, 0.3  # of the prior under which users change the mean
-PATH_NOISE, RATE, STEPS = 0.4, 2.0, (4, 8)  # of the path of the mean over the level, largest rate, ends of its steps
-SCORE_CLIP, GAIN_CLIP, WEIGHT_CLIP = 1.0, 2.0, 1.0  # of a user's vector of scores, a score, what weights come from
+PATH_NOISE, RATE, STEPS = 0.4, 2.0, (4, 16)  # of the path of the mean over the level, largest rate, ends of its steps
+SCORES_GROW, MOST_SCORE, WEIGHT_CLIP = 60.0, 16.0, 1.0  # n mu above which the clip of scores grows; clips
 PENALTY = 0.25  # of weights, in standard deviations of their noise
 ERROR_CLIP = 2.0  # of a left-out error, the largest between two labels
 ANSWER_CLIP, ANSWER_MORE = 16.0, 1000.0  # of a user's gain over its typical size; n mu above which the clip grows
-TWO_ROWS, FALL_SD = 0.65, 0.4  # part of a gain that a second row leaves; relative sd of what a further row takes
+TWO_ROWS, TWO_ROWS_SD, FALL_SD = 0.65, 0.25, 0.4  # part of a gain that a second row leaves, its sd; relative sd of a fall
 RAISED, LEAST_SHAPE = 0.25, 1e-3  # least eigenvalues of S over its noise's norm, and over the largest
 LEAST_ERROR = 0.25  # least squared error of the mixture over that of own data, of which one less its gain is left
 CALIBRATION, KNOTS, CHANGE_SD, UNCLIPPED = 0.1, 9, 0.2, 80.0  # share of mu^2; knots, prior sd in levels; n mu over clip
@@ -53,6 +53,11 @@ class Plan:
         if dim > 1 and edge(users, dim, mu * math.sqrt(shape)) < EDGE:
             return cls(mean, compared, compared, shape)
         return cls(mean, compared + shape / 2, compared + shape / 2, 0.0)
+
+
+def score_clip(users_mu: float) -> float:
+    """Return the clip of a user's scores, in levels: where noise allows, few users with large errors count fully."""
+    return between(math.sqrt(users_mu / SCORES_GROW), 1.0, MOST_SCORE)
 
 
 def edge(users: int, dim: int, mu: float) -> float:

@@ -23,8 +23,9 @@ from privrep.users.problem import Block, UserData
 
 SHARE, UNKNOWN, OWN = "share", "cannot be told", "own data"
 ANSWERS = (SHARE, UNKNOWN, OWN)
-OWN_STRENGTHS, SHARED_STRENGTHS, CONSTANT_STRENGTHS = (3.0, 30.0), (0.3, 1.5, 8.0, 50.0), (0.3, 3.0)
 CONSTANT_PARTS = (0.3, 0.9)  # of the variance that an isotropic prior gives a label
+OWN_STRENGTHS, OWN_LEVEL_STRENGTHS = ((3.0,), (3.0, 30.0)), (2.0, 30.0)  # by part of the constant; of the constant alone
+SHARED_STRENGTHS, CONSTANT_STRENGTHS = (0.3, 1.5, 8.0, 50.0), (0.3, 3.0)
 LEAST_WEIGHT = 1e-3  # priors of less are left out
 
 
@@ -53,9 +54,9 @@ class Candidates:
         about = [prior(mean, root, SHARED_STRENGTHS) for root in roots if varies[constant:].any()]
         if constant:
             about.append(prior(mean, np.eye(d)[:, :1], CONSTANT_STRENGTHS))
-        own = [prior(np.zeros(d), root, OWN_STRENGTHS) for root in even]
+        own = [prior(np.zeros(d), root, some) for root, some in zip(even, OWN_STRENGTHS[-len(even) :], strict=True)]
         if constant and d > 1:
-            own.append(prior(np.zeros(d), np.eye(d)[:, :1], OWN_STRENGTHS[1:]))
+            own.append(prior(np.zeros(d), np.eye(d)[:, :1], OWN_LEVEL_STRENGTHS))
         kinds = [own, [*about, alone]]
         if shapes:
             kinds.append([prior(mean, spread(root), SHARED_STRENGTHS) for root in shapes])
@@ -116,10 +117,14 @@ def mean_over_samples(products: np.ndarray, block: Block) -> np.ndarray:
     return products.sum(axis=-1) / np.maximum(block.counts, 1)
 
 
-def gains(priors: Sequence[Prior], level: float, unit: float, block: Block) -> Rows:
-    """Contribution of users: how much less squared errors are than under the second prior, (c,), over the level."""
-    squares = mean_over_samples(np.clip(errors(priors, block)[0] / unit, -plan.ERROR_CLIP, plan.ERROR_CLIP) ** 2, block)
-    return Rows(np.clip((squares[1] - squares) / level, -plan.GAIN_CLIP, plan.GAIN_CLIP).T)
+def gains(candidates: Candidates, level: float, unit: float, block: Block) -> Rows:
+    """Contribution of users: how much less squared errors are than the mean of their kind's, (c,), over the level.
+
+    Weights of a kind depend on differences within it alone, and these are shorter than differences from one prior."""
+    found = np.clip(errors(candidates.priors, block)[0] / unit, -plan.ERROR_CLIP, plan.ERROR_CLIP) ** 2
+    same = candidates.kind[:, None] == candidates.kind
+    squares = mean_over_samples(found, block)
+    return Rows(((same / same.sum(axis=1) @ squares - squares) / level).T)
 
 
 def of_kinds(candidates: Candidates, weights: np.ndarray, unit: float, block: Block) -> np.ndarray:
@@ -172,7 +177,7 @@ def gain(candidates: Candidates, weights: np.ndarray, clip: float, unit: float, 
     raw, before = raw[0] - raw[1], before[0] - before[1]
     falls = (1 - 2 / np.maximum(counts, 2)) * (before - raw)
     found = np.where(counts > 2, raw - falls, np.where(counts == 2, plan.TWO_ROWS * raw, 0.0))
-    doubt = np.where(counts > 1, plan.FALL_SD * (raw - found), 0.0)
+    doubt = np.where(counts > 2, plan.FALL_SD * falls, np.where(counts == 2, plan.TWO_ROWS_SD * raw, 0.0))
     found, doubt = (np.clip(one, -clip, clip) for one in (found, doubt))
     return Rows(np.array([found, doubt, found**2 / clip - clip]).T)
 
@@ -214,9 +219,9 @@ def released_mixture(
     def noise_sd(release: Release, clip: float) -> float:
         return max(2 * clip * release.noise_multiplier / n, 1e-4)
 
-    compared = partial(gains, candidates.priors, level, unit)
-    scores = of_scores.sum("mixed_scores", users, compared, clip=plan.SCORE_CLIP) / n
-    weights = candidates.weights(scores, noise_sd(of_scores, plan.SCORE_CLIP))
+    clip = plan.score_clip(n / of_scores.multiplier if of_scores.multiplier else math.inf)
+    scores = of_scores.sum("mixed_scores", users, partial(gains, candidates, level, unit), clip=clip) / n
+    weights = candidates.weights(scores, noise_sd(of_scores, clip))
     mixed = partial(products, candidates, weights, level, unit)
     found = of_weights.sum("mixed_weights", users, mixed, clip=plan.WEIGHT_CLIP) / n
     kinds, sd = len(weights) - 1, noise_sd(of_weights, plan.WEIGHT_CLIP)
