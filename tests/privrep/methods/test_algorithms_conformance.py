@@ -88,10 +88,11 @@ def test_interface(name):
 
 @every_case
 def test_outcome_is_sound(case):
-    """Finite risk, orthonormal subspace of the right shape, finite log; data not written to."""
+    """Finite risk, orthonormal subspace of the right shape, finite log; data not written to. Without a budget epsilon
+    is infinite if anything is released, else 0."""
     users = Users(PROBLEM)
     before = [block.features.tobytes() + block.labels.tobytes() + block.heads.tobytes() for block in users.blocks()]
-    outcome, _ = run(case, users=users)
+    outcome, task = run(case, users=users)
     after = [block.features.tobytes() + block.labels.tobytes() + block.heads.tobytes() for block in users.blocks()]
     assert before == after
     if case.scored:
@@ -104,6 +105,9 @@ def test_outcome_is_sound(case):
         assert outcome.subspace.shape == (PROBLEM.dim, case.options.get("assumed_rank") or case.rank)
         np.testing.assert_allclose(outcome.subspace.T @ outcome.subspace, np.eye(outcome.subspace.shape[1]), atol=1e-10)
     assert all(np.isfinite(value) for value in outcome.log.values())
+    assert bool(task.ledger.entries) == (case.budgeted or case.releases)
+    spent = task.ledger.epsilon(DELTA)
+    assert 0 < spent < math.inf if case.budgeted else spent == (math.inf if case.releases else 0)
 
 
 @every_case
@@ -207,17 +211,6 @@ def test_the_noise_reaches_the_result(case):
         assert fitted(role)[0] != plain, role
 
 
-@every_case
-def test_epsilon_is_finite_exactly_with_a_budget(case):
-    """With a budget: positive and finite. Without: infinite if anything is released, 0 if nothing is."""
-    _, task = run(case)
-    if case.budgeted:
-        assert 0 < task.ledger.epsilon(DELTA) < math.inf
-    else:
-        assert task.ledger.epsilon(DELTA) == (math.inf if case.releases else 0)
-        assert bool(task.ledger.entries) == case.releases
-
-
 @every_private_case
 @pytest.mark.parametrize("epsilon", [0.3, 2.0, 8.0])
 def test_exact_budget_is_met(case, epsilon):
@@ -290,6 +283,8 @@ def test_bad_requests_are_named(name, options, message):
 TWICE = "it must be at least twice"
 PLANTED = "a planted start needs at least 2 rank = "
 POWER_METHOD = {"init": "power_method", "batch_samples": 5}
+FRESH = {"sample_use": "fresh", "iterations": 2, "init_samples": 3}
+QUIET = "label_noise_sd is 0.0; kind 'step' needs it positive"
 REFUSED = [
     ("altmin", {"clip_unit": "user", "clip_scale": "printed"}, {}, "clip_scale is 'printed'; clip_unit 'user'", {}),
     ("altmin", {"init": "random", "init_share": 0.5}, {}, "init_share is 0.5; init 'random' takes none", {}),
@@ -306,13 +301,7 @@ REFUSED = [
     ("centaur", {"batch_samples": 2}, {"rank": 3}, "batch_samples is 2; it must be at least the rank, 3", {"rank": 2}),
     ("centaur", {"batch_samples": 6}, {"samples": 11}, "samples is 11; sample_use 'reuse' needs at least 12", {}),
     ("centaur", {"sample_use": "fresh"}, {"samples": 23}, "samples is 23; sample_use 'fresh' needs at least 24", {}),
-    (
-        "centaur",
-        POWER_METHOD | {"sample_use": "fresh", "iterations": 2, "init_samples": 3},
-        {"samples": 35},
-        "samples is 35; sample_use 'fresh' needs at least 36",
-        {},
-    ),
+    ("centaur", POWER_METHOD | FRESH, {"samples": 35}, "samples is 35; sample_use 'fresh' needs at least 36", {}),
     ("centaur", POWER_METHOD | {"init_samples": 13}, {"samples": 12}, "samples is 12; sample_use 'reuse' needs", {}),
     ("centaur", {}, {"dim": 3}, f"dim is 3; {PLANTED}4", {"dim": 4}),
     ("private_fedrep", {"init": "random"}, {"samples": 2}, "samples is 2; it must be at least the rank and one, 3", {}),
@@ -324,13 +313,7 @@ REFUSED = [
     ("update_norms", {"batch_samples": 4}, {"samples": 7}, f"samples is 7; {TWICE} batch_samples, 4", {}),
     ("update_norms", {"batch_samples": 1}, {}, "batch_samples is 1; it must be at least the rank, 2", {"rank": 1}),
     ("noisy_power_method", {"gap": 0.1, "tau": 2.0}, {"dim": 3}, f"dim is 3; {TWICE} the rank, 2", {"dim": 4}),
-    (
-        "oracle_step",
-        {"kind": "step"},
-        {"label_noise_sd": 0.0},
-        "label_noise_sd is 0.0; kind 'step' needs it positive",
-        {"label_noise_sd": 0.1},
-    ),
+    ("oracle_step", {"kind": "step"}, {"label_noise_sd": 0.0}, QUIET, {"label_noise_sd": 0.1}),
     ("exponential", {}, {"samples": 7}, "samples is 7; Algorithm 4 needs an even number", {}),
     ("exponential", {"candidates": "net", "radius": 0.001}, {}, "radius is 0.001; a net of it", {}),
     ("exponential_law", {"loss": "huber", "loss_width": 0.0}, {}, "loss_width is 0.0", {}),

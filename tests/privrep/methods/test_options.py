@@ -53,20 +53,6 @@ def test_a_declaration_gives_columns():
     assert list(ExampleOptions.columns.items()) == list(ExampleOptions(3).columns.items()) == list(expected.items())
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"rounds": 0}, "rounds is 0; it must be an integer of at least 1"),
-        ({"rounds": 1, "kind": "third"}, "kind is 'third'; it must be one of one, other"),
-        ({"rounds": 1, "few": 0.5}, "few is 0.5; it must be an integer of at least 1"),
-    ],
-)
-def test_a_declaration_gives_checks(options, message):
-    with pytest.raises(ValueError) as error:
-        ExampleOptions(**options)
-    assert str(error.value) == message
-
-
 def test_a_default_is_checked_too():
     @dataclass(frozen=True)
     class Wrong(Declared):

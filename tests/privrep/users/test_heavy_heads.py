@@ -22,24 +22,15 @@ def lengths(users) -> np.ndarray:
     return np.linalg.norm(gather(users)[2], axis=1)
 
 
-def test_every_hundredth_user_has_a_long_head():
-    """Users 0, 100, 200, ...: mu sqrt(k); the others a fifth of it."""
+def test_every_hundredth_user_has_a_long_head(monkeypatch):
+    """Users 0, 100, 200, ..., of all and not of a block: mu sqrt(k); the others a fifth of it."""
+    monkeypatch.setattr(privrep.users.problem, "FLOATS_PER_STREAM", 2**8)
+    monkeypatch.setattr(privrep.users.problem, "STREAMS_PER_BLOCK", 1)
+    assert PROBLEM.stream_users == 42
     found = lengths(Users(PROBLEM)) / 3**0.5
     long = np.arange(2000) % 100 == 0
     np.testing.assert_allclose(found[long], MU, rtol=1e-6)
     np.testing.assert_allclose(found[~long], MU / 5, rtol=1e-6)
-
-
-def test_blocks_do_not_move_the_long_heads(monkeypatch):
-    """Numbers of users count from the first of all users, not of a block; and the first users of a set are those of the
-    set."""
-    monkeypatch.setattr(privrep.users.problem, "FLOATS_PER_STREAM", 2**8)
-    users = Users(replace(PROBLEM, users=450))
-    assert users.problem.stream_users == 42
-    found = lengths(users)
-    np.testing.assert_array_equal(np.flatnonzero(found > 2 * np.median(found)), [0, 100, 200, 300, 400])
-    heads = np.concatenate([block.heads for block in users.blocks(0, 250)])
-    np.testing.assert_array_equal(np.linalg.norm(heads.astype(np.float64), axis=1), found[:250])
 
 
 @given(st.floats(1, 50), st.integers(1, 4))

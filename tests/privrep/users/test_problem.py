@@ -257,13 +257,6 @@ def test_counts_are_of_samples_that_are_not_zero(rng):
     np.testing.assert_array_equal(drawn.counts, np.full(20, 4))
 
 
-@pytest.mark.parametrize(("start", "stop"), [(-1, 3), (5, 4), (0, 151)])
-def test_users_that_do_not_exist_are_refused(start, stop):
-    """A range beyond the users is named."""
-    with pytest.raises(ValueError, match=rf"^users {start} to {stop} are asked for; there are 150"):
-        list(Users(Problem(150, 4, 6, 2)).blocks(start, stop))
-
-
 # Sums that are taken once
 
 

@@ -48,17 +48,14 @@ def test_halves_share_out_rows():
         assert np.isin(np.float32(split.features[i, :, 1]), own).all()
     uncapped = halves(made_up(users=5, rows=9), "made up", 0)
     assert uncapped.rows.tolist() == [5] * 5
+    single = halves(made_up(users=3, rows=1), "made up", 0)
+    assert single.rows.tolist() == [1, 1, 1] and len(single.test_user) == 0
 
 
 def test_splits_differ_and_repeat():
     table = made_up(users=5)
     first, again, other = halves(table, "made up", 0), halves(table, "made up", 0), halves(table, "made up", 1)
     assert np.array_equal(first.features, again.features) and not np.array_equal(first.features, other.features)
-
-
-def test_one_row_of_a_user_trains():
-    split = halves(made_up(users=3, rows=1), "made up", 0)
-    assert split.rows.tolist() == [1, 1, 1] and len(split.test_user) == 0
 
 
 def test_exact_labels_are_found():

@@ -141,11 +141,8 @@ def test_the_commands_of_the_readme_hold_after_quick(quick_run):
 
 
 def test_a_shell_takes_numbers_of_numpy():
-    sizes = {"users": np.int64(60), "samples": 8, "dim": np.int32(6), "rank": 2}
-    row, ledger = fit(
-        "centaur", **sizes, epsilon=np.float64(2.0), init="random", rounds=np.int64(3), clip=0.5, batch_samples=2
-    )
-    plain, _ = fit(
-        "centaur", users=60, samples=8, dim=6, rank=2, epsilon=2.0, init="random", rounds=3, clip=0.5, batch_samples=2
-    )
+    options = {"users": 60, "dim": 6, "samples": 8, "rank": 2, "rounds": 3, "clip": 0.5, "batch_samples": 2}
+    typed = {"users": np.int64(60), "dim": np.int32(6), "rounds": np.int64(3)}
+    plain, _ = fit("centaur", **options, epsilon=2.0, init="random")
+    row, ledger = fit("centaur", **options | typed, epsilon=np.float64(2.0), init="random")
     assert row["key"] == plain["key"] and row["excess_risk"] == plain["excess_risk"] and len(ledger.entries) == 3
