@@ -129,8 +129,7 @@ def federated_audit(options, sds) -> list[float]:
 
 
 def private_fedrep_audit(options, sds) -> list[float]:
-    """The rounds as in CENTAUR; Algorithm 3 takes its share, with labels clipped at zeta = c (sqrt(k) + sigma_F),
-    or c."""
+    """The rounds as in CENTAUR; Algorithm 3 takes its share, labels clipped at zeta = c (sqrt(k) + sigma_F), or c."""
     costs = centaur_audit({"rounds": 5, "clip": 0.5, "init": "random"} | {**options, "init": "random"}, sds)
     if options.get("init", "spectral") == "spectral":
         unit = 1.0 if options.get("clip_scale") == "absolute" else 2**0.5 + 0.1

@@ -233,8 +233,7 @@ def test_ppsgd_adds_its_own_part_to_the_head():
 
 
 def test_jittered_images_are_moved_and_mirrored():
-    """Every one is the image moved by at most the shift, zeros beyond the edge, mirrored or not, and not all are
-    alike."""
+    """Every one is the image moved by at most the shift, zeros beyond the edge, mirrored or not; not all are alike."""
     images = jnp.asarray(np.random.default_rng(0).random((30, 6, 6, 1)), jnp.float32)
     padded = np.pad(images, ((0, 0), (2, 2), (2, 2), (0, 0)))
     found = set()

@@ -156,8 +156,7 @@ OLDER = Cell(
 
 
 def test_older_cells_keep_their_key_and_streams():
-    """The first cell of Figure 2. A new parameter that enters the name at its default would move all published
-    numbers."""
+    """The first cell of Figure 2. A parameter that enters the name at its default would move all published numbers."""
     assert OLDER.key == "bd76ef37ae65"
     expected = {"init": 0.49519348726462187, "noise": 0.3760842132586818, "init_noise": 0.5325865540265892}
     assert {role: draw(OLDER, role) for role in expected} == expected

@@ -208,8 +208,7 @@ def workers(folder: Path) -> list[psutil.Process]:
 
 @pytest.fixture
 def started(tmp_path):
-    """Start a run of one study, and stop its first shard: folder -> process and worker. After the test nothing is
-    left."""
+    """Start a run of one study, stop its first shard: folder -> process and worker. After the test nothing is left."""
     runs = []
 
     def start(folder: Path) -> tuple[subprocess.Popen, psutil.Process]:

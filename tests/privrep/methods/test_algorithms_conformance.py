@@ -9,6 +9,8 @@ For them the audit still holds, since U* belongs to no user and a user's own hea
 tells nothing about learning.
 """
 
+from __future__ import annotations
+
 import math
 import re
 from dataclasses import dataclass, fields, is_dataclass, replace
@@ -23,12 +25,14 @@ from method_cases import CASES, DELTA, PRIVATE, PROBLEM, Case
 from privrep.methods.running.method import Outcome, Task
 from privrep.methods.running.runner import fit, open_release, prepared
 from privrep.methods.running.scoring import SCORES
+from privrep.methods.unit_steps import UnitStepsOptions
 from privrep.options import Declared
 from privrep.privacy.accounting import Budget, FixedNoise, gdp_epsilon
 from privrep.privacy.ledger import Ledger
-from privrep.users.problem import Block, Truth, Users
+from privrep.users.problem import Block, Problem, Truth, Users
 from privrep.users.rng import Streams, stream
 from privrep.users.subspace import dist_frobenius, random_subspace
+from replication.experiments.unit_steps_ablations import ABLATIONS, UnitStepsAblationsOptions
 from replication.run.registry import load_options, method_files, options_class
 
 every_case = pytest.mark.parametrize("case", CASES, ids=str)
@@ -129,8 +133,7 @@ def test_same_streams_same_result(case):
     ids=str,
 )
 def test_block_size_changes_rounding_only(case):
-    """The result is that of the users, however they are cut into blocks.
-    Little noise, so that no solve is ill-conditioned."""
+    """However users are cut into blocks; with little noise, so that no solve is ill-conditioned."""
     budget = fixed_noise(1e-4) if case.budgeted else None
     users = Users(PROBLEM)
     whole, parts = (score(*run(case, budget=budget, users=source)) for source in (users, recut(users, 7)))
@@ -156,8 +159,7 @@ def test_the_truth_is_for_scoring(case):
 
 @dataclass(frozen=True)
 class Brought:
-    """Data that somebody brings: samples and their sizes, without a truth, without heads, and without
-    a scale or a law."""
+    """Data that somebody brings: samples and their sizes, without a truth, heads, a scale or a law."""
 
     source: Users
 
@@ -188,8 +190,7 @@ def test_a_method_runs_on_data_without_a_truth(case):
 
 @every_private_case
 def test_the_noise_reaches_the_result(case):
-    """Other draws of one noise alone, with all other streams as they were, change the result:
-    what is used is what was released."""
+    """Other draws of one noise alone, all other streams as they were, change the result: what was released is used."""
     task = make_task(Users(PROBLEM), Budget(2.0, DELTA, "exact"))
     algorithm = load_options(case.name, case.options)
 
@@ -222,8 +223,7 @@ def test_exact_budget_is_met(case, epsilon):
 @every_printed_case
 @pytest.mark.parametrize("epsilon", [0.3, 2.0, 8.0])
 def test_paper_budget_is_kept(case, epsilon):
-    """The ledger's epsilon is below the target, which is what the theorem promises, or above where the theorem is
-    wrong."""
+    """The ledger's epsilon is below the target, as the theorem promises, or above where the theorem is wrong."""
     outcome, task = run(case, budget=Budget(epsilon, DELTA, "paper"))
     assert task.ledger.epsilon(DELTA) > 0
     assert (task.ledger.epsilon(DELTA) < epsilon) == case.paper_holds
@@ -351,3 +351,13 @@ def test_values_out_of_range_are_named(name):
         for value in wrong:
             with pytest.raises(ValueError, match=rf"^{option} is {re.escape(repr(value))}; "):
                 load_options(name, sound | {option: value})
+
+
+@pytest.mark.parametrize("without", ABLATIONS)
+def test_what_is_left_out_leaves_nothing_unspent(without):
+    """An ablation has the same budget: what the part would have cost serves the others, and the result is another."""
+    task, whole = (make_task(Users(Problem(400, 8, 10, 2, 0.1)), Budget(1.0, DELTA, "exact")) for _ in range(2))
+    outcome = fit(UnitStepsAblationsOptions(without=without), task)
+    assert "unspent" not in outcome.log
+    assert task.ledger.epsilon(1e-6) == pytest.approx(1.0)
+    assert outcome.excess_risk != fit(UnitStepsOptions(), whole).excess_risk

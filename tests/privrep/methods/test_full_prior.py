@@ -132,8 +132,7 @@ def test_eigenvalues_are_raised(priors, monkeypatch, multiplier):
 
 @pytest.mark.parametrize(("samples", "dim"), [(1, 4), (3, 4), (9, 4)])
 def test_posterior_means_are_those_of_the_closed_form(rng, samples, dim):
-    """(X^T X / s^2 + P^-1)^-1 X^T y / s^2 of each user by numpy; twice the noise, and P for its inverse,
-    are rejected."""
+    """(X^T X / s^2 + P^-1)^-1 X^T y / s^2 of each user by numpy; twice the noise, and P for P^-1, are rejected."""
     half = rng.standard_normal((dim, dim))
     prior, noise2 = half @ half.T + 0.1 * np.eye(dim), 0.3
     block = Block(

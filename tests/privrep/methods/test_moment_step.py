@@ -80,8 +80,7 @@ def exact_step(users, rule=None, batch=None, samples=None):
 
 
 def test_min_eigenvalue_is_relative_to_the_mean_magnitude():
-    """Smallest eigenvalue of the released A over the mean magnitude of all, which is the mean diagonal entry if A is
-    PSD."""
+    """Smallest eigenvalue of the released A over the mean magnitude of all, the mean diagonal entry if A is PSD."""
     users = Users(PROBLEM)
     second = moments(users, range(40), own_heads, slice(0, 8), SampleClip(math.inf, math.inf))[0]
     expected = np.linalg.eigvalsh(second)[0] / np.diag(second).mean()
@@ -135,8 +134,7 @@ def fallen_back(fallback, users, multiplier=1.0, seed=0, rule=None):
 @pytest.mark.parametrize("rule", [SampleClip(3.0, 1.0), UserClip(20.0, 8.0)], ids=repr)
 @pytest.mark.parametrize("fallback", ["ridge", "eigclip"])
 def test_fallbacks_solve_a_positive_definite_system(fallback, rule, monkeypatch):
-    """(A + c I) x = b, or A with its eigenvalues raised to c, for c = 2 sA sqrt(dk), where the noisy A itself is
-    indefinite."""
+    """(A + c I) x = b, or A with its eigenvalues raised to c, for c = 2 sA sqrt(dk), where noisy A is indefinite."""
     users = Users(PROBLEM)
     norm = 2 * (2 * rule.bounds(8)[0] * 1.0) * 10**0.5
     spy = Spy(monkeypatch)

@@ -111,8 +111,7 @@ def test_only_the_shape_counts_of_features_of_any_law(law):
 
 
 def test_each_release_sees_what_the_last_one_left():
-    """Condition 30, mixed: with this noise one release leaves eigenvalues apart by more than 10, three by less
-    than 2."""
+    """Condition 30, mixed: one release at this noise leaves eigenvalues apart by over 10, three by less than 2."""
     users = Users(Problem(10_000, 6, 20, 2, feature_condition=30.0, feature_axes="mixed"))
     whitening, left = plain(20), []
     for seed in range(3):
@@ -150,8 +149,7 @@ def test_the_size_of_features_is_learned(size, law):
 
 @pytest.mark.parametrize("condition", [1.0, 3.0, 30.0])
 def test_the_scales_of_coordinates_are_learned(condition):
-    """Within 5 %, and 20 % where the clip takes a part of them; their squares are rejected.
-    With much noise all are 1."""
+    """Within 5 %, and 20 % where the clip takes a part; their squares are rejected. With much noise all are 1."""
     users = Users(Problem(5000, 10, 20, 2, feature_condition=condition, feature_scale=7.0))
     true = feature_scales(users.problem) / 7
     found = learned_scales(users, handle(users))
@@ -207,8 +205,7 @@ def test_w_is_symmetric_and_positive():
 
 
 def test_clipped_moments_are_those_of_a_loop(rng):
-    """Sum of x x^T / m max(|x|^2, d) over samples that are there; trace 1 for a user with long ones alone,
-    less for others."""
+    """Sum of x x^T / m max(|x|^2, d) over samples that are there; trace 1 for a user of long ones, less for others."""
     features = rng.standard_normal((4, 9, 3)) * 10.0 ** rng.integers(-3, 4, (4, 9, 1))
     features[:, 0] *= 1e4
     features[2:, 3], features[:, 5] = 0, 0

@@ -97,8 +97,7 @@ def test_reused_subsets_are_drawn_anew():
 
 
 def test_reused_subsets_are_uniform():
-    """Each sample is as often in the first subset, in the second and in none: chi-square at 1e-6.
-    Samples in order are rejected."""
+    """Each sample is as often in the first subset, the second and none: chi-square at 1e-6. In order is rejected."""
     source, rounds = draws("reuse", 12), 4000
     counts = np.zeros((2, 12))
     for _ in range(rounds):

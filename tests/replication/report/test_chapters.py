@@ -33,7 +33,7 @@ from replication.report.chapters import (
 )
 from replication.report.run_tables import Run, listed, read_text
 from replication.report.sizes import size
-from replication.report.stub_run import facts_of
+from replication.report.stub_run import StubRun, check_chapter, check_page, facts_of
 from replication.run.config import ROOT, study_names
 from replication.run.models import ConfigError
 
@@ -388,10 +388,30 @@ CLAUSE = re.compile(r"(?:[A-Za-z][\w'-]*[,;:]?\s+){3,}[\w'-]+\.(?:\s|$)|(?:[\w'-
 
 @pytest.mark.parametrize("study", TOLD)
 def test_no_english_is_assembled_in_python(study):
-    """Facts are numbers, lists and tables; sentences stand in the chapter, where a writer finds them.
-    A whole run has all of them."""
+    """Facts are numbers, lists and tables; sentences stand in the chapter. A whole run has all facts."""
     for name, fact in facts_of(study).items():
         found = ChosenRun(1.5).fact(study, name)
         assert found is not None and not CLAUSE.search(json.dumps(found)), name
         fact = getattr(fact, "func", fact)
         assert fact.__doc__ or fact.__name__ == "<lambda>", f"{study}: {name} does not say what it returns"
+
+
+@pytest.mark.parametrize("study", study_names())
+def test_chapters_hold_for_a_run_of_record(study):
+    """Its series have more sizes, of which prose can name only one, and its grids more quantities."""
+    text(study, StubRun(1.5, "record"))
+
+
+def test_texts_on_the_whole_run_hold_for_a_run_of_record():
+    check_page()
+    for path in sorted(TEXTS.glob("*.md")):
+        page_text(path.stem, StubRun(1.5, "record"))
+
+
+def test_a_number_that_a_smaller_run_lacks_is_found(monkeypatch, tmp_path):
+    """Outside of a paragraph that may be left out."""
+    path = tmp_path / "chapter.md"
+    path.write_text('{{ q("davis-kahan printed") }}')
+    monkeypatch.setattr(chapters, "chapter_file", lambda study: path)
+    with pytest.raises(ConfigError, match=f"^{path}: .*davis-kahan printed"):
+        check_chapter("init_rates")

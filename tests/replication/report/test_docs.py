@@ -103,8 +103,7 @@ def test_the_example_of_the_readme_runs(capsys):
 
 
 def test_the_example_of_a_table_runs(tmp_path, monkeypatch, capsys):
-    """On 4,000 people of ten rows, with heads in a plane: the error on held-out rows is below half of that of
-    predicting zero."""
+    """On 4,000 people of ten rows, heads in a plane: the error on held-out rows is below half of predicting zero's."""
     rng = np.random.default_rng(0)
     features, heads = rng.standard_normal((40_000, 4)), np.repeat(rng.standard_normal((4000, 2)), 10, axis=0)
     labels = (features[:, :2] * heads).sum(axis=1) + 0.1 * rng.standard_normal(40_000)

@@ -52,8 +52,7 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture(scope="module")
 def page_of(browser, folder) -> Callable[..., tuple[Page, list[str], list[str]]]:
-    """A new page in a window with given properties, with the errors of its scripts and with what it asks of a
-    network."""
+    """A new page in a window with given properties, the errors of its scripts and what it asks of a network."""
     wait = 1000 * patience(300, 120)
 
     def opened(**properties) -> tuple[Page, list[str], list[str]]:
@@ -174,8 +173,7 @@ def test_letters_find_their_names(at):
 
 
 def test_facets_count_and_narrow(at, claims):
-    """Each says how many rows it would leave; pressing it puts its token into the search, pressing again takes it
-    out."""
+    """Each says how many rows it would leave; pressing puts its token into the search, pressing again takes it out."""
     page = at()
     facet = page.get_by_role("group", name="Show only this paper")
     counts = claims["paper"].value_counts()

@@ -241,8 +241,7 @@ def test_a_page_alone_leads_nowhere_else(rendered):
 
 
 def test_page_has_no_leftovers(content):
-    """Formulas are MathML, and nothing of Markdown, templates, Python or missing values is left, nor HTML that was
-    escaped."""
+    """Formulas are MathML; nothing of Markdown, templates, Python or missing values is left, nor escaped HTML."""
     found = Page(content)
     assert "$" not in found.text
     assert "<math" in content
@@ -388,8 +387,7 @@ def test_two_pictures_in_one_page_do_not_meet():
 
 
 def test_claims_in_short_and_whole():
-    """The short form has no statements and no commands; the whole one has both, with a link to a figure that there
-    is."""
+    """The short form has no statements or commands; the whole has both, with a link to a figure that there is."""
     rows = claim_rows()
     brief, whole = brief_table(rows), all_rows(rows, ["jain2021/figure2"], {"A-F2": ["E9"]}, lambda row: "n = 77")
     assert "B-T5.2" in brief and "snakemake" not in brief and "Error &lt;falls" not in brief

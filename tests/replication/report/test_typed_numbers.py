@@ -346,6 +346,5 @@ def test_a_number_typed_into_a_chapter_is_found(template, found):
     ],
 )
 def test_a_typed_number_is_found(text, found):
-    """Sizes, counts and results are found, whether a study has them or not; definitions, coefficients and placeholders
-    are not."""
+    """Sizes, counts and results are found, of a study or not; definitions, coefficients and placeholders are not."""
     assert typed(text, "local_convergence") == found
