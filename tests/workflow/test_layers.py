@@ -21,8 +21,7 @@ ORDER = (
 
 
 def imported_layers(source: str) -> set[str]:
-    """Layers that a file imports from, anywhere in it.
-    In one that imports by name, every layer that a text of it names counts."""
+    """Layers that a file imports from, anywhere in it; in one that imports by name, all that a text of it names."""
     nodes = list(ast.walk(ast.parse(source)))
     modules = {
         f"{node.module}.{alias.name}" for node in nodes if isinstance(node, ast.ImportFrom) for alias in node.names

@@ -26,6 +26,7 @@ from privrep.estimator.stated import from_toml
 from privrep.estimator.statement import NOT_COVERED
 
 RUN = CliRunner()
+pytestmark = pytest.mark.filterwarnings("ignore:random_state is")
 BOUNDS = """
 [label]
 low = -4
@@ -64,7 +65,6 @@ def fit(*words: str, table: str = "table.parquet", status: int = 0) -> str:
     return run("fit", table, *settings, status=status)
 
 
-@pytest.mark.filterwarnings("ignore:random_state is")
 def test_from_a_table_to_heads():
     """Files, their modes, and the same numbers from CSV; heads are found again."""
     said = fit("--max-samples", "3")
@@ -167,7 +167,6 @@ def test_wrong_input_ends_in_one_line(words, line):
     assert sorted(Path().iterdir()) == before and not journal.place().exists()
 
 
-@pytest.mark.filterwarnings("ignore:random_state is")
 def test_no_release_is_overwritten_and_an_interrupt_leaves_none(monkeypatch):
     """Where it comes in the midst of the writing, too."""
     fit()
@@ -264,7 +263,6 @@ def test_bounds_for_many_columns_are_stated_once():
     assert features["item_3"].__class__.__name__ == "Flag" and features["item_4"].low == -1
 
 
-@pytest.mark.filterwarnings("ignore:random_state is")
 def test_an_edited_release_is_told_in_one_line():
     """Whatever is taken out of it, cut short or replaced."""
     fit()

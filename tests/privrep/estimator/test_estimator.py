@@ -33,8 +33,8 @@ from privrep.privacy.lattice import SystemNoise
 from privrep.privacy.ledger import GaussianRelease, Ledger
 from privrep.privacy.mechanisms import Release
 
-SEEDED = "ignore:random_state is:UserWarning"
 pytestmark = [
+    pytest.mark.filterwarnings("ignore:random_state is:UserWarning"),
     pytest.mark.filterwarnings("ignore:there are .* users. noise that hides:UserWarning"),
     pytest.mark.filterwarnings("ignore:.* rows lie beyond:UserWarning"),
 ]
@@ -57,7 +57,6 @@ def model(**settings) -> PrivateRepresentation:
     )
 
 
-@pytest.mark.filterwarnings(SEEDED)
 @parametrize_with_checks(
     [
         PrivateRepresentation(feature_bounds=(-5, 5), label_bounds=(-5, 5), unit="row", random_state=0),
@@ -144,7 +143,7 @@ def test_noise_is_the_systems_and_lies_on_a_lattice(settings, monkeypatch):
     assert bool(fits[0].advice_) == (settings.get("method") != "unit_steps")
 
 
-@pytest.mark.filterwarnings(SEEDED, "ignore:this budget protects nobody")
+@pytest.mark.filterwarnings("ignore:this budget protects nobody")
 @pytest.mark.parametrize("epsilon", [1e-6, 1e4])
 @pytest.mark.parametrize("configuration", CONFIGURATIONS, ids=called)
 def test_whatever_the_budget_numbers_are_finite(configuration, epsilon):
@@ -164,7 +163,6 @@ def test_a_seed_warns_and_repeats(seed):
     assert fits[0].privacy_["seeded"] and "seed" in str(fits[0].privacy_)
 
 
-@pytest.mark.filterwarnings(SEEDED)
 def test_a_pickle_has_heads_where_that_is_asked_for():
     frame, labels = table(users=200)
     fitted = model(random_state=0).fit(frame, labels)
@@ -174,7 +172,6 @@ def test_a_pickle_has_heads_where_that_is_asked_for():
     np.testing.assert_array_equal(kept.predict(frame, None, True), fitted.predict(frame, None, True))
 
 
-@pytest.mark.filterwarnings(SEEDED)
 def test_heads_are_used_for_those_who_have_one():
     frame, labels = table()
     fitted = model(random_state=0, epsilon=8.0).fit(frame, labels)
@@ -199,7 +196,6 @@ def test_heads_are_used_for_those_who_have_one():
     np.testing.assert_allclose(fitted.predict(strangers[some], return_std=True), before, rtol=1e-6)
 
 
-@pytest.mark.filterwarnings(SEEDED)
 def test_a_row_without_a_label_is_dropped_and_its_user_counts():
     frame, labels = table(users=50)
     fitted = model(random_state=0).fit(frame, np.r_[[np.nan] * 7, labels[7:]])
@@ -207,7 +203,7 @@ def test_a_row_without_a_label_is_dropped_and_its_user_counts():
     assert fitted.score(frame, np.r_[[np.nan] * 7, labels[7:]]) == fitted.score(frame[7:], labels[7:])
 
 
-@pytest.mark.filterwarnings(SEEDED, "ignore:.*have no head:UserWarning", "ignore:X (does not|has)")
+@pytest.mark.filterwarnings("ignore:.*have no head:UserWarning", "ignore:X (does not|has)")
 def test_scikit_learns_tools():
     """Clones, pipelines, folds and searches, with users as metadata; in one process and in two."""
     frame, labels = table(users=120)
@@ -349,7 +345,7 @@ INPUTS = {
 """Kinds of input: stated levels, a table, and ids."""
 
 
-@pytest.mark.filterwarnings(SEEDED, "ignore:X (does not have|has).*feature names:UserWarning")
+@pytest.mark.filterwarnings("ignore:X (does not have|has).*feature names:UserWarning")
 @pytest.mark.parametrize(("levels", "features", "ids"), INPUTS.values(), ids=INPUTS)
 def test_input_of_all_kinds_gives_the_same_fit_and_predictions(levels, features, ids):
     """Users stand in the order of their ids, whatever the order of the rows; what is stated by name or in order is the
@@ -383,7 +379,6 @@ def test_input_of_all_kinds_gives_the_same_fit_and_predictions(levels, features,
             found.predict(table.assign(level="other"), people)
 
 
-@pytest.mark.filterwarnings(SEEDED)
 def test_equal_releases_say_the_same(monkeypatch):
     """Whatever the rows behind them, and how many, of as many users."""
     released, gaussian, said = [], Release._gaussian, []
@@ -403,7 +398,7 @@ def test_equal_releases_say_the_same(monkeypatch):
     assert said[0] == said[1] and not released and fitted.advice_["text"] in said[0] and "feature 2" in said[0]
 
 
-@pytest.mark.filterwarnings(SEEDED, "ignore:.*have no head:UserWarning")
+@pytest.mark.filterwarnings("ignore:.*have no head:UserWarning")
 def test_intervals_of_predictions_cover_new_rows():
     """95 %, of users who took part and of others with rows or without: cover of 2,000 rows of 200 users has a standard
     deviation of about 1 %, and half the width covers less."""
@@ -440,7 +435,6 @@ def test_a_missing_id_is_missing_however_it_is_written(missing):
     assert not journal.place().exists()
 
 
-@pytest.mark.filterwarnings(SEEDED)
 def test_copies_have_heads():
     """Whatever copies: also what goes to worker processes and comes back from them."""
     frame, labels = table(users=120)
@@ -529,7 +523,6 @@ def test_printed_guarantees_hold():
             assert gdp_delta(epsilon, mu) <= printed and gdp >= mu * (1 - 1e-8)
 
 
-@pytest.mark.filterwarnings(SEEDED)
 @pytest.mark.parametrize(("structure", "free"), [("level", 1), (["b"], 2), ("full", 3)])
 def test_people_differ_from_the_mean_in_the_stated_columns_alone(structure, free):
     """In priors about the mean; those of own data have all columns."""
@@ -561,7 +554,6 @@ NAMES = {
 }
 
 
-@pytest.mark.filterwarnings(SEEDED)
 @pytest.mark.parametrize(("classes", "kind"), NAMES.values(), ids=NAMES)
 def test_two_classes_may_have_any_names(classes, kind):
     """The same probabilities, which rise with the head's product; scores and pickles know the names."""
@@ -605,7 +597,6 @@ def test_wrong_classes_end_in_one_line(classes, label, words):
     assert "secret" not in str(error.value) and "\n" not in str(error.value) and not journal.place().exists()
 
 
-@pytest.mark.filterwarnings(SEEDED)
 def test_counts_are_predicted_by_positive_numbers():
     """And a release has the calibration to the last bit, where there is one; labels beyond the range are its ends."""
     frame, labels = table()

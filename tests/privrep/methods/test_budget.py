@@ -144,8 +144,7 @@ def test_a_method_that_spends_what_it_declares_is_ok(steps, cost):
 
 @pytest.mark.parametrize(("steps", "cost", "message"), WRONG)
 def test_a_method_that_does_not_is_an_error(steps, cost, message):
-    """And no row, neither ok nor failed; the ledger keeps within what was declared unless it was written past the
-    release handle."""
+    """And no row; the ledger keeps within what was declared unless it was written past the release handle."""
     with pytest.raises(RuntimeError, match=message):
         run_cell(as_cell(steps, cost), Users(PROBLEM))
     task = make_task(Users(PROBLEM), BUDGET)

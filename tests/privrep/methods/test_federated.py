@@ -40,8 +40,7 @@ def people(users):
 
 
 def test_representation_steps_are_local_gradient_descent(rng):
-    """B_i - B after three mini-batches with the head of all samples held fixed, user by user;
-    a head fitted anew would differ."""
+    """B_i - B after three mini-batches, the head of all samples held fixed, by user; a head fitted anew differs."""
     users, basis = Users(PROBLEM), 0.8 * random_subspace(6, 2, rng)
     (block,) = users.blocks()
     left, heads = general_centaur.representation_steps(block, BATCHES, basis, STEP)
@@ -151,8 +150,7 @@ def test_a_head_that_overflowed_keeps_its_last_sound_value(rng):
 
 
 def test_a_fit_keeps_the_heads_of_those_who_stay_away():
-    """Round by round, with the coins of the participants: PPSGD starts from a user's last own head,
-    which is 0 until it takes part."""
+    """Round by round, with the coins: PPSGD starts from a user's last own head, 0 until it takes part."""
     users = recut(Users(PROBLEM), 7)
     coins = make_task(users, fixed_noise()).stream("participants")
     rounds = asked("ppsgd", users, rounds=4, participation=0.4)

@@ -53,8 +53,7 @@ RULES = [
 @pytest.mark.parametrize("rule", RULES, ids=repr)
 @pytest.mark.parametrize(("batch", "samples"), [(range(40), slice(0, 8)), (range(7, 23), slice(3, 6))])
 def test_moments_are_those_of_the_print(rule, batch, samples):
-    """Clip each w and y (or each user), sum over the batch and the samples: against loops in float64,
-    up to the room that is left for rounding."""
+    """Clip each w and y (or each user), sum over batch and samples: against loops in float64, up to rounding."""
     users = Users(PROBLEM)
     expected = by_hand(users, batch, samples, rule)
     for got, want in zip(moments(users, batch, own_heads, samples, rule), expected, strict=True):

@@ -75,8 +75,7 @@ def test_what_a_check_lets_through(check, right, wrong):
 
 @pytest.mark.parametrize("name", method_files())
 def test_every_option_says_what_it_means(name):
-    """And every number that a row has beside them; a text is one of some choices, or checked in one place with what
-    depends on it."""
+    """And every number beside them; a text is one of some choices, or checked with what depends on it."""
     kind = options_class(name)
     assert issubclass(kind, options.Declared)
     for one in fields(kind):

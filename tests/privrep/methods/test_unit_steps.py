@@ -5,7 +5,7 @@ rejected.
 """
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -45,24 +45,11 @@ PENALTY, RESIDUAL, SCALE = 0.4, 0.2, 0.7
 # What a user can move
 
 
-@dataclass(frozen=True)
-class Person:
-    """All data of one user: features (m, d), labels (m,)."""
-
-    features: np.ndarray
-    labels: np.ndarray
-
-
-def together(*people: Person) -> Block:
-    """These users as one block, in float32."""
+def together(*people: tuple[np.ndarray, np.ndarray]) -> Block:
+    """These users, features (m, d) and labels (m,) of each, as one block, in float32."""
     with np.errstate(over="ignore"):
-        features = np.stack([person.features for person in people], axis=1).astype(np.float32)
-        return Block(0, features, np.stack([person.labels for person in people], axis=1).astype(np.float32))
-
-
-def nobody(person: Person) -> Person:
-    """A user of as many samples, all zero."""
-    return Person(np.zeros_like(person.features), np.zeros_like(person.labels))
+        features, labels = (np.stack(part, axis=1).astype(np.float32) for part in zip(*people, strict=True))
+    return Block(0, features, labels)
 
 
 def sums(block: Block, basis: np.ndarray) -> dict[str, np.ndarray]:
@@ -120,7 +107,7 @@ def crowds(draw, count: int):
             features[draw(st.integers(0, samples - 1)), draw(st.integers(0, dim - 1))] = draw(st.sampled_from(BAD))
         if draw(st.booleans()):
             labels[draw(st.integers(0, samples - 1))] = draw(st.sampled_from(BAD))
-        people.append(Person(features, labels))
+        people.append((features, labels))
     return basis, people
 
 
@@ -139,7 +126,8 @@ def test_a_share_does_not_depend_on_who_stands_beside(population):
     """Beside any user it is, but for the rounding of one addition, what it is beside a user with no data."""
     basis, (one, other) = population
     whole = sums(together(one, other), basis)
-    left, right = sums(together(one, nobody(one)), basis), sums(together(nobody(one), other), basis)
+    nobody = tuple(map(np.zeros_like, one))
+    left, right = sums(together(one, nobody), basis), sums(together(nobody, other), basis)
     for name, found in whole.items():
         np.testing.assert_allclose(found, left[name] + right[name], rtol=0, atol=ROUNDING.get(name, 1e-13))
 
@@ -583,8 +571,7 @@ def test_without_noise_the_subspace_is_found(condition):
 
 
 def test_heads_of_condition_six_are_followed():
-    """2000 users, little noise: without H^-1/2 in the step, or with moments that are read in other coordinates,
-    it ends at distF 0.016."""
+    """2000 users, little noise: without H^-1/2 in the step, or moments in other coordinates, it ends at distF 0.016."""
     users = Users(replace(SMALL, users=2000, head_law="aniso", head_condition=6.0))
     outcome = fit(UnitStepsOptions(), make_task(users, fixed_noise(0.01)))
     assert outcome.excess_risk < 1.2 * FLOOR

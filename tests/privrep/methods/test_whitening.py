@@ -40,8 +40,7 @@ def symmetric(size: int, sd: float, rng: np.random.Generator) -> np.ndarray:
 
 @pytest.mark.parametrize("size", [2, 5])
 def test_what_noise_explains_is_not_kept(size):
-    """A deviation of a square below k (k + 1) / 2 sd^2 gives I to the last digit, one of twice that square half of
-    itself."""
+    """A deviation whose square is below k (k + 1) / 2 sd^2 gives I to the last digit, twice as much half of itself."""
     off = np.diag(np.linspace(-1, 1, size))
     off /= np.linalg.norm(off)
     sd, noise = 0.02, 0.02 * math.sqrt(size * (size + 1) / 2)
@@ -100,8 +99,7 @@ def test_features_are_isotropic_in_the_coordinates_of_a_known_covariance(conditi
 
 @pytest.mark.parametrize("law", [{"feature_tail": 3.0}, {"feature_law": "rare"}, {"feature_law": "skewed"}])
 def test_only_the_shape_counts_of_features_of_any_law(law):
-    """Long tails and rare features: within 10 % of isotropic.
-    Directions of rare features have one eigenvalue six times the others."""
+    """Within 10 % of isotropic; directions of rare features have one eigenvalue six times the others."""
     users = Users(Problem(10_000, 6, 40, 2, **law))
     np.testing.assert_allclose(shape_of(users, whitened(users)), 1, rtol=0, atol=0.1)
     if law.get("feature_law") == "rare":

@@ -95,8 +95,7 @@ def test_noise_goes_to_a_copy(form, rng):
 
 @given(st.lists(st.floats(1e-6, 1.0), min_size=1, max_size=40), st.floats(1e-3, 1e3))
 def test_shares_that_add_to_one_cost_what_one_release_does(shares, multiplier):
-    """mu of all is that of one release at the whole multiplier, whatever the mechanisms;
-    shares that add to two cost sqrt(2) times as much."""
+    """mu of all is that of one release, whatever the mechanisms; shares that add to two cost sqrt(2) times as much."""
     shares = np.array(shares) / sum(shares)
     for times in (1, 2):
         ledger, rng = Ledger(), np.random.default_rng(0)

@@ -66,8 +66,7 @@ def distances(fitter, users: Users, multiplier: float = 0.0, draws: int = 1) -> 
 
 @pytest.mark.parametrize("d", [1, 2, 5, 40])
 def test_the_signal_of_algorithm_3(d):
-    """c_d = E||x|| / d, by integration over the chi law; d^-1/2, the printed one, is off by 25 % at d = 1 and 5 %
-    at d = 5."""
+    """c_d = E||x|| / d, by integration; d^-1/2, the printed one, is off by 25 % at d = 1 and 5 % at d = 5."""
     mean = integrate.quad(lambda r: r * stats.chi.pdf(r, d), 0, np.inf)[0]
     assert jain2021.signal_scale(d) == pytest.approx(mean / d, rel=1e-7)
     assert jain2021.signal_scale(d) < d**-0.5 * (1 - 0.2 / d)
@@ -76,8 +75,7 @@ def test_the_signal_of_algorithm_3(d):
 
 @pytest.mark.parametrize(("d", "k"), [(10, 1), (10, 2), (20, 2), (40, 4), (80, 2), (80, 8)])
 def test_edge_is_that_of_gaussian_matrices(d, k, rng):
-    """Root mean square of the largest singular value over 1500 matrices: within 4 %, where sqrt(d - k) + sqrt(k) is 5 %
-    off."""
+    """Root mean square of the largest singular value of 1500 matrices: within 4 %; sqrt(d - k) + sqrt(k) is 5 % off."""
     matrices = rng.standard_normal((1500, d - k, k))
     measured = rms(np.sqrt(np.linalg.eigvalsh(matrices.transpose(0, 2, 1) @ matrices)[:, -1]))
     check(measured, shared.edge(d, k), 0.04)
@@ -91,8 +89,7 @@ SPECTRAL = spectral_init.SpectralInitOptions(init_label_clip=3.0, clip_scale="da
     ("n", "d", "k", "multiplier"), [(8000, 20, 2, 0.2), (8000, 20, 1, 0.6), (16000, 16, 4, 0.2), (8000, 30, 2, 0.15)]
 )
 def test_privacy_of_the_initialisation(n, d, k, multiplier):
-    """Algorithm 3 with noise over Algorithm 3 without, 80 draws: distF and dist2 within 10 %, at a standard error of 2
-    to 3 %."""
+    """Algorithm 3 with noise over that without, 80 draws: within 10 %, at a standard error of 2 to 3 %."""
     users = sphere(n, 8, d, k)
     zeta = outcome(SPECTRAL, users).log["zeta"]
     assert zeta == pytest.approx(3 * math.sqrt(k))
@@ -156,8 +153,7 @@ def test_sampling_noise_takes_arrays_of_laws():
 
 @pytest.mark.parametrize(("d", "k"), [(60, 4), (150, 2)])
 def test_x_is_the_norm_of_the_noise_over_the_signal(d, k, rng):
-    """Operator norm of the noise of Algorithm 2 on A, sd 2 q eta^2 Delta, over n q lam_k:
-    within 6 % at dk = 240 and 300."""
+    """Operator norm of A's noise, of sd 2 q eta^2 Delta, over n q lam_k: within 6 % at dk = 240 and 300."""
     q, n, eta, multiplier, lam = 3, 5000, 4.0, 0.3, 0.5
     norms = [np.linalg.norm(symmetric_noise(d * k, 2 * q * eta**2 * multiplier, rng), 2) for _ in range(4)]
     check(rms(norms) / (n * q * lam), jain2021.noise_ratio(n, d, k, multiplier, eta, lam), 0.06)
@@ -211,8 +207,7 @@ def test_the_resolved_step_is_that_of_a_random_matrix(x, rng):
 
 @pytest.mark.parametrize(("d", "k"), [(20, 2), (80, 8)])
 def test_the_resolved_step_starts_at_the_first_order_and_stays_in_range(d, k):
-    """Small x: `step_privacy` without label noise.
-    Then monotone up to x = 1, where it stops below sqrt(k (d - k) / d)."""
+    """Small x: `step_privacy` without label noise. Then monotone to x = 1, below sqrt(k (d - k) / d)."""
     eta, batch, multiplier = 3.0, 1000.0, 1e-4
     small = jain2021.noise_ratio(batch, d, k, multiplier, eta)
     first = jain2021.step_privacy(batch, d, k, multiplier, eta, 0.0)
@@ -266,8 +261,7 @@ def test_one_step_contracts(n, k, m):
 
 @pytest.mark.parametrize(("k", "m", "sigma"), [(2, 32, 0.3), (2, 32, 2.0), (1, 24, 1.0), (3, 48, 1.0)])
 def test_floor_by_label_noise(k, m, sigma):
-    """altmin without privacy, three rounds on 40 data sets: within 10 %.
-    At sigma = 2 the shortening of the step matters."""
+    """altmin without privacy, three rounds on 40 sets: within 10 %. At sigma = 2 the shortening of the step matters."""
     n, d, q = 1200, 20, m // 4
     fitter = local(batches=3, clip_feature=50.0, clip_label=50.0)
     found = [distances(fitter, sphere(n, m, d, k, label_noise_sd=sigma, seed=seed))[1][0] for seed in range(40)]
@@ -301,8 +295,7 @@ def test_the_deviation_of_the_mean_gradient(k, d, q, sine):
 
 @pytest.mark.parametrize(("d", "k", "q"), [(20, 2, 8), (12, 1, 2), (40, 8, 4)])
 def test_without_a_clip_the_products_have_known_moments(d, k, q):
-    """k + 2, k and sqrt(3 k (k + 4) / q), by 16 000 users, within 4 %; the law of the noise is
-    then g / sqrt(4 k + 4)."""
+    """k + 2, k and sqrt(3 k (k + 4) / q), within 4 %; the law of the noise is then g / sqrt(4 k + 4)."""
     product = shen2023.clipped_product(d, k, q, 1e9)
     assert product.along == pytest.approx(k + 2, rel=0.04)
     assert product.across == pytest.approx(k, rel=0.04)

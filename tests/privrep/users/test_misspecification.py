@@ -228,8 +228,7 @@ def test_adversaries_follow_their_vector_and_have_no_head(change):
 
 
 def slow_risk(users: Users, models: np.ndarray) -> float:
-    """Mean of |R (theta_j - theta_hat_j)|^2, R^T R the covariance of features, over the users with a head,
-    one by one in float64."""
+    """Mean of |R (theta_j - theta_hat_j)|^2, R^T R the features' covariance, over users with a head, one by one."""
     heads = np.concatenate([block.heads for block in users.blocks()]).astype(float)
     scales = np.geomspace(users.problem.feature_condition, 1, users.known.dim)
     root = np.diag(scales / math.sqrt(np.mean(scales**2)) * users.problem.feature_scale)
@@ -266,8 +265,7 @@ def test_small_risks_keep_their_digits():
 @pytest.mark.parametrize("change", DEPARTURES)
 @pytest.mark.parametrize("width", [1, 2, 4])
 def test_the_risk_is_that_of_a_slow_reference(monkeypatch, change, width):
-    """In a subspace of any width and for whole models, in several blocks; S, and the users who count,
-    are seen in it."""
+    """In a subspace of any width and for whole models, in several blocks; S and who counts are seen in it."""
     monkeypatch.setattr(privrep.users.problem, "FLOATS_PER_STREAM", 2**11)
     monkeypatch.setattr(privrep.users.problem, "STREAMS_PER_BLOCK", 2)
     users = Users(replace(BASE, users=300, **change))

@@ -290,8 +290,7 @@ def test_an_unknown_series_is_named():
 
 
 def simulated(seeds: int, runs: int, shape: float = 18.0):
-    """Sweeps with slope -1 and constant 1 whose squares are gamma: what four redraws of a distance scatter by,
-    or more."""
+    """Sweeps of slope -1 and constant 1 with gamma squares: the scatter of four redraws of a distance, or more."""
     rng, values = np.random.default_rng(11), np.array(USERS, dtype=float)
     law = 100 / values
     for _ in range(runs):
@@ -325,8 +324,7 @@ def test_intervals_cover_as_often_as_they_say(seeds, monkeypatch):
 
 
 def test_intervals_of_points_cover_as_often_as_they_say(monkeypatch):
-    """The bars in the figures: 95 % of 4 x 200 points with 6 repetitions, up to FALSE_ALARM;
-    bars of half the length fall out."""
+    """The bars in the figures: 95 % of 4 x 200 points with 6 repetitions, up to FALSE_ALARM; not at half the length."""
     counts = next(simulated(6, 1)).counts()
     monkeypatch.setattr(Sweep, "counts", lambda self: counts)
     inside, short = 0, 0

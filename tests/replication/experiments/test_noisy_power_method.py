@@ -62,8 +62,7 @@ def told(problem: Problem, **options) -> dict[str, float]:
 
 
 def test_the_steady_state_of_the_limit_noise():
-    """Tangent B = (1 - gap) B + eps gap / 5, so B = eps / 5 but for what is lost along U:
-    well within eps, and not within eps / 6."""
+    """Tangent B = (1 - gap) B + eps gap / 5, so B = eps / 5 but for a loss along U: within eps, not within eps / 6."""
     basis = np.linalg.qr(np.random.default_rng(0).standard_normal((10, 20, 2)))[0]
     matrix = np.diag(np.where(np.arange(20) < 2, 1.0, 0.8))
     path = noisy_iterates(matrix, basis, 200, lambda one: limit_noise(one, 0.2, 1e6, 0.1))

@@ -124,8 +124,7 @@ def config_of(scale: str) -> dict:
 
 @cache
 def settings(study: str, scale: str) -> frozenset[float]:
-    """The numbers that were fixed for a study at a scale: in its file, as constants of its module, and by the window of
-    all fits."""
+    """The numbers that were fixed for a study at a scale: in its file, its module, and the window of all fits."""
     module = vars(importlib.import_module(f"replication.studies.{study}.analysis"))
     constants = [value for name, value in module.items() if name.isupper()]
     study_file = read_study(config_of(scale), study).model_dump(exclude={"claims", "scales"})
