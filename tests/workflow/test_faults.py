@@ -18,8 +18,7 @@ from pathlib import Path
 
 import psutil
 import pytest
-from patience import patience
-from workflow_helpers import ROOT, called, copy_project, copy_run, environment, run_all_at_tiny, snakemake
+from workflow_helpers import ROOT, called, copy_project, copy_run, environment, patience, run_all_at_tiny, snakemake
 
 from replication.evidence.cells import read_cells
 from replication.run import owner

@@ -8,6 +8,7 @@ import inspect
 import json
 import math
 import re
+from itertools import chain
 from pathlib import Path
 from types import SimpleNamespace
 from unittest.mock import ANY, DEFAULT, Mock, call, patch
@@ -245,38 +246,18 @@ def test_options_of_advise(given):
     both = {"label_noise": 0.7, "signal": 0.2}
     with patch("privrep.theory.advise.advise", side_effect=ValueError("asked")) as called:
         run("advise", 2, **ADVISED, **both, plot="curves.svg")
-        alone = [
-            word for name, value in (ADVISED | given).items() for word in (f"--{name.replace('_', '-')}", str(value))
-        ]
-        CliRunner().invoke(main.app, ["advise", *alone])
+        named = ((f"--{name.replace('_', '-')}", str(value)) for name, value in (ADVISED | given).items())
+        CliRunner().invoke(main.app, ["advise", *chain(*named)])
     assert called.mock_calls == [call(**ADVISED, **both), call(**ADVISED, **dict.fromkeys(both) | given)]
 
 
-SETTINGS = {
-    **{"epsilon": 3.5, "delta": 0.0041, "method": "prior", "rank": 2, "family": "poisson", "structure": ["b"]},
-    **{
-        "kinds": {"b": "flag"},
-        "feature_bounds": {"a": (-1, 2)},
-        "label_bounds": (0, 9),
-        "unit": "user",
-        "users": "who",
-    },
-    **{"max_samples": 3, "unseen": "raise", "heads": "pickle", "random_state": 0, "engine": "dask", "scheduler": "s:1"},
-}
-
-
+SETTINGS = {"epsilon": 3.5, "delta": 0.0041, "method": "prior", "rank": 2, "family": "poisson", "structure": ["b"]}
+SETTINGS |= {"kinds": {"b": "flag"}, "feature_bounds": {"a": (-1, 2)}, "label_bounds": (0, 9), "unit": "user"}
+SETTINGS |= {"users": "who", "max_samples": 3, "unseen": "raise", "heads": "pickle", "random_state": 0}
+SETTINGS |= {"engine": "dask", "scheduler": "s:1"}
 STATED = [SETTINGS[name] for name in ("kinds", "feature_bounds", "label_bounds")]
-CALLEES = (
-    "stated",
-    "in_memory",
-    "noise_from",
-    "doubts",
-    "open_release",
-    "entered",
-    "statement",
-    "MixedModel",
-    "UnitSteps",
-)
+CALLEES = ["stated", "in_memory", "noise_from", "doubts", "open_release", "entered", "statement"]
+CALLEES += ["MixedModel", "UnitSteps"]
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")
@@ -288,11 +269,9 @@ def test_parameters_of_a_fit(method, family, where):
     assert model.get_params().keys() == SETTINGS.keys()
     recorded = {name: Mock(wraps=getattr(private_representation, name)) for name in CALLEES}
     recorded["running_on"] = Mock(side_effect=lambda *_: contextlib.nullcontext())
-    kind = private_representation.ScatteredUsers
-    with (
-        patch.multiple(private_representation, **recorded),
-        patch.object(kind, "of", side_effect=kind.of) as scattered,
-    ):
+    users = private_representation.ScatteredUsers
+    recording = patch.multiple(private_representation, **recorded)
+    with recording, patch.object(users, "of", side_effect=users.of) as scattered:
         if where == "in memory":
             model.fit(TABLE.drop(columns="y"), TABLE.y)
         else:

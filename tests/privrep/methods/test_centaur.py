@@ -287,8 +287,7 @@ def slow_fedrep(features, labels, basis, *, rounds, clip, step, noise=None):
 
 @pytest.mark.parametrize("multiplier", [0.0, 0.5])
 def test_a_run_is_that_of_the_public_code(multiplier):
-    """Clip 10 and step 2.5 on unit heads are clip 10 k / 2 and step 2.5 here, at d = 50 and k = 2 the defaults;
-    clips that bite, too."""
+    """Clip 10, step 2.5 on unit heads are 10 k / 2, 2.5 here, the defaults at d = 50, k = 2; clips that bite, too."""
     k, their_clip = ODD.rank, 0.8
     options = PrivateFedrepOptions(init="planted", clip_scale="absolute", clip=their_clip * k / 2, start_sine=0.7)
     task = make_task(Users(ODD), fixed_noise(multiplier))

@@ -1,5 +1,4 @@
-"""The methods built on the exponential mechanism, from outside: the scale of their draws, and what their candidates
-depend on."""
+"""Methods built on the exponential mechanism, from outside: scale of their draws, what their candidates depend on."""
 
 import math
 

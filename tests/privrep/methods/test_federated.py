@@ -1,5 +1,4 @@
-"""The methods of shen2023 Section 6: against slow loops over users, bounds on what a user adds, noise,
-and state that stays private."""
+"""Methods of shen2023 Section 6, against slow loops over users: what a user adds, noise, state that stays private."""
 
 from __future__ import annotations
 
@@ -230,8 +229,7 @@ def test_an_empty_round_has_no_mean(divide_by):
 
 
 def test_two_handles_of_one_round_are_apart():
-    """The divisor is that of the release handle whose sum it divides: |C_t| of those who took part there,
-    also of a part of the users."""
+    """The divisor is that of the handle whose sum it divides: |C_t| of those in it, also of a part of the users."""
     server = Server(1, 0.7, 0.5, "realised")
     release = handle(TWELVE, participants=np.random.default_rng(3))
     handles = [server.handle(release.of(part)) for part in (range(12), range(3, 9))]

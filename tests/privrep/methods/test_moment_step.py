@@ -155,8 +155,7 @@ def test_fallbacks_solve_a_positive_definite_system(fallback, rule, monkeypatch)
 
 @pytest.mark.parametrize("symmetry", ["copied", "averaged"])
 def test_noise_is_made_symmetric_as_asked(symmetry, monkeypatch):
-    """The upper triangle copied below, or the mean with the transpose, whose norm is less by sqrt(2):
-    `ridge` raises A by that."""
+    """The upper triangle copied, or the mean with the transpose, of norm less by sqrt(2): `ridge` raises A by that."""
     users, rule, spy = Users(PROBLEM), SampleClip(3.0, 1.0), Spy(monkeypatch)
     exact, noisy = (
         MomentStep(slice(0, 8), rule, "ridge", symmetry)(users, own_heads, handle(users, multiplier))

@@ -37,8 +37,7 @@ def test_corners_of_the_cubes_lie_within_the_radius(dim, rank):
 
 @pytest.mark.parametrize(("dim", "rank", "radius"), [(2, 1, 0.1), (3, 1, 0.3), (3, 2, 0.3), (4, 2, 1.0)])
 def test_sizes(dim, rank, radius):
-    """C(d, k) cubes of p^(k (d - k)) cells, p the fewest with sqrt(k (d - k)) / p <= radius;
-    orthonormal bases, none twice."""
+    """C(d, k) cubes of p^(k (d - k)) cells, p least with sqrt(k (d - k)) / p <= radius; orthonormal, none twice."""
     free = rank * (dim - rank)
     p = cells_per_entry(dim, rank, radius)
     assert math.sqrt(free) / p <= radius < math.sqrt(free) / (p - 1)

@@ -121,8 +121,7 @@ def test_each_release_sees_what_the_last_one_left():
 
 @pytest.mark.parametrize(("condition", "least", "most"), [(1.0, 0, 2), (1.2, 0, 2), (3.0, 50, 50)])
 def test_a_covariance_is_seen_where_there_is_one(condition, least, most):
-    """Of 50 draws of the noise: all see a condition of 3 in the standard deviations, and at most two one of 1 or of
-    what noise hides."""
+    """Of 50 draws of noise all see a condition of 3 in deviations, at most two one of 1 or of what noise hides."""
     users = Users(Problem(2000, 6, 20, 2, feature_condition=condition, feature_axes="mixed"))
     seen = sum(
         released_whitening(users, plain(20), handle(users, 3.0, np.random.default_rng(seed)), 0.05)[1]
@@ -137,8 +136,7 @@ def test_a_covariance_is_seen_where_there_is_one(condition, least, most):
 @pytest.mark.parametrize("law", ["gauss", "rare", "skewed"])
 @pytest.mark.parametrize("size", [0.125, 1.0, 8.0])
 def test_the_size_of_features_is_learned(size, law):
-    """To a power of two, exactly for features of any law; with noise far beyond the clip it is 1, but for one draw in
-    some hundred."""
+    """To a power of two, exactly for features of any law; noise far beyond the clip makes it 1, but for few draws."""
     users = Users(Problem(2000, 6, 20, 2, feature_scale=size, feature_law=law))
     assert learned_level(users, handle(users)) == size
     found = [learned_level(users, handle(users, 1e6, np.random.default_rng(seed))) for seed in range(50)]
@@ -223,8 +221,7 @@ def test_clipped_moments_are_those_of_a_loop(rng):
 
 @given(st.integers(1, 5), st.integers(1, 3), st.integers(0, 999), st.booleans(), st.booleans())
 def test_frames_rows_and_features_fit_together(dim, rank, seed, diagonal, further):
-    """<W A, x> is <A, W x>, in every place where W is used; <A, x> is neither. A diagonal is a matrix, before
-    and behind a further one."""
+    """<W A, x> is <A, W x> wherever W is used; <A, x> is neither. A diagonal is a matrix, before and after another."""
     rng = np.random.default_rng(seed)
     half = rng.standard_normal((dim, dim))
     matrix = np.diag(rng.uniform(2, 3, dim)) if diagonal else half @ half.T + 2 * np.eye(dim) + np.eye(dim, k=1)

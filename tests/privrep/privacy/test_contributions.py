@@ -221,8 +221,7 @@ def test_a_user_who_is_replaced_moves_a_sum_by_the_sensitivity_at_most(case, num
 
 @every_sum
 def test_the_sensitivity_is_attained(case):
-    """Within 1 %, so that no smaller one would do; but for all pairs of more than two samples, whose bound is larger
-    than need be."""
+    """Within 1 %, so no smaller one would do; but for all pairs of more than two samples it is larger than need be."""
     one, other = map(case.sums, case.pair)
     moved, most = distance(case.law, one, other), case.law.sensitivity / case.law.noise_sd
     assert case.share * most <= moved <= most * (1 + 1e-9)

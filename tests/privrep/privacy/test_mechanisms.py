@@ -62,8 +62,7 @@ def test_noise_has_its_sd_and_is_independent(form, rng):
 
 
 def test_averaged_noise_is_isotropic(rng):
-    """In every direction of symmetric matrices of Frobenius norm 1 it has its sd, so that differences count by that
-    norm."""
+    """In every direction of symmetric matrices of Frobenius norm 1 it has its sd: differences count by that norm."""
     noise = drawn("averaged", rng, 4 * DRAWS)
     for _ in range(5):
         direction = rng.standard_normal((6, 6))

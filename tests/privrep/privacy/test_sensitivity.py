@@ -163,8 +163,7 @@ def flipped_pairs(m: int) -> tuple[Person, Person]:
 
 @pytest.mark.parametrize("preset", PRESETS)
 def test_each_preset_is_protected_at_its_own_sample_count(preset):
-    """Bounds are attained, and noise follows the number of samples that the step really uses, q or P, whatever m is
-    (claim E7)."""
+    """Bounds are attained; noise follows how many samples the step really uses, q or P, whatever m is (claim E7)."""
     m = 2 * PRESETS[preset][1]
     split = split_samples(preset, m)
     release = moment_release(SAMPLES, split.subspace, m)

@@ -100,8 +100,7 @@ def test_without_a_penalty_a_head_needs_as_many_samples_as_the_rank():
 
 
 def test_last_heads_by_ridge_are_the_posterior_mean():
-    """Penalty s^2 / h^2: for Gaussian heads the least mean square error, below that of least squares and of half and
-    twice the penalty."""
+    """Penalty s^2 / h^2: for Gaussian heads the least mean square error, below those of none, half and twice it."""
     problem = Problem(4000, 4, 6, 2, label_noise_sd=1.0, head_condition=2.0, head_law="aniso")
     users = Users(problem, 0)
     truth = users.truth.basis

@@ -1,5 +1,4 @@
-"""Lipschitz losses: their slopes, the quadratics above them, their limit |r|, and their mean over a Gaussian
-residual."""
+"""Lipschitz losses: slopes, the quadratics above them, their limit |r|, and their mean over a Gaussian residual."""
 
 import itertools
 import math
@@ -84,8 +83,7 @@ SDS = (1e-3, 0.1, 0.8, 1.0, 10.0, 1e2)
 @every_smooth
 @pytest.mark.parametrize("width", [0.1, 1.0, 10.0])
 def test_the_mean_over_a_gaussian_against_quadrature(name, width):
-    """1e-3 to 1e2, from 1e-4 to 1e3 widths.
-    Where sd is far below the width the printed formula of pseudo-Huber has no digits left."""
+    """1e-3 to 1e2, from 1e-4 to 1e3 widths. For sd far below the width the printed pseudo-Huber has no digits left."""
     loss = Loss(name, width)
     for sd in SDS:
         if name == "huber" or sd >= 0.01 * width:
@@ -100,8 +98,7 @@ def huber_mean(sd: np.ndarray) -> np.ndarray:
 
 
 def test_the_mean_over_a_gaussian_against_closed_forms():
-    """Huber to 2e-6 over six decades, kink included; absolute to rounding;
-    the limits of few and of many widths."""
+    """Huber to 2e-6 over six decades, kink included; absolute to rounding; the limits of few and of many widths."""
     sds = np.geomspace(1e-3, 1e3, 3000).reshape(2, -1)
     assert Loss("huber", 1.0).gaussian_mean(sds) == pytest.approx(huber_mean(sds), rel=2e-6)
     assert Loss("huber", 3.0).gaussian_mean(3 * sds) == pytest.approx(3 * huber_mean(sds), rel=2e-6)

@@ -243,8 +243,7 @@ def test_memory_does_not_grow_with_users_when_redrawn(monkeypatch):
 
 
 def test_counts_are_of_samples_that_are_not_zero(rng):
-    """Samples at zero, out of the domain of features or of labels, or of no number count as nothing;
-    a label of zero counts."""
+    """Samples at zero, outside the domain of features or labels, or of no number do not count; a label of 0 counts."""
     features, labels = rng.standard_normal((6, 7, 3)).astype(np.float32), np.ones((6, 7), np.float32)
     features[2:4, 1] = 0
     features[0, 2, 1], features[5, 2], features[3, 2] = math.nan, 1e13, 1e-14
@@ -262,8 +261,7 @@ def test_counts_are_of_samples_that_are_not_zero(rng):
 
 
 def test_a_named_sum_is_taken_once_over_the_same_users(monkeypatch):
-    """Same bytes as a fresh one, from one pass; another name, or other users, is another sum.
-    Nobody can write to a kept one."""
+    """Same bytes as a fresh one, from one pass; another name, or other users: another sum. Kept ones are read-only."""
     users, passes = Users(Problem(50, 4, 3, 1)), []
     blocks = Users.blocks
     monkeypatch.setattr(Users, "blocks", lambda *where: passes.append(where) or blocks(*where))

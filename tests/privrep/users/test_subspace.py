@@ -6,14 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from privrep.users.subspace import (
-    dist2,
-    dist_frobenius,
-    orthonormalise,
-    planted_subspace,
-    random_subspace,
-    sines,
-)
+from privrep.users.subspace import dist2, dist_frobenius, orthonormalise, planted_subspace, random_subspace, sines
 
 shapes = st.tuples(st.integers(1, 5), st.integers(0, 8)).map(lambda pair: (pair[0] + pair[1], pair[0]))
 wide_shapes = st.tuples(st.integers(1, 5), st.integers(0, 8)).map(lambda pair: (2 * pair[0] + pair[1], pair[0]))

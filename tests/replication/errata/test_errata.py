@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pytest
 import yaml
-from patience import patience
+from workflow_helpers import patience
 
 from privrep.methods.steps.candidate_selection import Selection
 from privrep.privacy.contributions import Contribution

@@ -1,5 +1,4 @@
-"""Intervals of measured numbers cover as often as they say, and are not given where there is nothing to base them
-on."""
+"""Intervals of measured numbers cover as often as they say, and are not given without anything to base them on."""
 
 from __future__ import annotations
 

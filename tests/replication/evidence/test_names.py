@@ -76,11 +76,7 @@ SLIPS = [
     (lambda s: choices(s["risk"], "{kk.rank}"), RISK + "{", "'kk' is no grid; the nearest is 'k'"),
     (lambda s: choices(s["risk"], "{k.rnak}"), RISK + "{", "'rnak' is no axis of this grid; the nearest is 'rank'"),
     (lambda s: run_of("exponent n"), RISK + "quantities: ", "'ratio' is listed and not measured"),
-    (
-        lambda s: run_of("ratio", "ratoi", complete=False),
-        RISK,
-        "'ratoi' is measured and not listed; the nearest is 'r",
-    ),
+    (lambda s: run_of("ratio", "ratoi", complete=False), RISK, "'ratoi' is measured and not listed; the nearest is 'r"),
     (lambda s: changed(s, "figure2", "figure", "jain2021/figure3"), FIGURE2, "figure3' is no figure; the nearest is"),
     (lambda s: changed(s, "figure2", "other_readings", "other"), FIGURE2, "the nearest is 'other readings that pass'"),
     (lambda s: changed(s, "figure2", "rule", "at_mots"), FIGURE2, "'at_mots' must be one of rate, at_most, at_least"),

@@ -1,5 +1,4 @@
-"""Verdicts follow from the interval, the rule and the scale, and from nothing else.
-Sweeps are synthetic, their exponents known."""
+"""Verdicts follow from interval, rule and scale, and from nothing else. Sweeps are synthetic, of known exponents."""
 
 from __future__ import annotations
 

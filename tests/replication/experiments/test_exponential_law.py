@@ -253,8 +253,7 @@ def test_a_first_stage_is_charged(first, epsilon):
 
 @pytest.mark.parametrize("name", ["exponential", "exponential_chain", "exponential_staged", "exponential_law"])
 def test_the_score_and_the_final_fit_take_a_half_each(name):
-    """The first half of the samples and the second, as Algorithm 4 has them:
-    the risk of Theorem 5.2 needs a final fit on fresh samples."""
+    """Both halves of the samples in Algorithm 4's order: Theorem 5.2's risk needs a last fit on fresh samples."""
     problem = Problem(50, 8, 6, 2)
     score = load_options(name, {}).score(problem.known)
     if name != "exponential_law":

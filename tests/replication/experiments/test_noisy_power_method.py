@@ -131,5 +131,5 @@ def test_failures_against_tau_have_exact_ends():
     assert list(points["failed"]) == shares
     np.testing.assert_allclose(points[["ci_low", "ci_high"]], expected, rtol=1e-9)
     found = analysis.tau_measure(points)
-    assert found.measured == pytest.approx(0.64) and found.note == "100 runs for each tau"
+    assert found.measured == pytest.approx(0.64) and (found.seeds, found.note) == (2, "100 runs for each tau")
     assert [found.ci_low, found.ci_high] == pytest.approx([16 * end for end in expected[-1]])

@@ -174,8 +174,7 @@ Second.
 
 @pytest.mark.parametrize("study", STUDIES)
 def test_numbers_come_from_the_measures(study):
-    """A name gives the value and the ends of its own quantity.
-    Without any measure there is no number that was to be one, and no exponent."""
+    """A name gives value and ends of its own quantity. Without measures there is no number made of one, no exponent."""
     words = Words(ChosenRun(values={name: own(name) for name in listed(study)}), study)
     for name in listed(study):
         assert words.value(name) == own(name)[0]

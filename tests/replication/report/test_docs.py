@@ -1,5 +1,4 @@
-"""The documents show what was measured: the findings in the README and docs/results.md are what the tables of docs/
-give."""
+"""The documents show what was measured: findings in the README and docs/results.md are what tables of docs/ give."""
 
 from __future__ import annotations
 

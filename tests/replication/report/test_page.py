@@ -17,9 +17,9 @@ from pathlib import Path
 import pandas as pd
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from patience import patience, unit_seconds
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 from stub_page import DRAWN, rendered_run, unpacked
+from workflow_helpers import patience, unit_seconds
 
 from replication.report.spelling import figure_anchor
 from replication.studies.guide.analysis import AXES, EXAMPLE
@@ -218,8 +218,7 @@ The window keeps the promise, which the browser could collect as garbage while i
 
 
 def test_the_page_is_there_within_a_second(visit):
-    """Painted, and searched; the best of three visits, on a machine that imports pandas in half a second.
-    A slower one has longer."""
+    """Painted, and searched: the best of three visits, if pandas imports in half a second. Slower ones have longer."""
     visits = [visit().evaluate(ANSWERED) for _ in range(3)]
     painted, answered = (min(times) / 1000 for times in zip(*visits, strict=True))
     assert painted < answered < max(1, 2 * unit_seconds()), (painted, answered)

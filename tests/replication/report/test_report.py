@@ -526,8 +526,7 @@ def test_agreement_of_exponents_is_counted_at_narrower_marks():
 
 
 def test_contradictions_are_one_line_each():
-    """What is printed, the severity, and what to do; a row without a negative verdict is none. They are counted by what
-    they change."""
+    """What is printed, the severity, what to do, for negative verdicts alone. They are counted by what they change."""
     table = summary.contradictions(claim_rows())
     assert table.count("<tr>") == 3  # the header, PARTIAL and VIOLATED
     assert "a rate, an assumption or a number" in table and "Use d<sup>3</sup>" in table
