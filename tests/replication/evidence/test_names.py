@@ -78,7 +78,7 @@ SLIPS = [
     (lambda s: run_of("exponent n"), RISK + "quantities: ", "'ratio' is listed and not measured"),
     (lambda s: run_of("ratio", "ratoi", complete=False), RISK, "'ratoi' is measured and not listed; the nearest is 'r"),
     (lambda s: changed(s, "figure2", "figure", "jain2021/figure3"), FIGURE2, "figure3' is no figure; the nearest is"),
-    (lambda s: changed(s, "figure2", "other_readings", "other"), FIGURE2, "the nearest is 'other readings that pass'"),
+    (lambda s: changed(s, "figure2", "other_readings", "other reading"), FIGURE2, "is 'other readings that pass'"),
     (lambda s: changed(s, "figure2", "rule", "at_mots"), FIGURE2, "'at_mots' must be one of rate, at_most, at_least"),
     (lambda s: changed(s, "figure2", "value", "high"), FIGURE2, "'high' must be a number for this rule"),
     (lambda s: changed(s, "init_rates", "measured", "exponent dist3"), INIT, "dist3' is not measured by study"),
