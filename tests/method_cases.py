@@ -182,7 +182,7 @@ class Case:
     `scored` False: a step that personalises nothing and has no risk. `paper_holds` False: the printed privacy statement
     falls short (E10, E13), so that the noise which it prescribes costs more than it says. `printed` False: no privacy
     statement of the papers covers it. `pure`: an exponential mechanism, whose privacy is audited in
-    tests/replication/experiments/test_exponential_privacy.py. `rank`: dimension of the released subspace.
+    tests/replication/experiments/test_exponential_law.py. `rank`: dimension of the released subspace.
     """
 
     name: str
