@@ -43,8 +43,7 @@ def drawing(users: Users) -> Callable[[], None]:
 
 
 def statistics(users: Users, count: int) -> tuple[np.ndarray, np.ndarray]:
-    """Algorithm 2's statistics of the first `count` users: feature norms, head step, sums of moments; all samples in
-    each step."""
+    """Algorithm 2's statistics of the first `count` users by all samples: feature norms, head step, sums of moments."""
     for block in users.blocks():
         block.__dict__.pop("feature_norms", None)
     basis = users.truth.basis

@@ -129,8 +129,7 @@ def federated_audit(options, sds) -> list[float]:
 
 
 def private_fedrep_audit(options, sds) -> list[float]:
-    """The rounds as in CENTAUR; Algorithm 3 takes its share, with labels clipped at zeta = c (sqrt(k) + sigma_F),
-    or c."""
+    """The rounds as in CENTAUR; Algorithm 3 takes its share, labels clipped at zeta = c (sqrt(k) + sigma_F), or c."""
     costs = centaur_audit({"rounds": 5, "clip": 0.5, "init": "random"} | {**options, "init": "random"}, sds)
     if options.get("init", "spectral") == "spectral":
         unit = 1.0 if options.get("clip_scale") == "absolute" else 2**0.5 + 0.1
@@ -183,7 +182,7 @@ class Case:
     `scored` False: a step that personalises nothing and has no risk. `paper_holds` False: the printed privacy statement
     falls short (E10, E13), so that the noise which it prescribes costs more than it says. `printed` False: no privacy
     statement of the papers covers it. `pure`: an exponential mechanism, whose privacy is audited in
-    tests/replication/experiments/test_exponential_privacy.py. `rank`: dimension of the released subspace.
+    tests/replication/experiments/test_exponential_law.py. `rank`: dimension of the released subspace.
     """
 
     name: str

@@ -1,5 +1,4 @@
-"""What users add in the methods, clipped and summed: plain functions of data and bounds, for tests of one piece at a
-time."""
+"""What users add in the methods, clipped and summed: plain functions of data and bounds, to test one at a time."""
 
 import math
 

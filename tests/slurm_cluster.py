@@ -13,7 +13,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from patience import patience
+from workflow_helpers import patience
 
 PROGRAMS = ("munged", "slurmctld", "slurmd", "sbatch", "srun")
 PATH = f"{os.environ['PATH']}:/usr/local/sbin:/usr/sbin:/sbin"

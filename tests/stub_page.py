@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from patience import patience
+from workflow_helpers import patience
 
 from replication.drawing import ENDS, Look, Picture
 from replication.drawing.style import save

@@ -7,10 +7,10 @@ import os
 import shutil
 import subprocess
 import sys
+import time
+from functools import cache
 from pathlib import Path
 from types import ModuleType
-
-from patience import patience
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ("docs/record", "docs/confirmation.csv")
@@ -79,3 +79,19 @@ def snakemake(folder: Path, *words: str, check: bool = True) -> subprocess.Compl
     if check and done.returncode:
         raise AssertionError(f"{' '.join(command)} failed:\n{done.stdout}\n{done.stderr}")
     return done
+
+
+# How long a test waits for a state: so many times a piece of work as this machine does it now, minutes at least
+
+
+@cache
+def unit_seconds() -> float:
+    """Seconds in which a new Python has imported pandas: about half a second alone on a core."""
+    start = time.perf_counter()
+    subprocess.run([sys.executable, "-c", "import pandas"], check=True)
+    return time.perf_counter() - start
+
+
+def patience(units: float = 1000, least: float = 600) -> float:
+    """Seconds after which something hangs, and is not slow. A test passes or fails by a state; this only ends it."""
+    return max(least, units * unit_seconds())

@@ -233,8 +233,7 @@ def test_ppsgd_adds_its_own_part_to_the_head():
 
 
 def test_jittered_images_are_moved_and_mirrored():
-    """Every one is the image moved by at most the shift, zeros beyond the edge, mirrored or not, and not all are
-    alike."""
+    """Every one is the image moved by at most the shift, zeros beyond the edge, mirrored or not; not all are alike."""
     images = jnp.asarray(np.random.default_rng(0).random((30, 6, 6, 1)), jnp.float32)
     padded = np.pad(images, ((0, 0), (2, 2), (2, 2), (0, 0)))
     found = set()
@@ -335,8 +334,7 @@ def test_a_round_without_all_clients_is_refused():
 
 
 def test_each_round_is_one_release_of_the_stated_noise():
-    """As many entries as rounds, of sensitivity 2 zeta over all clients; noise of sd 2 zeta Delta / n on each parameter
-    of the model."""
+    """An entry a round, of sensitivity 2 zeta over all clients; noise of sd 2 zeta Delta / n on each parameter."""
     method, ledger, clip, delta = METHODS["fedavg"], Ledger(), 0.3, 1.7
     release = handle(CLIENTS, delta, np.random.default_rng(5), ledger)
     noisy = rounds(method, synthetic(), count=3, clip=clip, release=release)
@@ -352,8 +350,7 @@ def test_each_round_is_one_release_of_the_stated_noise():
 @pytest.mark.parametrize("multiplier", [1e-3, 1.0])
 @pytest.mark.parametrize("name", METHODS)
 def test_nothing_of_a_client_passes_a_release(name, multiplier):
-    """Told the answers of one run, a run with another first client ends with the same model, and the same parts of all
-    others, bit for bit."""
+    """Told the answers of one run, a run with another first client ends with the same model and parts, bit for bit."""
     ends, transcripts = [], [Transcript()]
     for people in (synthetic(), with_another_first()):
         release = RecordingRelease(
@@ -369,8 +366,7 @@ def test_nothing_of_a_client_passes_a_release(name, multiplier):
 
 
 def test_clients_with_images_are_users():
-    """Their sizes are known, without the images; any range of them is one block;
-    they have images that no fit sees, and no truth."""
+    """Sizes are known without images; any range is one block; they have images that no fit sees, and no truth."""
     clients = synthetic()
     users = ImageUsers.of(clients, 2, ImageUsers.of(synthetic(images=3), 2))
     known = users.known

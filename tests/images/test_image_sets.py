@@ -65,8 +65,7 @@ def write(folder, files, packed=False):
 
 @pytest.mark.parametrize("name", COUNTS)
 def test_images_come_back_in_place(tmp_path, few, name):
-    """Upright, red, green, blue, with the fine label; from files that are packed or not, with one checksum for both,
-    which a single pixel changes."""
+    """Upright, red, green, blue, with the fine label; packed or not, with one checksum, which a pixel changes."""
     parts, files = contents(name)
     write(tmp_path / "plain", files)
     write(tmp_path / "packed", files, packed=True)

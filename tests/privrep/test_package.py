@@ -1,8 +1,11 @@
-"""The wheel holds the library alone, and the library works with what it declares alone."""
+"""The wheel holds the library alone, which works with what it declares alone, and its docstrings' examples run."""
 
 from __future__ import annotations
 
+import doctest
+import importlib
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -13,10 +16,10 @@ from pathlib import Path
 import pytest
 import yaml
 from packaging.requirements import Requirement
-from patience import patience
-from workflow_helpers import ROOT
+from workflow_helpers import ROOT, patience
 
 import privrep
+from replication.run.registry import method_files
 
 USED = """
 import numpy as np, pandas as pd, privrep
@@ -112,3 +115,16 @@ def test_the_version_is_said_once_more_alike():
     entries = (ROOT / "CHANGELOG.md").read_text().split("\n## ")[1:]
     newest = next(entry for entry in entries if not entry.startswith("Unreleased")).split(" ")[0]
     assert named == privrep.__version__ == yaml.safe_load((ROOT / "CITATION.cff").read_text())["version"] == newest
+
+
+METHODS = [path for path in method_files().values() if path.parent.name == "methods"]
+SHOWN = [path.relative_to(ROOT) for path in (ROOT / "src").rglob("*.py") if re.search(r"\n *>>> ", path.read_text())]
+
+
+@pytest.mark.parametrize("path", sorted({*METHODS, *SHOWN}), ids=lambda path: path.stem)
+def test_an_example_runs(path):
+    """That of a method fits it."""
+    module = importlib.import_module(".".join(path.with_suffix("").parts[1:]))
+    assert path not in METHODS or f'= fit("{path.stem}", ' in module.__doc__
+    found = doctest.testmod(module)
+    assert found.attempted and not found.failed

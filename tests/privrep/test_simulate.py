@@ -47,17 +47,6 @@ def test_starts_belong_to_the_repetition_and_noise_to_the_cell():
     assert draw(one, "init") != draw(one, "noise")
 
 
-def test_a_row_holds_listed_columns_and_both_epsilons():
-    """The exact epsilon is computed from the ledger and lies below the printed one."""
-    one = cell()
-    row, timing, ledger = run_cell(one, Users(PROBLEM))
-    assert set(row) <= {*IDENTITY, *own_columns(one.options), *RESULTS}
-    assert row["status"] == "ok"
-    assert row["epsilon_paper"] == pytest.approx(2.0)
-    assert row["epsilon_exact"] == ledger.epsilon(1e-6) < 2.0
-    assert timing["key"] == row["key"]
-
-
 def test_an_option_with_a_common_name_has_a_column_of_its_own():
     """The seed of a repetition is not overwritten by an option of that name."""
     assert option_column("clip") == "clip"
@@ -167,8 +156,7 @@ OLDER = Cell(
 
 
 def test_older_cells_keep_their_key_and_streams():
-    """The first cell of Figure 2. A new parameter that enters the name at its default would move all published
-    numbers."""
+    """The first cell of Figure 2. A parameter that enters the name at its default would move all published numbers."""
     assert OLDER.key == "bd76ef37ae65"
     expected = {"init": 0.49519348726462187, "noise": 0.3760842132586818, "init_noise": 0.5325865540265892}
     assert {role: draw(OLDER, role) for role in expected} == expected

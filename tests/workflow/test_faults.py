@@ -18,8 +18,7 @@ from pathlib import Path
 
 import psutil
 import pytest
-from patience import patience
-from workflow_helpers import ROOT, called, copy_project, copy_run, environment, run_all_at_tiny, snakemake
+from workflow_helpers import ROOT, called, copy_project, copy_run, environment, patience, run_all_at_tiny, snakemake
 
 from replication.evidence.cells import read_cells
 from replication.run import owner
@@ -208,8 +207,7 @@ def workers(folder: Path) -> list[psutil.Process]:
 
 @pytest.fixture
 def started(tmp_path):
-    """Start a run of one study, and stop its first shard: folder -> process and worker. After the test nothing is
-    left."""
+    """Start a run of one study, stop its first shard: folder -> process and worker. After the test nothing is left."""
     runs = []
 
     def start(folder: Path) -> tuple[subprocess.Popen, psutil.Process]:

@@ -11,8 +11,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from patience import patience
-from workflow_helpers import ROOT
+from workflow_helpers import ROOT, patience
 
 STUB = """#!/bin/sh
 [ "$1" = -c ] || echo "{version} $*" >> calls

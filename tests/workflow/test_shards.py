@@ -1,5 +1,4 @@
-"""Shards run on one thread, and their rows become one table: every cell once, in the order of the study,
-or no table at all."""
+"""Shards run on one thread; their rows become one table, every cell once in the study's order, or no table at all."""
 
 from __future__ import annotations
 

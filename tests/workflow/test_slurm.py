@@ -7,9 +7,8 @@ import subprocess
 import sys
 
 import pytest
-from patience import patience
 from slurm_cluster import cluster, missing
-from workflow_helpers import at_tiny, copy_project, environment, snakemake
+from workflow_helpers import at_tiny, copy_project, environment, patience, snakemake
 
 CELLS = "results/tiny/figure2/cells.csv"
 # The executor looks at the queue less and less often, up to minutes.

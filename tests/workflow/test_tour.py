@@ -12,9 +12,8 @@ import nbformat
 import numpy as np
 import pandas as pd
 import pytest
-from patience import patience
 from stub_page import SVG, write_run
-from workflow_helpers import ROOT
+from workflow_helpers import ROOT, patience
 
 VALUES = np.array([10.0, 20.0, 40.0, 80.0])
 FIT = {

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -19,13 +20,14 @@ from pyarrow import csv, parquet
 from typer.testing import CliRunner
 
 import privrep
-from privrep.estimator import PrivateRepresentation, journal
+from privrep.estimator import journal
 from privrep.estimator.commands import release
 from privrep.estimator.commands.main import app
 from privrep.estimator.stated import from_toml
 from privrep.estimator.statement import NOT_COVERED
 
 RUN = CliRunner()
+pytestmark = pytest.mark.filterwarnings("ignore:random_state is")
 BOUNDS = """
 [label]
 low = -4
@@ -64,19 +66,15 @@ def fit(*words: str, table: str = "table.parquet", status: int = 0) -> str:
     return run("fit", table, *settings, status=status)
 
 
-@pytest.mark.filterwarnings("ignore:random_state is")
 def test_from_a_table_to_heads():
-    """Files, their modes, and the same numbers from CSV; heads of those who took part are found again."""
-    said = fit()
+    """Files, their modes, and the same numbers from CSV; heads are found again."""
+    said = fit("--max-samples", "3")
     assert re.match(r"What is shared is \(4, .*Advice: .*public may be published; private may not", said, re.S)
     assert os.stat("release/private/heads.parquet").st_mode & 0o777 == 0o600
     assert "do not publish" in Path("release/private/README").read_text()
     assert sorted(one.name for one in Path("release").iterdir()) == ["private", "public"]
     assert os.stat("release/private").st_mode & 0o077 == 0
-    ledger = pd.read_csv("release/public/ledger.csv")
-    published = json.loads(Path("release/public/release.json").read_text())
-    assert np.sqrt((ledger.mu**2).sum()) == pytest.approx(published["privacy"]["mu"])
-    fit("--out", "other", table="table.csv")
+    fit("--max-samples", "3", "--out", "other", table="table.csv")
     shared = [json.loads(Path(folder, "public/release.json").read_text())["shared"] for folder in ("release", "other")]
     assert shared[0] == shared[1]
     personalise = ("personalise", "release/public/release.json", "table.parquet", "--user", "who", "--label", "y")
@@ -86,22 +84,6 @@ def test_from_a_table_to_heads():
     assert "Spectrum of the prior" in shown and "z[b]" in shown
     for printed in (said, shown, Path("release/public/report.html").read_text()):
         assert all(one in printed for one in NOT_COVERED)
-
-
-@pytest.mark.filterwarnings("ignore:random_state is")
-def test_the_release_is_that_of_the_estimator_in_memory():
-    """Up to the order of rows, which other sums and halves than those of the mean see."""
-    fit()
-    table = pd.read_parquet("table.parquet")
-    model = PrivateRepresentation(
-        4, kinds={"z": ["a", "b"]}, feature_bounds=(-1, 1), label_bounds=(-4, 4), users="who", random_state=1
-    )
-    model.fit(table[["who", "x", "z"]], table.y)
-    found, published = release.read_release(Path("release/public/release.json"))
-    assert found.schema == model.shared_.schema
-    np.testing.assert_allclose(found.mean, model.shared_.mean, rtol=1e-4)
-    assert published["privacy"]["releases"] == model.privacy_["releases"]
-    assert [published["privacy"]["mu"]] == pytest.approx([model.privacy_["mu"]])
 
 
 def test_a_template_has_no_number_of_the_data():
@@ -129,7 +111,6 @@ def test_a_template_has_no_number_of_the_data():
         (("fit", "table.parquet", "--rank", "9"), "rank is 9"),
         (("fit", "table.parquet", "--method", "best"), "method is 'best'"),
         (("fit", "table.parquet", "--bounds", "none.toml"), "none.toml: No such file"),
-        (("fit", "table.parquet", "--bounds", "wrong.toml"), "wrong.toml: [features] is None; it must be a table"),
         (("show", "table.csv"), "table.csv is no release of privrep fit"),
         (("show", "bounds.toml"), "bounds.toml is no release of privrep fit"),
         (("fit", "table.parquet", "--bounds", "other.toml"), "other.toml: features: 'w' is no column of the table"),
@@ -158,7 +139,6 @@ def test_a_template_has_no_number_of_the_data():
 )
 def test_wrong_input_ends_in_one_line(words, line):
     """With status 2, nothing written, and nothing spent."""
-    Path("wrong.toml").write_text("[label]\nlow = 1\nhigh = 2\n")
     Path("other.toml").write_text(BOUNDS.replace("features.x", "features.w"))
     Path("number.toml").write_text("features = 3\n[label]\nlow = 1\nhigh = 2\n")
     Path("levels.toml").write_text(BOUNDS.replace('["a", "b"]', "3"))
@@ -188,7 +168,6 @@ def test_wrong_input_ends_in_one_line(words, line):
     assert sorted(Path().iterdir()) == before and not journal.place().exists()
 
 
-@pytest.mark.filterwarnings("ignore:random_state is")
 def test_no_release_is_overwritten_and_an_interrupt_leaves_none(monkeypatch):
     """Where it comes in the midst of the writing, too."""
     fit()
@@ -206,10 +185,10 @@ def test_no_release_is_overwritten_and_an_interrupt_leaves_none(monkeypatch):
         assert sorted(Path().iterdir()) == before
 
 
-@pytest.mark.filterwarnings("always")
 def test_a_warning_is_a_line():
     words = ("--user", "who", "--label", "y", "--bounds", "bounds.toml", "--epsilon", "4", "--seed", "1")
-    found = RUN.invoke(app, ["fit", "table.parquet", *words, "--delta", "0.01"])
+    with warnings.catch_warnings(action="always"):
+        found = RUN.invoke(app, ["fit", "table.parquet", *words, "--delta", "0.01"])
     assert found.exit_code == 0
     lines = found.stderr.splitlines()
     assert len(lines) == 2 and all(line.startswith("privrep: ") for line in lines) and "delta is 0.01" in lines[0]
@@ -240,15 +219,6 @@ def test_the_command_is_installed():
         said = run(command, "--help")
         assert f"  Example: privrep {command} " in said and "\\b" not in said
     assert run("--version") == f"privrep {privrep.__version__}\n"
-
-
-@pytest.mark.filterwarnings("ignore:random_state is")
-def test_what_the_journal_says_of_other_fits_is_not_published():
-    """It is told to whoever fits."""
-    fit()
-    assert "With 2 fits on record" in fit("--out", "second")
-    published = [Path("second/public", name).read_text() for name in (release.RELEASE, release.REPORT)]
-    assert not any(words in text for text in published for words in ("on record", "on_record"))
 
 
 @pytest.mark.filterwarnings("always")
@@ -294,7 +264,6 @@ def test_bounds_for_many_columns_are_stated_once():
     assert features["item_3"].__class__.__name__ == "Flag" and features["item_4"].low == -1
 
 
-@pytest.mark.filterwarnings("ignore:random_state is")
 def test_an_edited_release_is_told_in_one_line():
     """Whatever is taken out of it, cut short or replaced."""
     fit()

@@ -9,6 +9,8 @@ For them the audit still holds, since U* belongs to no user and a user's own hea
 tells nothing about learning.
 """
 
+from __future__ import annotations
+
 import math
 import re
 from dataclasses import dataclass, fields, is_dataclass, replace
@@ -23,12 +25,14 @@ from method_cases import CASES, DELTA, PRIVATE, PROBLEM, Case
 from privrep.methods.running.method import Outcome, Task
 from privrep.methods.running.runner import fit, open_release, prepared
 from privrep.methods.running.scoring import SCORES
+from privrep.methods.unit_steps import UnitStepsOptions
 from privrep.options import Declared
 from privrep.privacy.accounting import Budget, FixedNoise, gdp_epsilon
 from privrep.privacy.ledger import Ledger
-from privrep.users.problem import Block, Truth, Users
+from privrep.users.problem import Block, Problem, Truth, Users
 from privrep.users.rng import Streams, stream
 from privrep.users.subspace import dist_frobenius, random_subspace
+from replication.experiments.unit_steps_ablations import ABLATIONS, UnitStepsAblationsOptions
 from replication.run.registry import load_options, method_files, options_class
 
 every_case = pytest.mark.parametrize("case", CASES, ids=str)
@@ -88,10 +92,11 @@ def test_interface(name):
 
 @every_case
 def test_outcome_is_sound(case):
-    """Finite risk, orthonormal subspace of the right shape, finite log; data not written to."""
+    """Finite risk, orthonormal subspace of the right shape, finite log; data not written to. Without a budget epsilon
+    is infinite if anything is released, else 0."""
     users = Users(PROBLEM)
     before = [block.features.tobytes() + block.labels.tobytes() + block.heads.tobytes() for block in users.blocks()]
-    outcome, _ = run(case, users=users)
+    outcome, task = run(case, users=users)
     after = [block.features.tobytes() + block.labels.tobytes() + block.heads.tobytes() for block in users.blocks()]
     assert before == after
     if case.scored:
@@ -104,6 +109,9 @@ def test_outcome_is_sound(case):
         assert outcome.subspace.shape == (PROBLEM.dim, case.options.get("assumed_rank") or case.rank)
         np.testing.assert_allclose(outcome.subspace.T @ outcome.subspace, np.eye(outcome.subspace.shape[1]), atol=1e-10)
     assert all(np.isfinite(value) for value in outcome.log.values())
+    assert bool(task.ledger.entries) == (case.budgeted or case.releases)
+    spent = task.ledger.epsilon(DELTA)
+    assert 0 < spent < math.inf if case.budgeted else spent == (math.inf if case.releases else 0)
 
 
 @every_case
@@ -125,8 +133,7 @@ def test_same_streams_same_result(case):
     ids=str,
 )
 def test_block_size_changes_rounding_only(case):
-    """The result is that of the users, however they are cut into blocks.
-    Little noise, so that no solve is ill-conditioned."""
+    """However users are cut into blocks; with little noise, so that no solve is ill-conditioned."""
     budget = fixed_noise(1e-4) if case.budgeted else None
     users = Users(PROBLEM)
     whole, parts = (score(*run(case, budget=budget, users=source)) for source in (users, recut(users, 7)))
@@ -152,8 +159,7 @@ def test_the_truth_is_for_scoring(case):
 
 @dataclass(frozen=True)
 class Brought:
-    """Data that somebody brings: samples and their sizes, without a truth, without heads, and without
-    a scale or a law."""
+    """Data that somebody brings: samples and their sizes, without a truth, heads, a scale or a law."""
 
     source: Users
 
@@ -184,8 +190,7 @@ def test_a_method_runs_on_data_without_a_truth(case):
 
 @every_private_case
 def test_the_noise_reaches_the_result(case):
-    """Other draws of one noise alone, with all other streams as they were, change the result:
-    what is used is what was released."""
+    """Other draws of one noise alone, all other streams as they were, change the result: what was released is used."""
     task = make_task(Users(PROBLEM), Budget(2.0, DELTA, "exact"))
     algorithm = load_options(case.name, case.options)
 
@@ -207,17 +212,6 @@ def test_the_noise_reaches_the_result(case):
         assert fitted(role)[0] != plain, role
 
 
-@every_case
-def test_epsilon_is_finite_exactly_with_a_budget(case):
-    """With a budget: positive and finite. Without: infinite if anything is released, 0 if nothing is."""
-    _, task = run(case)
-    if case.budgeted:
-        assert 0 < task.ledger.epsilon(DELTA) < math.inf
-    else:
-        assert task.ledger.epsilon(DELTA) == (math.inf if case.releases else 0)
-        assert bool(task.ledger.entries) == case.releases
-
-
 @every_private_case
 @pytest.mark.parametrize("epsilon", [0.3, 2.0, 8.0])
 def test_exact_budget_is_met(case, epsilon):
@@ -229,8 +223,7 @@ def test_exact_budget_is_met(case, epsilon):
 @every_printed_case
 @pytest.mark.parametrize("epsilon", [0.3, 2.0, 8.0])
 def test_paper_budget_is_kept(case, epsilon):
-    """The ledger's epsilon is below the target, which is what the theorem promises, or above where the theorem is
-    wrong."""
+    """The ledger's epsilon is below the target, as the theorem promises, or above where the theorem is wrong."""
     outcome, task = run(case, budget=Budget(epsilon, DELTA, "paper"))
     assert task.ledger.epsilon(DELTA) > 0
     assert (task.ledger.epsilon(DELTA) < epsilon) == case.paper_holds
@@ -290,6 +283,8 @@ def test_bad_requests_are_named(name, options, message):
 TWICE = "it must be at least twice"
 PLANTED = "a planted start needs at least 2 rank = "
 POWER_METHOD = {"init": "power_method", "batch_samples": 5}
+FRESH = {"sample_use": "fresh", "iterations": 2, "init_samples": 3}
+QUIET = "label_noise_sd is 0.0; kind 'step' needs it positive"
 REFUSED = [
     ("altmin", {"clip_unit": "user", "clip_scale": "printed"}, {}, "clip_scale is 'printed'; clip_unit 'user'", {}),
     ("altmin", {"init": "random", "init_share": 0.5}, {}, "init_share is 0.5; init 'random' takes none", {}),
@@ -306,13 +301,7 @@ REFUSED = [
     ("centaur", {"batch_samples": 2}, {"rank": 3}, "batch_samples is 2; it must be at least the rank, 3", {"rank": 2}),
     ("centaur", {"batch_samples": 6}, {"samples": 11}, "samples is 11; sample_use 'reuse' needs at least 12", {}),
     ("centaur", {"sample_use": "fresh"}, {"samples": 23}, "samples is 23; sample_use 'fresh' needs at least 24", {}),
-    (
-        "centaur",
-        POWER_METHOD | {"sample_use": "fresh", "iterations": 2, "init_samples": 3},
-        {"samples": 35},
-        "samples is 35; sample_use 'fresh' needs at least 36",
-        {},
-    ),
+    ("centaur", POWER_METHOD | FRESH, {"samples": 35}, "samples is 35; sample_use 'fresh' needs at least 36", {}),
     ("centaur", POWER_METHOD | {"init_samples": 13}, {"samples": 12}, "samples is 12; sample_use 'reuse' needs", {}),
     ("centaur", {}, {"dim": 3}, f"dim is 3; {PLANTED}4", {"dim": 4}),
     ("private_fedrep", {"init": "random"}, {"samples": 2}, "samples is 2; it must be at least the rank and one, 3", {}),
@@ -324,13 +313,7 @@ REFUSED = [
     ("update_norms", {"batch_samples": 4}, {"samples": 7}, f"samples is 7; {TWICE} batch_samples, 4", {}),
     ("update_norms", {"batch_samples": 1}, {}, "batch_samples is 1; it must be at least the rank, 2", {"rank": 1}),
     ("noisy_power_method", {"gap": 0.1, "tau": 2.0}, {"dim": 3}, f"dim is 3; {TWICE} the rank, 2", {"dim": 4}),
-    (
-        "oracle_step",
-        {"kind": "step"},
-        {"label_noise_sd": 0.0},
-        "label_noise_sd is 0.0; kind 'step' needs it positive",
-        {"label_noise_sd": 0.1},
-    ),
+    ("oracle_step", {"kind": "step"}, {"label_noise_sd": 0.0}, QUIET, {"label_noise_sd": 0.1}),
     ("exponential", {}, {"samples": 7}, "samples is 7; Algorithm 4 needs an even number", {}),
     ("exponential", {"candidates": "net", "radius": 0.001}, {}, "radius is 0.001; a net of it", {}),
     ("exponential_law", {"loss": "huber", "loss_width": 0.0}, {}, "loss_width is 0.0", {}),
@@ -368,3 +351,13 @@ def test_values_out_of_range_are_named(name):
         for value in wrong:
             with pytest.raises(ValueError, match=rf"^{option} is {re.escape(repr(value))}; "):
                 load_options(name, sound | {option: value})
+
+
+@pytest.mark.parametrize("without", ABLATIONS)
+def test_what_is_left_out_leaves_nothing_unspent(without):
+    """An ablation has the same budget: what the part would have cost serves the others, and the result is another."""
+    task, whole = (make_task(Users(Problem(400, 8, 10, 2, 0.1)), Budget(1.0, DELTA, "exact")) for _ in range(2))
+    outcome = fit(UnitStepsAblationsOptions(without=without), task)
+    assert "unspent" not in outcome.log
+    assert task.ledger.epsilon(1e-6) == pytest.approx(1.0)
+    assert outcome.excess_risk != fit(UnitStepsOptions(), whole).excess_risk

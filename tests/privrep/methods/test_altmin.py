@@ -130,8 +130,7 @@ def test_theorems():
 
 
 def test_without_privacy_it_converges_to_the_noise_floor():
-    """nonprivate_altmin: sF^2 k/(m-k-1) per user, stops by its tolerance, and the ledger says that nothing is
-    protected."""
+    """nonprivate_altmin: sF^2 k/(m-k-1) per user, stops by its tolerance, and by the ledger nothing is protected."""
     users = Users(Problem(300, 16, 6, 2, label_noise_sd=0.1))
     task = make_task(users)
     outcome = fit(nonprivate_altmin.NonprivateAltminOptions(), task)

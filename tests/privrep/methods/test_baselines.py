@@ -21,8 +21,7 @@ def thetas(users):
 
 
 def test_own_data_risk():
-    """(1 - m/d) k without label noise, within 5 standard errors over users; m/d alone is rejected.
-    Nothing is released."""
+    """(1 - m/d) k without label noise, within 5 standard errors; m/d alone is rejected. Nothing is released."""
     users = Users(Problem(2000, 6, 18, 2, head_law="sphere"))
     task = make_task(users)
     risk = fit(own_data.OwnDataOptions(), task).excess_risk

@@ -80,8 +80,7 @@ def test_what_passes_beside_good_ones_is_near_the_truth(seed, accuracy, rank):
 
 
 def test_the_average_takes_the_noise_of_all(rng):
-    """Six sets of 36 independent tilts: a sixth of the error, within 20 % (three standard errors);
-    the selected one has no such gain."""
+    """Six sets of 36 tilts: a sixth of the error within 20 % (three standard errors); that selected gains nothing."""
     truth, averaged, alone = random_subspace(20, 2, rng), [], []
     for _ in range(6):
         candidates = np.array([orthonormalise(truth + 0.03 * rng.standard_normal((20, 2))) for _ in range(36)])

@@ -1,5 +1,4 @@
-"""The methods built on the exponential mechanism, from outside: the scale of their draws, and what their candidates
-depend on."""
+"""Methods built on the exponential mechanism, from outside: scale of their draws, what their candidates depend on."""
 
 import math
 
@@ -68,8 +67,7 @@ def drawn(options, budget, monkeypatch) -> tuple[list[np.ndarray], list[np.ndarr
 )
 @pytest.mark.parametrize("epsilon", [0.5, 4.0])
 def test_the_scale_of_the_draw_is_that_of_the_ledger(name, options, epsilon, monkeypatch):
-    """1/beta, counted from what noise was compared with, is 2 w / epsilon of the ledger's entry, with w = L_f C from
-    the options by hand."""
+    """1/beta, from what noise was compared with, is 2 w / epsilon of the ledger's entry, w = L_f C by hand."""
     unit = 1.0 if options.get("clip_scale") == "absolute" else math.sqrt(2 * math.log(320))
     width = options.get("clip_feature", 1.0) * unit * math.sqrt(2)
     (scores,), (tilt,), task = drawn(load_options(name, options), Budget(epsilon, DELTA, "exact"), monkeypatch)
@@ -90,8 +88,7 @@ def handle(users, multiplier: float, seed: int = 0) -> Release:
 
 @pytest.mark.parametrize("options", [{"around": 5}, {"first": "centaur", "rounds": 3, "around": 2}])
 def test_staged_candidates_hold_what_was_released(options):
-    """The subspaces that the first stage yields by itself, at the same noise, are among them;
-    the others lie around the last, nearest first."""
+    """Those that the first stage yields by itself, at the same noise, and others around the last, nearest first."""
     users, stage = Users(PROBLEM), prepared(load_options("exponential_staged", options), PROBLEM).bases.__self__
     bases = stage.bases(users, handle(users, 1.0))
     released = [iterate.subspace for iterate in stage.first.fit(users, handle(users, 1.0).start(stage.relative))]

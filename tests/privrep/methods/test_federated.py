@@ -1,5 +1,4 @@
-"""The methods of shen2023 Section 6: against slow loops over users, bounds on what a user adds, noise,
-and state that stays private."""
+"""Methods of shen2023 Section 6, against slow loops over users: what a user adds, noise, state that stays private."""
 
 from __future__ import annotations
 
@@ -10,10 +9,12 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from conftest import fake_users, fixed_noise, gather, handle, make_task, recut
-from pieces import clipped_rows
 
 from privrep.methods import dp_fedavg, general_centaur, pmtl, ppsgd
 from privrep.methods.running.runner import fit
+from privrep.methods.steps.server import Server
+from privrep.privacy.contributions import Rows
+from privrep.privacy.ledger import Ledger
 from privrep.privacy.mechanisms import Release
 from privrep.users.passes import Own
 from privrep.users.problem import Problem, Users
@@ -38,8 +39,7 @@ def people(users):
 
 
 def test_representation_steps_are_local_gradient_descent(rng):
-    """B_i - B after three mini-batches with the head of all samples held fixed, user by user;
-    a head fitted anew would differ."""
+    """B_i - B after three mini-batches, the head of all samples held fixed, by user; a head fitted anew differs."""
     users, basis = Users(PROBLEM), 0.8 * random_subspace(6, 2, rng)
     (block,) = users.blocks()
     left, heads = general_centaur.representation_steps(block, BATCHES, basis, STEP)
@@ -56,8 +56,7 @@ def test_representation_steps_are_local_gradient_descent(rng):
 
 
 def test_model_steps_are_local_gradient_descent(rng):
-    """B, the shared and the personal head move together, user by user, with a step of their own for the personal
-    head."""
+    """B, the shared and the personal head move together, user by user, the personal one with a step of its own."""
     users, model = Users(PROBLEM), rng.standard_normal((7, 2))
     (block,) = users.blocks()
     personal = 0.3 * rng.standard_normal((20, 2))
@@ -75,8 +74,7 @@ def test_model_steps_are_local_gradient_descent(rng):
 @pytest.mark.parametrize("samples", [4, 6, 9])
 @pytest.mark.parametrize("penalty", [1.0, 0.05])
 def test_pmtl_solves_its_local_problem(samples, penalty, rng):
-    """The slope of (1/2m) ||y - X theta||^2 + (lambda/2) ||theta - theta_bar||^2 vanishes, in the dual and in the
-    primal form."""
+    """The slope of (1/2m) ||y - X theta||^2 + (lambda/2) ||theta - theta_bar||^2 vanishes, in dual and primal form."""
     users, centre = Users(replace(PROBLEM, samples=samples)), rng.standard_normal(6)
     (block,) = users.blocks()
     found = pmtl.displacements(block, centre, penalty)
@@ -122,25 +120,9 @@ def learned(name: str, users, noise: float = 0.0, seed: int = 0, *, rounds: int 
 
 
 @pytest.mark.parametrize("name", OPTIONS)
-def test_a_round_adds_the_mean_of_clipped_displacements(name):
-    """Without noise, over blocks: the sum over users one at a time, divided by n."""
-    users = recut(Users(PROBLEM), 7)
-    together = learned(name, users)
-    start = learned(name, users, clip=1e-300)
-    features, labels, heads = gather(Users(PROBLEM))
-    parts = []
-    for j in range(20):
-        alone = fake_users(features[:, j : j + 1], labels[:, j : j + 1], heads[j : j + 1])
-        parts.append(learned(name, alone) - start)
-        assert np.linalg.norm(parts[-1]) <= 0.5 * (1 + 1e-6)
-    np.testing.assert_allclose(together - start, np.mean(parts, axis=0), rtol=1e-4, atol=1e-6)
-
-
-@pytest.mark.parametrize("name", OPTIONS)
 @pytest.mark.parametrize("participation", [1.0, 0.6])
 def test_rounds_follow_each_other(name, participation):
-    """A round starts from the model to which the one before has added its mean over p n, with mini-batches of its
-    own."""
+    """A round starts from the model to which the last has added its mean over p n, with mini-batches of its own."""
     users = Users(PROBLEM)
     rounds = asked(name, users, rounds=5, participation=participation)
     coins = make_task(users, fixed_noise()).stream("participants")
@@ -157,21 +139,8 @@ def test_rounds_follow_each_other(name, participation):
         np.testing.assert_array_equal([contribution.args[place] for contribution in rounds], drawn)
 
 
-def test_personal_heads_stay_with_those_who_take_part(rng):
-    """Only participants write their head anew, and a head that overflowed keeps its last sound value;
-    the sum never sees them."""
-    users, model = recut(Users(PROBLEM), 7), rng.standard_normal((7, 2))
-    (block,) = Users(PROBLEM).blocks()
-    personal = Own(np.zeros((20, 2)))
-    here = np.arange(20) < 12
-    contribution = partial(ppsgd.displacements, model, personal, BATCHES, STEP, STEP)
-    total, kept = replace(handle(users), taking_part=here).sum("displacement", users, contribution, clip=0.5)
-    moved, heads = dp_fedavg.model_steps(block, BATCHES, model, np.zeros((20, 2)), STEP, STEP)
-    np.testing.assert_allclose(total, clipped_rows(moved, 0.5, here))
-    after = personal.updated(kept, here).rows
-    np.testing.assert_array_equal(after[12:], 0)
-    np.testing.assert_allclose(after[:12], heads[:12])
-    assert (after[:12] != 0).all() and not personal.rows.any()
+def test_a_head_that_overflowed_keeps_its_last_sound_value(rng):
+    model = rng.standard_normal((7, 2))
     # In the domain, and the steps overflow.
     wild = fake_users(1e11 * np.ones((8, 1, 6)), np.ones((8, 1)), np.ones((1, 2)))
     (block,) = wild.blocks()
@@ -180,8 +149,7 @@ def test_personal_heads_stay_with_those_who_take_part(rng):
 
 
 def test_a_fit_keeps_the_heads_of_those_who_stay_away():
-    """Round by round, with the coins of the participants: PPSGD starts from a user's last own head,
-    which is 0 until it takes part."""
+    """Round by round, with the coins: PPSGD starts from a user's last own head, 0 until it takes part."""
     users = recut(Users(PROBLEM), 7)
     coins = make_task(users, fixed_noise()).stream("participants")
     rounds = asked("ppsgd", users, rounds=4, participation=0.4)
@@ -227,11 +195,44 @@ def test_what_is_learned_where_it_can_be():
 
 
 def test_fedavg_learns_a_common_model():
-    """Rank 1, all users with one model: DP-FedAvg finds its direction; with signs at random and one local step it does
-    not."""
+    """Rank 1, one model of all users: DP-FedAvg finds it; with signs at random and one local step it does not."""
     risks = {}
     for bias in (0.0, 1.0):
         users = Users(Problem(400, 8, 16, 1, head_law="sphere", head_bias=bias))
         options = {"rounds": 80, "clip": 5.0, "batch_samples": 4, "local_step": 0.2}
         risks[bias] = fit(load_options("dp_fedavg", options), make_task(users, fixed_noise())).excess_risk
     assert risks[1.0] < 0.01 < 0.5 < risks[0.0]
+
+
+# The server: what a sum is divided by, and rounds in which nobody takes part
+
+
+TWELVE = fake_users(np.zeros((1, 12, 4)), np.zeros((1, 12)), np.zeros((12, 2)))
+
+
+@pytest.mark.parametrize("divide_by", ["realised", "expected"])
+def test_an_empty_round_has_no_mean(divide_by):
+    """Divided by |C_t| = 0: an error before anything is released. Over p n it is noise alone."""
+    ledger = Ledger()
+    release = handle(TWELVE, 1.3, ledger=ledger, participants=np.random.default_rng(0))
+
+    def mean() -> np.ndarray:
+        server = Server(5, 0.7, 1e-12, divide_by)
+        return server.mean("update", TWELVE, lambda block: Rows(np.ones((block.users, 4))), release)
+
+    if divide_by == "expected":
+        assert np.isfinite(mean()).all() and len(ledger.entries) == 1
+        return
+    with pytest.raises(ArithmeticError, match=r"^nobody takes part in a round"):
+        mean()
+    assert not ledger.entries
+
+
+def test_two_handles_of_one_round_are_apart():
+    """The divisor is that of the handle whose sum it divides: |C_t| of those in it, also of a part of the users."""
+    server = Server(1, 0.7, 0.5, "realised")
+    release = handle(TWELVE, participants=np.random.default_rng(3))
+    handles = [server.handle(release.of(part)) for part in (range(12), range(3, 9))]
+    assert [len(each.taking_part) for each in handles] == [12, 6]
+    assert [server.divisor(each) for each in handles] == [each.taking_part.sum() for each in handles]
+    assert [replace(server, divide_by="expected").divisor(each) for each in handles] == [6.0, 3.0]

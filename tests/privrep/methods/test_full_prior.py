@@ -61,8 +61,7 @@ def test_noise_of_two_halves_has_no_product(samples, dim, condition):
 
 
 def test_products_are_those_of_a_loop(rng):
-    """Ridge models of the even and of the odd samples of each user by numpy in float64, m even and odd;
-    halves in a row are rejected."""
+    """Ridge models of each user's even and odd samples by numpy, m even and odd; halves in a row are rejected."""
     for samples in (6, 7):
         features, labels = rng.standard_normal((samples, 12, 4)), rng.standard_normal((samples, 12))
         for halves, same in (((slice(0, None, 2), slice(1, None, 2)), True), ((slice(0, 3), slice(3, None)), False)):
@@ -132,8 +131,7 @@ def test_eigenvalues_are_raised(priors, monkeypatch, multiplier):
 
 @pytest.mark.parametrize(("samples", "dim"), [(1, 4), (3, 4), (9, 4)])
 def test_posterior_means_are_those_of_the_closed_form(rng, samples, dim):
-    """(X^T X / s^2 + P^-1)^-1 X^T y / s^2 of each user by numpy; twice the noise, and P for its inverse,
-    are rejected."""
+    """(X^T X / s^2 + P^-1)^-1 X^T y / s^2 of each user by numpy; twice the noise, and P for P^-1, are rejected."""
     half = rng.standard_normal((dim, dim))
     prior, noise2 = half @ half.T + 0.1 * np.eye(dim), 0.3
     block = Block(

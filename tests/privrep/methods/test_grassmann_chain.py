@@ -64,8 +64,7 @@ def test_the_mean_is_that_of_the_law(dim, rank, scale):
 @pytest.mark.parametrize(("dim", "rank"), [(4, 1), (8, 2)])
 @pytest.mark.parametrize("scale", [0.1, 1e-2, 1e-4])
 def test_the_burn_in_finds_the_step(dim, rank, scale):
-    """Acceptance in a band about the wanted share for scales a thousand times apart;
-    a chain without a burn-in is far below it."""
+    """Acceptance in a band for scales a thousand times apart; a chain without a burn-in is far below it."""
     rng = np.random.default_rng(1)
 
     def accepted(burn_in: int) -> np.ndarray:

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from privrep.methods.mixed_model import MixedModel, own_errors
-from privrep.methods.steps import mixed_model_plan as plan
 from privrep.methods.steps.calibration import BINARY, COUNT, Calibration, calibration, left_out_changes
 from privrep.methods.steps.posterior import Mixture, Prior, Spectra, eigh_of_each
 from privrep.methods.steps.stacking import ANSWERS, SHARE, Candidates, best_weights, gain, prior
@@ -222,17 +221,6 @@ def test_the_best_weights_are_those_of_a_search():
         value = found[1:] @ (linear + 0.1) + found[1:] @ root @ root.T @ found[1:]
         assert found.sum() == pytest.approx(1) and found.min() >= 0
         assert value <= values.min() + 1e-6
-
-
-@pytest.mark.parametrize("users", [20, 300, 10_000])
-@pytest.mark.parametrize("mu", [0.05, 0.5, 5.0, np.inf])
-def test_shares_add_up_to_one(users, mu):
-    found = plan.Plan.of(users, 20, mu)
-    assert plan.LEVEL + plan.LENGTH + plan.ANSWER + found.mean + found.scores + found.weights + found.shape == (
-        pytest.approx(1)
-    )
-    assert min(found.mean, found.scores, found.weights) > 0
-    assert bool(found.shape) == (users * mu > 400)
 
 
 def test_without_noise_the_mean_is_that_of_least_squares_and_the_shape_that_of_the_heads():

@@ -53,8 +53,7 @@ RULES = [
 @pytest.mark.parametrize("rule", RULES, ids=repr)
 @pytest.mark.parametrize(("batch", "samples"), [(range(40), slice(0, 8)), (range(7, 23), slice(3, 6))])
 def test_moments_are_those_of_the_print(rule, batch, samples):
-    """Clip each w and y (or each user), sum over the batch and the samples: against loops in float64,
-    up to the room that is left for rounding."""
+    """Clip each w and y (or each user), sum over batch and samples: against loops in float64, up to rounding."""
     users = Users(PROBLEM)
     expected = by_hand(users, batch, samples, rule)
     for got, want in zip(moments(users, batch, own_heads, samples, rule), expected, strict=True):
@@ -80,8 +79,7 @@ def exact_step(users, rule=None, batch=None, samples=None):
 
 
 def test_min_eigenvalue_is_relative_to_the_mean_magnitude():
-    """Smallest eigenvalue of the released A over the mean magnitude of all, which is the mean diagonal entry if A is
-    PSD."""
+    """Smallest eigenvalue of the released A over the mean magnitude of all, the mean diagonal entry if A is PSD."""
     users = Users(PROBLEM)
     second = moments(users, range(40), own_heads, slice(0, 8), SampleClip(math.inf, math.inf))[0]
     expected = np.linalg.eigvalsh(second)[0] / np.diag(second).mean()
@@ -135,8 +133,7 @@ def fallen_back(fallback, users, multiplier=1.0, seed=0, rule=None):
 @pytest.mark.parametrize("rule", [SampleClip(3.0, 1.0), UserClip(20.0, 8.0)], ids=repr)
 @pytest.mark.parametrize("fallback", ["ridge", "eigclip"])
 def test_fallbacks_solve_a_positive_definite_system(fallback, rule, monkeypatch):
-    """(A + c I) x = b, or A with its eigenvalues raised to c, for c = 2 sA sqrt(dk), where the noisy A itself is
-    indefinite."""
+    """(A + c I) x = b, or A with its eigenvalues raised to c, for c = 2 sA sqrt(dk), where noisy A is indefinite."""
     users = Users(PROBLEM)
     norm = 2 * (2 * rule.bounds(8)[0] * 1.0) * 10**0.5
     spy = Spy(monkeypatch)
@@ -158,8 +155,7 @@ def test_fallbacks_solve_a_positive_definite_system(fallback, rule, monkeypatch)
 
 @pytest.mark.parametrize("symmetry", ["copied", "averaged"])
 def test_noise_is_made_symmetric_as_asked(symmetry, monkeypatch):
-    """The upper triangle copied below, or the mean with the transpose, whose norm is less by sqrt(2):
-    `ridge` raises A by that."""
+    """The upper triangle copied, or the mean with the transpose, of norm less by sqrt(2): `ridge` raises A by that."""
     users, rule, spy = Users(PROBLEM), SampleClip(3.0, 1.0), Spy(monkeypatch)
     exact, noisy = (
         MomentStep(slice(0, 8), rule, "ridge", symmetry)(users, own_heads, handle(users, multiplier))

@@ -37,8 +37,7 @@ def test_corners_of_the_cubes_lie_within_the_radius(dim, rank):
 
 @pytest.mark.parametrize(("dim", "rank", "radius"), [(2, 1, 0.1), (3, 1, 0.3), (3, 2, 0.3), (4, 2, 1.0)])
 def test_sizes(dim, rank, radius):
-    """C(d, k) cubes of p^(k (d - k)) cells, p the fewest with sqrt(k (d - k)) / p <= radius;
-    orthonormal bases, none twice."""
+    """C(d, k) cubes of p^(k (d - k)) cells, p least with sqrt(k (d - k)) / p <= radius; orthonormal, none twice."""
     free = rank * (dim - rank)
     p = cells_per_entry(dim, rank, radius)
     assert math.sqrt(free) / p <= radius < math.sqrt(free) / (p - 1)
@@ -53,8 +52,7 @@ def test_sizes(dim, rank, radius):
 
 @pytest.mark.parametrize(("dim", "rank"), [(2, 1), (3, 1), (4, 1), (3, 2), (4, 3)])
 def test_volumes_give_the_uniform_law(dim, rank):
-    """E P_11 = k/d and E P_11^2 = k (k + 2) / (d (d + 2)) within the error of the middles;
-    without the volumes the second is missed."""
+    """E P_11 = k/d and E P_11^2 = k (k + 2) / (d (d + 2)); without the volumes the second is missed."""
     net = chart_net(dim, rank, {2: 0.01, 3: 0.05, 4: 0.15}[dim])
     first = (net.bases[:, 0] ** 2).sum(axis=1)
     moments = [rank / dim, rank * (rank + 2) / (dim * (dim + 2))]

@@ -84,8 +84,7 @@ def test_a_user_far_beyond_the_bound_adds_nothing(rng):
 
 
 def test_a_user_moves_the_sum_by_its_own_product_alone(rng):
-    """The sum with a user less that without it is the user's own product: in float32 sums, one would round the
-    others."""
+    """The sum with a user less that without it is its own product: float32 sums would round the others."""
     bases, bound = uniform_starts(3, PROBLEM.dim, PROBLEM.rank, rng), 5.0
     features = rng.standard_normal((6, 64, 7))
 

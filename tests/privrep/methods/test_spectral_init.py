@@ -52,8 +52,7 @@ def test_pair_moments_are_those_of_the_print(label_clip, samples):
 
 @pytest.mark.parametrize("label_clip", [0.8, 1e-4, 10.0])
 def test_all_pairs_are_summed_and_clipped_by_user(label_clip):
-    """Against loops: symmetric parts of all pairs of one user, their sum clipped to zeta^2 sqrt(P).
-    Both sides of the clip occur."""
+    """Against loops: symmetric parts of a user's pairs, the sum clipped to zeta^2 sqrt(P). Both sides of it occur."""
     users, samples = Users(PROBLEM), slice(1, 7)
     features, labels, _ = gather(users)
     expected, clipped = np.zeros((5, 5)), 0

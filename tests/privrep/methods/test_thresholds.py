@@ -79,8 +79,7 @@ def test_no_head_exceeds_its_bound(law, condition, rank):
 
 @given(st.integers(1, 16), st.integers(100, 10**7))
 def test_bound_of_gauss_heads_holds_with_the_stated_probability(rank, users):
-    """n P(chi^2_k > bound^2) < 5 % for ranks up to 16, without a draw; and more than 1e-6, so the bound is no idle
-    one."""
+    """n P(chi^2_k > bound^2) < 5 % for ranks up to 16, without a draw; and over 1e-6, so the bound is no idle one."""
     bound = Problem(users, 1, rank, rank).known.head_bound
     assert 1e-6 < users * stats.chi2.sf(bound**2, rank) < 0.05
 

@@ -5,7 +5,7 @@ rejected.
 """
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -17,20 +17,8 @@ from pieces import clipped_moments, log_coordinates, log_levels, log_scales, pla
 from scipy import stats
 
 from privrep.methods.running.runner import fit
+from privrep.methods.steps import unit_schedule as plan
 from privrep.methods.steps.error_tracking import DRIFT_SD, FAILED_SD, GUESS_SD, MODEL_SD, STEP_SD, FilterState
-from privrep.methods.steps.unit_schedule import (
-    COORDINATES,
-    COVARIANCE,
-    LEVEL,
-    ROUNDS,
-    SMALLEST,
-    STEPS,
-    Sizes,
-    schedule,
-)
-from privrep.methods.steps.unit_schedule import (
-    SCALE as SCALE_SHARE,
-)
 from privrep.methods.steps.whitening import Whitening, whitened_samples
 from privrep.methods.unit_steps import (
     RESIDUAL_WIDTH,
@@ -57,24 +45,11 @@ PENALTY, RESIDUAL, SCALE = 0.4, 0.2, 0.7
 # What a user can move
 
 
-@dataclass(frozen=True)
-class Person:
-    """All data of one user: features (m, d), labels (m,)."""
-
-    features: np.ndarray
-    labels: np.ndarray
-
-
-def together(*people: Person) -> Block:
-    """These users as one block, in float32."""
+def together(*people: tuple[np.ndarray, np.ndarray]) -> Block:
+    """These users, features (m, d) and labels (m,) of each, as one block, in float32."""
     with np.errstate(over="ignore"):
-        features = np.stack([person.features for person in people], axis=1).astype(np.float32)
-        return Block(0, features, np.stack([person.labels for person in people], axis=1).astype(np.float32))
-
-
-def nobody(person: Person) -> Person:
-    """A user of as many samples, all zero."""
-    return Person(np.zeros_like(person.features), np.zeros_like(person.labels))
+        features, labels = (np.stack(part, axis=1).astype(np.float32) for part in zip(*people, strict=True))
+    return Block(0, features, labels)
 
 
 def sums(block: Block, basis: np.ndarray) -> dict[str, np.ndarray]:
@@ -132,7 +107,7 @@ def crowds(draw, count: int):
             features[draw(st.integers(0, samples - 1)), draw(st.integers(0, dim - 1))] = draw(st.sampled_from(BAD))
         if draw(st.booleans()):
             labels[draw(st.integers(0, samples - 1))] = draw(st.sampled_from(BAD))
-        people.append(Person(features, labels))
+        people.append((features, labels))
     return basis, people
 
 
@@ -151,7 +126,8 @@ def test_a_share_does_not_depend_on_who_stands_beside(population):
     """Beside any user it is, but for the rounding of one addition, what it is beside a user with no data."""
     basis, (one, other) = population
     whole = sums(together(one, other), basis)
-    left, right = sums(together(one, nobody(one)), basis), sums(together(nobody(one), other), basis)
+    nobody = tuple(map(np.zeros_like, one))
+    left, right = sums(together(one, nobody), basis), sums(together(nobody, other), basis)
     for name, found in whole.items():
         np.testing.assert_allclose(found, left[name] + right[name], rtol=0, atol=ROUNDING.get(name, 1e-13))
 
@@ -170,8 +146,7 @@ def test_units():
 
 
 def test_the_start_is_that_of_ridge_directions(rng):
-    """theta = X^T (X X^T + penalty)^-1 y of each user by numpy in float64, for m below and above d;
-    another penalty is rejected."""
+    """theta = X^T (X X^T + penalty)^-1 y of each user by numpy, m below and above d; another penalty is rejected."""
     for samples in (3, 9):
         features, labels = rng.standard_normal((samples, 12, 5)), rng.standard_normal((samples, 12))
         (block,) = fake_users(features, labels, np.ones((12, 1))).blocks()
@@ -212,8 +187,7 @@ def test_the_sums_of_a_round_are_those_of_a_loop(rng):
 
 
 def test_log_scales_by_hand():
-    """Half the samples zero: only those that count; users without samples or labels add nothing;
-    clips on both sides."""
+    """Only samples that are not zero count; users without samples or labels add nothing; clips on both sides."""
     features, labels = np.ones((4, 5, 3)), np.full((4, 5), 2.0)
     features[2:, 1], features[:, 2], labels[:, 3] = 0, 0, 0
     (block,) = fake_users(features, labels, np.ones((5, 1))).blocks()
@@ -242,7 +216,7 @@ def test_the_ledger_adds_up(multiplier, covariances):
     not spent on them is left for the descent."""
     users, ledger = Users(Problem(50, 6, 5, 2, label_noise_sd=0.3)), Ledger()
     *_, last = UnitSteps(2, 1.0, 0.3).fit(users, handle(users, multiplier, ledger=ledger))
-    assert last.log["rounds"] in ROUNDS
+    assert last.log["rounds"] in plan.ROUNDS
     expected = (
         ["unit_level", "unit_coordinates"]
         + ["unit_covariance"] * covariances
@@ -253,7 +227,7 @@ def test_the_ledger_adds_up(multiplier, covariances):
     assert {(entry.start, entry.stop, entry.rate) for entry in ledger.entries} == {(0, 50, 1.0)}
     assert ledger.mu**2 == pytest.approx(1 / multiplier**2, rel=1e-9)
     shares = [entry.mu**2 / ledger.mu**2 for entry in ledger.entries]
-    before = [LEVEL, COORDINATES] + [COVARIANCE] * covariances + [SCALE_SHARE]
+    before = [plan.LEVEL, plan.COORDINATES] + [plan.COVARIANCE] * covariances + [plan.SCALE]
     left = 1 - sum(before)
     assert left == pytest.approx(0.9825 - 0.05 * covariances, rel=1e-12)
     first = left * (1 - last.log["start_share"])
@@ -287,7 +261,7 @@ def test_the_gain_of_a_step(m, d, k, noise):
     users = Users(Problem(12_000, m, d, k, label_noise_sd=noise, head_law="sphere"))
     basis, error = tilted(users, 0.2)
     error2 = (error**2).sum() / ((d - k) * k)
-    sizes = Sizes(12_000, m, d, k)
+    sizes = plan.Sizes(12_000, m, d, k)
     given = plain(d), basis, basis, sizes.residual(error2, noise**2), 1.0
     step, _, logs = total(users, lambda block: round_sums(block, *given))
     found = (step * error).sum() / (error**2).sum() / 12_000
@@ -308,7 +282,7 @@ def test_the_gain_of_a_step(m, d, k, noise):
 @pytest.mark.parametrize(("m", "d", "k"), SHAPES)
 def test_the_expected_risk(m, d, k):
     """Least squares in a subspace at sine 0.2, 12 000 users: within 6 %; (m - 1) left out is rejected."""
-    users, sizes = Users(Problem(12_000, m, d, k, label_noise_sd=0.3, head_law="sphere")), Sizes(12_000, m, d, k)
+    users, sizes = Users(Problem(12_000, m, d, k, label_noise_sd=0.3, head_law="sphere")), plan.Sizes(12_000, m, d, k)
     basis, error = tilted(users, 0.2)
     error2 = (error**2).sum() / ((d - k) * k)
     found = personal_risk(users, basis, FittedHeads(basis, slice(0, m)))
@@ -317,7 +291,7 @@ def test_the_expected_risk(m, d, k):
 
 
 problems = st.builds(
-    lambda users, samples, rank, extra: Sizes(users, samples, rank + extra, rank),
+    lambda users, samples, rank, extra: plan.Sizes(users, samples, rank + extra, rank),
     st.integers(1, 10**7),
     st.integers(1, 200),
     st.integers(1, 8),
@@ -330,21 +304,20 @@ noises = st.floats(1e-6, 1e2)
 @given(problems, mus, noises)
 def test_the_schedule(sizes, mu, noise2):
     """Shares add up to one; errors fall, from at most that of a subspace at random; no round is without a share."""
-    found = schedule(sizes, mu, noise2)
+    found = plan.schedule(sizes, mu, noise2)
     assert found.start + found.rounds.sum() == pytest.approx(1, rel=1e-12)
     assert (found.rounds > 0).all() and 0.1 <= found.start <= 0.4
-    assert len(found.rounds) in ROUNDS and len(found.path) == len(found.rounds) + 1
+    assert len(found.rounds) in plan.ROUNDS and len(found.path) == len(found.rounds) + 1
     assert found.path[0] <= 0.95 / sizes.dim
-    assert (np.diff(found.path) <= 0).all() and found.path[-1] >= SMALLEST
-    assert found.path == sizes.path(found.path[0], noise2, np.sqrt(STEPS * found.rounds) * mu)
+    assert (np.diff(found.path) <= 0).all() and found.path[-1] >= plan.SMALLEST
+    assert found.path == sizes.path(found.path[0], noise2, np.sqrt(plan.STEPS * found.rounds) * mu)
     if mu == math.inf:
         assert found.path[-1] <= 1e-20
 
 
 @given(problems, mus, noises, st.floats(1, 100))
 def test_more_users_never_expect_more_error(sizes, mu, noise2, factor):
-    """At the start, after each round of the same shares, and after the schedule up to what fewer rounds may cost
-    (`WORTH`)."""
+    """At the start, after rounds of equal shares, and after the schedule up to what fewer rounds may cost (`WORTH`)."""
     more = replace(sizes, users=math.ceil(factor * sizes.users))
     assert more.start_error2(mu, noise2) <= sizes.start_error2(mu, noise2) <= 0.95 / sizes.dim
     rounds = np.full(20, mu / 5)
@@ -352,16 +325,16 @@ def test_more_users_never_expect_more_error(sizes, mu, noise2, factor):
         sizes.path(0.5 / sizes.dim, noise2, rounds), more.path(0.5 / sizes.dim, noise2, rounds), strict=True
     ):
         assert many <= fewer * (1 + 1e-9)
-    risks = [one.risk(schedule(one, mu, noise2).path[-1], noise2) for one in (sizes, more)]
+    risks = [one.risk(plan.schedule(one, mu, noise2).path[-1], noise2) for one in (sizes, more)]
     assert risks[1] <= risks[0] * (1 + 1e-9) / 0.99**2
 
 
 def test_a_start_of_little_signal_is_given_more():
     """Two fifths at most and a tenth at least; between them what makes the signal 1.75 times the noise."""
-    shares = [Sizes(users, 8, 20, 2).start_share(1.0, 0.01) for users in (1, 15, 10**6)]
+    shares = [plan.Sizes(users, 8, 20, 2).start_share(1.0, 0.01) for users in (1, 15, 10**6)]
     assert shares[0] == 0.4 and shares[2] == 0.1
     for users in (80, 100, 115):
-        sizes = Sizes(users, 8, 20, 2)
+        sizes = plan.Sizes(users, 8, 20, 2)
         share = sizes.start_share(1.0, 0.01)
         assert 0.1 < share < 0.4
         assert math.sqrt(share) * sizes.start_signal(1.0, 0.01) == pytest.approx(1.75, rel=1e-12)
@@ -387,8 +360,7 @@ def test_a_scale_that_noise_decides_stays_within_its_clip():
 
 
 def test_little_noise_is_no_worse_than_more():
-    """Labels with almost no noise, released with less and less of it: what the start owes to users being few is known,
-    too."""
+    """Labels with almost no noise, released with less and less: what the start owes to users being few is known."""
     problem = Problem(3000, 8, 20, 2, label_noise_sd=0.001)
     floor = 0.001**2 * 2 / 5
     for multiplier in (0.3, 0.03, 0.0):
@@ -398,7 +370,7 @@ def test_little_noise_is_no_worse_than_more():
 
 # What is learned on the way
 
-SIZE = Sizes(5000, 8, 20, 2)
+SIZE = plan.Sizes(5000, 8, 20, 2)
 
 
 def test_a_measurement_counts_by_its_precision():
@@ -431,8 +403,7 @@ def test_a_start_is_doubted_where_the_guesses_do_not_explain_the_first_residual(
     st.lists(st.tuples(st.floats(-2, 2), st.floats(0, 3), st.floats(0, 1)), max_size=40),
 )
 def test_what_is_known_stays_a_law(error, noise, rounds):
-    """Covariances stay symmetric and positive, and no measurement adds to them;
-    e^2 and s^2 stay positive and finite."""
+    """Covariances stay symmetric and positive, and no measurement adds to them; e^2 and s^2 are positive and finite."""
     known = FilterState.guessed(10**error, 10**noise)
     for ratio, sd, eta in rounds:
         measured = known.measured(SIZE, ratio, sd)
@@ -440,13 +411,12 @@ def test_what_is_known_stays_a_law(error, noise, rounds):
         known = measured.stepped(eta)
         np.testing.assert_allclose(known.covariance, known.covariance.T, rtol=0, atol=1e-12)
         assert np.linalg.eigvalsh(known.covariance).min() > 0
-        assert SMALLEST <= known.error2 < math.inf and 0 < known.noise2 < math.inf
+        assert plan.SMALLEST <= known.error2 < math.inf and 0 < known.noise2 < math.inf
 
 
 @pytest.mark.parametrize("factor", [3.0, 1 / 3])
 def test_a_misjudged_noise_level_is_found(factor):
-    """A label noise off by 3 is known within 5 % after 40 exact measurements on the way down;
-    without any it stays off."""
+    """A noise off by 3 is known within 5 % after 40 exact measurements on the way down; without any it stays off."""
     true_noise2, error2 = 0.04, 0.01
     known = [FilterState.guessed(error2, true_noise2 * factor**2) for _ in range(2)]
     for _ in range(40):
@@ -484,8 +454,7 @@ def learned_roots(heads: np.ndarray, basis: np.ndarray, mu2: float, rounds: int 
 
 @pytest.mark.parametrize("rank", [2, 3])
 def test_heads_of_several_scales_are_found(rank):
-    """Condition 3, 20 000 users, little noise: scales within 10 % of the true ones, which those of one round are
-    not."""
+    """Condition 3, 20 000 users, little noise: scales within 10 % of the true ones; those of one round are not."""
     problem = Problem(20_000, 1, 6, rank, head_law="aniso", head_condition=3.0)
     heads = np.concatenate([block.heads for block in Users(problem).blocks()]).astype(float)
     basis = random_subspace(6, rank, np.random.default_rng(2))
@@ -518,8 +487,7 @@ def test_releases_count_by_their_precision(rng):
 
 
 def test_heads_of_one_scale_are_left_alone(rng):
-    """Deviations within the noise, k (k + 1) / 2 times its variance, give I exactly;
-    three times as large ones do not."""
+    """Deviations within the noise, k (k + 1) / 2 times its variance, give I exactly; three times as large do not."""
     basis, users, mu2 = random_subspace(5, 2, rng), 1000, 0.01
     sd = math.sqrt(2 / mu2)
     for size, same in ((0.99, True), (3.0, False)):
@@ -571,8 +539,7 @@ def small_users() -> Users:
     ],
 )
 def test_the_risk_comes_near_the_floor_at_epsilon_one(guesses, allowed):
-    """Within 1.2 of sigma^2 k / (m - k - 1), and 1.5 with guesses off by 3; the noise level and the scale are
-    learned."""
+    """Within 1.2 of sigma^2 k / (m - k - 1), and 1.5 with guesses off by 3; noise level and scale are learned."""
     outcome = fit(UnitStepsOptions(**guesses), make_task(small_users(), EXACT))
     assert outcome.excess_risk < allowed * FLOOR
     # Heads of one length are taken for ones midway to Gaussian; the noise moves the scale by 0.06.
@@ -604,8 +571,7 @@ def test_without_noise_the_subspace_is_found(condition):
 
 
 def test_heads_of_condition_six_are_followed():
-    """2000 users, little noise: without H^-1/2 in the step, or with moments that are read in other coordinates,
-    it ends at distF 0.016."""
+    """2000 users, little noise: without H^-1/2 in the step, or moments in other coordinates, it ends at distF 0.016."""
     users = Users(replace(SMALL, users=2000, head_law="aniso", head_condition=6.0))
     outcome = fit(UnitStepsOptions(), make_task(users, fixed_noise(0.01)))
     assert outcome.excess_risk < 1.2 * FLOOR

@@ -190,8 +190,7 @@ def test_the_truth_scores_best():
 
 @every_loss
 def test_final_heads(loss, rng):
-    """On their own samples, in the ball, without a clip: no head of a grid over the ball does better by more than
-    2e-3."""
+    """On their own samples, in the ball, without a clip: no head of a grid over it is better by more than 2e-3."""
     users = Users(PROBLEM)
     (block,) = users.blocks()
     basis = candidates(1)[0]

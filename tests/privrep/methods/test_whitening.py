@@ -21,7 +21,6 @@ from privrep.methods.steps.whitening import (
     released_whitening,
     shrunk,
 )
-from privrep.privacy.ledger import Ledger
 from privrep.users.misspecification import feature_root, feature_scales
 from privrep.users.problem import Problem, Users
 
@@ -41,8 +40,7 @@ def symmetric(size: int, sd: float, rng: np.random.Generator) -> np.ndarray:
 
 @pytest.mark.parametrize("size", [2, 5])
 def test_what_noise_explains_is_not_kept(size):
-    """A deviation of a square below k (k + 1) / 2 sd^2 gives I to the last digit, one of twice that square half of
-    itself."""
+    """A deviation whose square is below k (k + 1) / 2 sd^2 gives I to the last digit, twice as much half of itself."""
     off = np.diag(np.linspace(-1, 1, size))
     off /= np.linalg.norm(off)
     sd, noise = 0.02, 0.02 * math.sqrt(size * (size + 1) / 2)
@@ -101,8 +99,7 @@ def test_features_are_isotropic_in_the_coordinates_of_a_known_covariance(conditi
 
 @pytest.mark.parametrize("law", [{"feature_tail": 3.0}, {"feature_law": "rare"}, {"feature_law": "skewed"}])
 def test_only_the_shape_counts_of_features_of_any_law(law):
-    """Long tails and rare features: within 10 % of isotropic.
-    Directions of rare features have one eigenvalue six times the others."""
+    """Within 10 % of isotropic; directions of rare features have one eigenvalue six times the others."""
     users = Users(Problem(10_000, 6, 40, 2, **law))
     np.testing.assert_allclose(shape_of(users, whitened(users)), 1, rtol=0, atol=0.1)
     if law.get("feature_law") == "rare":
@@ -112,8 +109,7 @@ def test_only_the_shape_counts_of_features_of_any_law(law):
 
 
 def test_each_release_sees_what_the_last_one_left():
-    """Condition 30, mixed: with this noise one release leaves eigenvalues apart by more than 10, three by less
-    than 2."""
+    """Condition 30, mixed: one release at this noise leaves eigenvalues apart by over 10, three by less than 2."""
     users = Users(Problem(10_000, 6, 20, 2, feature_condition=30.0, feature_axes="mixed"))
     whitening, left = plain(20), []
     for seed in range(3):
@@ -125,8 +121,7 @@ def test_each_release_sees_what_the_last_one_left():
 
 @pytest.mark.parametrize(("condition", "least", "most"), [(1.0, 0, 2), (1.2, 0, 2), (3.0, 50, 50)])
 def test_a_covariance_is_seen_where_there_is_one(condition, least, most):
-    """Of 50 draws of the noise: all see a condition of 3 in the standard deviations, and at most two one of 1 or of
-    what noise hides."""
+    """Of 50 draws of noise all see a condition of 3 in deviations, at most two one of 1 or of what noise hides."""
     users = Users(Problem(2000, 6, 20, 2, feature_condition=condition, feature_axes="mixed"))
     seen = sum(
         released_whitening(users, plain(20), handle(users, 3.0, np.random.default_rng(seed)), 0.05)[1]
@@ -141,8 +136,7 @@ def test_a_covariance_is_seen_where_there_is_one(condition, least, most):
 @pytest.mark.parametrize("law", ["gauss", "rare", "skewed"])
 @pytest.mark.parametrize("size", [0.125, 1.0, 8.0])
 def test_the_size_of_features_is_learned(size, law):
-    """To a power of two, exactly for features of any law; with noise far beyond the clip it is 1, but for one draw in
-    some hundred."""
+    """To a power of two, exactly for features of any law; noise far beyond the clip makes it 1, but for few draws."""
     users = Users(Problem(2000, 6, 20, 2, feature_scale=size, feature_law=law))
     assert learned_level(users, handle(users)) == size
     found = [learned_level(users, handle(users, 1e6, np.random.default_rng(seed))) for seed in range(50)]
@@ -151,8 +145,7 @@ def test_the_size_of_features_is_learned(size, law):
 
 @pytest.mark.parametrize("condition", [1.0, 3.0, 30.0])
 def test_the_scales_of_coordinates_are_learned(condition):
-    """Within 5 %, and 20 % where the clip takes a part of them; their squares are rejected.
-    With much noise all are 1."""
+    """Within 5 %, and 20 % where the clip takes a part; their squares are rejected. With much noise all are 1."""
     users = Users(Problem(5000, 10, 20, 2, feature_condition=condition, feature_scale=7.0))
     true = feature_scales(users.problem) / 7
     found = learned_scales(users, handle(users))
@@ -198,23 +191,17 @@ def test_small_eigenvalues_are_raised(rng):
         np.testing.assert_allclose(squares[2] / squares[:2], 1.5 / floor, rtol=0.05)
 
 
-def test_the_covariance_is_released_once():
-    """One entry of sensitivity sqrt 2 at the noise multiplier of the release handle, and W is symmetric and positive,
-    of C with trace d."""
-    users, ledger = Users(Problem(500, 6, 10, 2, feature_condition=2.0)), Ledger()
-    matrix = released_whitening(users, plain(10), handle(users, 0.7, ledger=ledger), 0.3)[0].matrix
-    (entry,) = ledger.entries
-    assert (entry.name, entry.start, entry.stop) == ("unit_covariance", 0, 500)
-    assert entry.sensitivity == pytest.approx(math.sqrt(2), rel=1e-12)
-    assert ledger.mu == pytest.approx(1 / 0.7, rel=1e-12)
+def test_w_is_symmetric_and_positive():
+    """Of C with trace d."""
+    users = Users(Problem(500, 6, 10, 2, feature_condition=2.0))
+    matrix = released_whitening(users, plain(10), handle(users, 0.7), 0.3)[0].matrix
     np.testing.assert_allclose(matrix, matrix.T, rtol=0, atol=1e-12)
     assert np.linalg.eigvalsh(matrix).min() > 0
     assert np.trace(np.linalg.inv(matrix @ matrix)) == pytest.approx(10, rel=1e-9)
 
 
 def test_clipped_moments_are_those_of_a_loop(rng):
-    """Sum of x x^T / m max(|x|^2, d) over samples that are there; trace 1 for a user with long ones alone,
-    less for others."""
+    """Sum of x x^T / m max(|x|^2, d) over samples that are there; trace 1 for a user of long ones, less for others."""
     features = rng.standard_normal((4, 9, 3)) * 10.0 ** rng.integers(-3, 4, (4, 9, 1))
     features[:, 0] *= 1e4
     features[2:, 3], features[:, 5] = 0, 0
@@ -232,15 +219,18 @@ def test_clipped_moments_are_those_of_a_loop(rng):
 # Coordinates
 
 
-@given(st.integers(1, 5), st.integers(1, 3), st.integers(0, 999))
-def test_frames_rows_and_features_fit_together(dim, rank, seed):
-    """<W A, x> is <A, W x>, in every place where W is used; <A, x> is neither."""
+@given(st.integers(1, 5), st.integers(1, 3), st.integers(0, 999), st.booleans(), st.booleans())
+def test_frames_rows_and_features_fit_together(dim, rank, seed, diagonal, further):
+    """<W A, x> is <A, W x> wherever W is used; <A, x> is neither. A diagonal is a matrix, before and after another."""
     rng = np.random.default_rng(seed)
     half = rng.standard_normal((dim, dim))
-    whitening = Whitening(half @ half.T + 2 * np.eye(dim) + np.eye(dim, k=1))
+    matrix = np.diag(rng.uniform(2, 3, dim)) if diagonal else half @ half.T + 2 * np.eye(dim) + np.eye(dim, k=1)
+    whitening = Whitening(np.diag(matrix) if diagonal else matrix)
+    if further:
+        whitening, matrix = whitening.then(half + 3 * np.eye(dim)), (half + 3 * np.eye(dim)) @ matrix
     columns, features = rng.standard_normal((dim, rank)), rng.standard_normal((4, 6, dim))
     (block,) = fake_users(features, np.ones((4, 6)), np.ones((6, 1))).blocks()
-    expected = block.features.astype(float) @ whitening.matrix.T @ columns
+    expected = block.features.astype(float) @ matrix.T @ columns
     for found in (
         whitening.rows(block.features) @ columns,
         block.features @ whitening.frame(columns),
@@ -249,18 +239,3 @@ def test_frames_rows_and_features_fit_together(dim, rank, seed):
         np.testing.assert_allclose(found, expected, rtol=0, atol=1e-5 * max(1, np.abs(expected).max()))
     assert not np.allclose(block.features @ columns, expected, rtol=1e-3)
     assert whitening.rows(block.features).dtype == np.float32
-
-
-def test_a_diagonal_is_a_matrix(rng):
-    """(d,) and the diagonal matrix of it give the same, before and behind a further matrix."""
-    (block,) = fake_users(rng.standard_normal((4, 6, 3)), np.ones((4, 6)), np.ones((6, 1))).blocks()
-    diagonal, further = np.array([0.5, 1.0, 3.0]), rng.standard_normal((3, 3))
-    short, whole = Whitening(diagonal), Whitening(np.diag(diagonal))
-    for one, other in ((short, whole), (short.then(further), whole.then(further))):
-        for found, expected in (
-            (one.rows(block.features), other.rows(block.features)),
-            (one.rows(np.eye(3)), other.rows(np.eye(3))),
-            (one.frame(np.eye(3)), other.frame(np.eye(3))),
-        ):
-            np.testing.assert_allclose(found, expected, rtol=0, atol=1e-5)
-    np.testing.assert_allclose(short.then(further).matrix, further @ np.diag(diagonal), rtol=1e-12)

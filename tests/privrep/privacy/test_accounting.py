@@ -248,8 +248,7 @@ def by_dp_accounting(noise_multiplier: float, rate: float, rounds: int, delta: f
 
 
 def test_composed_epsilon_agrees_with_dp_accounting():
-    """mu = 2 / sigma_g for each round; the printed example sigma = 1, p = 0.1, T = 100 spends 10.5164 (notes on privacy
-    anchors, 2.2)."""
+    """mu = 2 / sigma_g per round; the printed sigma = 1, p = 0.1, T = 100 spends 10.5164 (privacy anchors, 2.2)."""
     assert composed_epsilon(((2.0, 0.1),) * 100, 1e-5) == pytest.approx(10.5164, abs=1e-3)
     assert composed_epsilon(((0.25, 0.3),) * 24, DELTA) == pytest.approx(
         by_dp_accounting(8.0, 0.3, 24, DELTA), rel=1e-9

@@ -221,8 +221,7 @@ def test_a_user_who_is_replaced_moves_a_sum_by_the_sensitivity_at_most(case, num
 
 @every_sum
 def test_the_sensitivity_is_attained(case):
-    """Within 1 %, so that no smaller one would do; but for all pairs of more than two samples, whose bound is larger
-    than need be."""
+    """Within 1 %, so no smaller one would do; but for all pairs of more than two samples it is larger than need be."""
     one, other = map(case.sums, case.pair)
     moved, most = distance(case.law, one, other), case.law.sensitivity / case.law.noise_sd
     assert case.share * most <= moved <= most * (1 + 1e-9)
@@ -299,8 +298,7 @@ def bytes_of(found: tuple) -> list:
 
 @pytest.mark.parametrize("case", REPLAYED, ids=str)
 def test_what_users_add_is_the_same_after_a_round_trip(case, monkeypatch):
-    """In every method, for a worker elsewhere: the same laws and sums from the same block, with all users there and
-    with some."""
+    """In every method: the same laws and sums from the same block, with all users there and with some."""
     real, tried = Release._total, []
 
     def twice(self, users, contribution, clips, watched=False):
@@ -345,8 +343,7 @@ def as_tuple(found) -> tuple:
 
 
 def check_released(case: Case, found, numbers: np.ndarray, multiplier: float = 1.7, rng=None) -> None:
-    """What was released is the clipped sum of users with these numbers, and noise as the law draws it,
-    by default that of `opened()`."""
+    """The clipped sum of users with these numbers, and noise as the law draws it, by default that of `opened()`."""
     rng = np.random.default_rng(0) if rng is None else rng
     for noisy, exact, noise in zip(as_tuple(found), case.sums(numbers), case.law.noises, strict=True):
         expected = exact + noise.draw(np.shape(exact), multiplier, rng)
@@ -452,8 +449,7 @@ def test_shares_that_do_not_add_to_one_are_refused(shares):
 
 
 def test_a_split_is_its_shares():
-    """Handles that differ in nothing from those of `share`, also within a share;
-    all together cost what the whole does."""
+    """Handles that differ in nothing from those of `share`, also within a share; all together cost what one does."""
     shares = (0.1, 0.2, 0.7)
     release = opened()
     for whole in (release, release.share(0.3), release.start(2.0)):

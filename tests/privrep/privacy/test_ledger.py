@@ -93,8 +93,7 @@ def response_delta(epsilon: float, losses: list[float], mu: float) -> float:
 )
 @pytest.mark.parametrize("delta", [1e-6, 1e-3])
 def test_pure_releases_compose(losses, mu, delta):
-    """Epsilon of the ledger has this delta by enumeration; 0.005 less has more.
-    Never above the sum for pure releases alone."""
+    """Epsilon of the ledger has this delta by enumeration; 0.005 less has more. Never above the sum if all are pure."""
     ledger = Ledger([PureRelease("choice", loss, 0, 10) for loss in losses])
     if mu:
         ledger.record(GaussianRelease("sum", mu, 1.0, 0, 10))
@@ -106,8 +105,7 @@ def test_pure_releases_compose(losses, mu, delta):
 
 
 def test_mu_of_a_pure_release_covers_it():
-    """delta of mu-GDP is at least that of randomised response at every epsilon, and equals it where the trade-off
-    curves touch."""
+    """delta of mu-GDP is at least randomised response's at every epsilon, equal where trade-off curves touch."""
     for loss in (0.1, 1.0, 4.0):
         mu = PureRelease("choice", loss, 0, 1).mu
         grid = [loss * share for share in (-0.9, -0.5, 0.0, 0.5, 0.9)]

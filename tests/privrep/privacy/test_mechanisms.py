@@ -62,8 +62,7 @@ def test_noise_has_its_sd_and_is_independent(form, rng):
 
 
 def test_averaged_noise_is_isotropic(rng):
-    """In every direction of symmetric matrices of Frobenius norm 1 it has its sd, so that differences count by that
-    norm."""
+    """In every direction of symmetric matrices of Frobenius norm 1 it has its sd: differences count by that norm."""
     noise = drawn("averaged", rng, 4 * DRAWS)
     for _ in range(5):
         direction = rng.standard_normal((6, 6))
@@ -95,8 +94,7 @@ def test_noise_goes_to_a_copy(form, rng):
 
 @given(st.lists(st.floats(1e-6, 1.0), min_size=1, max_size=40), st.floats(1e-3, 1e3))
 def test_shares_that_add_to_one_cost_what_one_release_does(shares, multiplier):
-    """mu of all is that of one release at the whole multiplier, whatever the mechanisms;
-    shares that add to two cost sqrt(2) times as much."""
+    """mu of all is that of one release, whatever the mechanisms; shares that add to two cost sqrt(2) times as much."""
     shares = np.array(shares) / sum(shares)
     for times in (1, 2):
         ledger, rng = Ledger(), np.random.default_rng(0)

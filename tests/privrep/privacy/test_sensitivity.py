@@ -163,8 +163,7 @@ def flipped_pairs(m: int) -> tuple[Person, Person]:
 
 @pytest.mark.parametrize("preset", PRESETS)
 def test_each_preset_is_protected_at_its_own_sample_count(preset):
-    """Bounds are attained, and noise follows the number of samples that the step really uses, q or P, whatever m is
-    (claim E7)."""
+    """Bounds are attained; noise follows how many samples the step really uses, q or P, whatever m is (claim E7)."""
     m = 2 * PRESETS[preset][1]
     split = split_samples(preset, m)
     release = moment_release(SAMPLES, split.subspace, m)
@@ -274,8 +273,7 @@ def test_the_joint_bound_holds_in_float32(rng):
 @pytest.mark.parametrize("length", [1e-12, 1.0, 1e12])
 @pytest.mark.parametrize("bound", [1e-8, 1.0, 1e8])
 def test_factors_of_a_whole_user_fit_into_float32(length, bound, rng):
-    """Samples of very different lengths and the largest labels and heads: the sums are finite and within both
-    bounds."""
+    """Samples of very different lengths, the largest labels and heads: sums are finite and within both bounds."""
     features = rng.standard_normal((3, 3))
     features[0] *= length / np.linalg.norm(features[0])
     clip = UserClip(bound, 1.0)

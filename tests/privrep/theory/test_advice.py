@@ -189,14 +189,6 @@ def test_the_page_and_the_command_give_the_same_answer():
                 assert ("law not known" in row["flag"]) == (not known.loc[place, name])
 
 
-def test_the_label_noise_decides():
-    """At one setting the risk of one method differs by four orders of magnitude, and both answers are right."""
-    quiet, loud = (
-        advise(**guide.EXAMPLE, delta=1e-6, **noise).table for noise in ({"label_noise": 0.01}, {"signal": 0.5})
-    )
-    assert loud.loc["unit steps", "risk"] > 1e4 * quiet.loc["unit steps", "risk"]
-
-
 def test_factors_cover_what_they_are_made_of():
     low, high = CALIBRATE.covering(np.arange(99.0))
     assert (low, high) == (1, 97)

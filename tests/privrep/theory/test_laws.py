@@ -11,15 +11,18 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from conftest import make_task
+from conftest import fixed_noise, make_task
 from pieces import clipped_products
 from scipy import integrate, stats
 
 from privrep.methods import power_method, spectral_init
+from privrep.methods.altmin import AltminOptions
 from privrep.methods.running.runner import fit
+from privrep.methods.steps.clip_units import USER_SCALES
 from privrep.privacy.accounting import FixedNoise
 from privrep.privacy.noise import symmetric_noise
 from privrep.theory import jain2021, shared, shen2023
+from privrep.theory.clipped_step import kept, sample_step, user_step
 from privrep.users.problem import Problem, Users
 from privrep.users.risk import personalised_risk
 from privrep.users.subspace import dist2, dist_frobenius, orthonormalise, planted_subspace
@@ -63,8 +66,7 @@ def distances(fitter, users: Users, multiplier: float = 0.0, draws: int = 1) -> 
 
 @pytest.mark.parametrize("d", [1, 2, 5, 40])
 def test_the_signal_of_algorithm_3(d):
-    """c_d = E||x|| / d, by integration over the chi law; d^-1/2, the printed one, is off by 25 % at d = 1 and 5 %
-    at d = 5."""
+    """c_d = E||x|| / d, by integration; d^-1/2, the printed one, is off by 25 % at d = 1 and 5 % at d = 5."""
     mean = integrate.quad(lambda r: r * stats.chi.pdf(r, d), 0, np.inf)[0]
     assert jain2021.signal_scale(d) == pytest.approx(mean / d, rel=1e-7)
     assert jain2021.signal_scale(d) < d**-0.5 * (1 - 0.2 / d)
@@ -73,8 +75,7 @@ def test_the_signal_of_algorithm_3(d):
 
 @pytest.mark.parametrize(("d", "k"), [(10, 1), (10, 2), (20, 2), (40, 4), (80, 2), (80, 8)])
 def test_edge_is_that_of_gaussian_matrices(d, k, rng):
-    """Root mean square of the largest singular value over 1500 matrices: within 4 %, where sqrt(d - k) + sqrt(k) is 5 %
-    off."""
+    """Root mean square of the largest singular value of 1500 matrices: within 4 %; sqrt(d - k) + sqrt(k) is 5 % off."""
     matrices = rng.standard_normal((1500, d - k, k))
     measured = rms(np.sqrt(np.linalg.eigvalsh(matrices.transpose(0, 2, 1) @ matrices)[:, -1]))
     check(measured, shared.edge(d, k), 0.04)
@@ -88,8 +89,7 @@ SPECTRAL = spectral_init.SpectralInitOptions(init_label_clip=3.0, clip_scale="da
     ("n", "d", "k", "multiplier"), [(8000, 20, 2, 0.2), (8000, 20, 1, 0.6), (16000, 16, 4, 0.2), (8000, 30, 2, 0.15)]
 )
 def test_privacy_of_the_initialisation(n, d, k, multiplier):
-    """Algorithm 3 with noise over Algorithm 3 without, 80 draws: distF and dist2 within 10 %, at a standard error of 2
-    to 3 %."""
+    """Algorithm 3 with noise over that without, 80 draws: within 10 %, at a standard error of 2 to 3 %."""
     users = sphere(n, 8, d, k)
     zeta = outcome(SPECTRAL, users).log["zeta"]
     assert zeta == pytest.approx(3 * math.sqrt(k))
@@ -153,8 +153,7 @@ def test_sampling_noise_takes_arrays_of_laws():
 
 @pytest.mark.parametrize(("d", "k"), [(60, 4), (150, 2)])
 def test_x_is_the_norm_of_the_noise_over_the_signal(d, k, rng):
-    """Operator norm of the noise of Algorithm 2 on A, sd 2 q eta^2 Delta, over n q lam_k:
-    within 6 % at dk = 240 and 300."""
+    """Operator norm of A's noise, of sd 2 q eta^2 Delta, over n q lam_k: within 6 % at dk = 240 and 300."""
     q, n, eta, multiplier, lam = 3, 5000, 4.0, 0.3, 0.5
     norms = [np.linalg.norm(symmetric_noise(d * k, 2 * q * eta**2 * multiplier, rng), 2) for _ in range(4)]
     check(rms(norms) / (n * q * lam), jain2021.noise_ratio(n, d, k, multiplier, eta, lam), 0.06)
@@ -208,8 +207,7 @@ def test_the_resolved_step_is_that_of_a_random_matrix(x, rng):
 
 @pytest.mark.parametrize(("d", "k"), [(20, 2), (80, 8)])
 def test_the_resolved_step_starts_at_the_first_order_and_stays_in_range(d, k):
-    """Small x: `step_privacy` without label noise.
-    Then monotone up to x = 1, where it stops below sqrt(k (d - k) / d)."""
+    """Small x: `step_privacy` without label noise. Then monotone to x = 1, below sqrt(k (d - k) / d)."""
     eta, batch, multiplier = 3.0, 1000.0, 1e-4
     small = jain2021.noise_ratio(batch, d, k, multiplier, eta)
     first = jain2021.step_privacy(batch, d, k, multiplier, eta, 0.0)
@@ -263,8 +261,7 @@ def test_one_step_contracts(n, k, m):
 
 @pytest.mark.parametrize(("k", "m", "sigma"), [(2, 32, 0.3), (2, 32, 2.0), (1, 24, 1.0), (3, 48, 1.0)])
 def test_floor_by_label_noise(k, m, sigma):
-    """altmin without privacy, three rounds on 40 data sets: within 10 %.
-    At sigma = 2 the shortening of the step matters."""
+    """altmin without privacy, three rounds on 40 sets: within 10 %. At sigma = 2 the shortening of the step matters."""
     n, d, q = 1200, 20, m // 4
     fitter = local(batches=3, clip_feature=50.0, clip_label=50.0)
     found = [distances(fitter, sphere(n, m, d, k, label_noise_sd=sigma, seed=seed))[1][0] for seed in range(40)]
@@ -298,8 +295,7 @@ def test_the_deviation_of_the_mean_gradient(k, d, q, sine):
 
 @pytest.mark.parametrize(("d", "k", "q"), [(20, 2, 8), (12, 1, 2), (40, 8, 4)])
 def test_without_a_clip_the_products_have_known_moments(d, k, q):
-    """k + 2, k and sqrt(3 k (k + 4) / q), by 16 000 users, within 4 %; the law of the noise is
-    then g / sqrt(4 k + 4)."""
+    """k + 2, k and sqrt(3 k (k + 4) / q), within 4 %; the law of the noise is then g / sqrt(4 k + 4)."""
     product = shen2023.clipped_product(d, k, q, 1e9)
     assert product.along == pytest.approx(k + 2, rel=0.04)
     assert product.across == pytest.approx(k, rel=0.04)
@@ -382,3 +378,51 @@ def test_sampling_of_the_power_method(fresh, clip):
 def test_the_laws_of_the_power_method_end_at_a_random_subspace():
     assert shen2023.power_frobenius(10.0, 20, 2) == pytest.approx(math.sqrt(2 * (1 - 2 / 20)))
     assert shen2023.power_spectral(10.0, 20, 2) == 1
+
+
+# What Algorithm 2's step keeps under its clip, and the noise that it leaves
+
+
+def test_no_clip_keeps_all():
+    """alpha = beta = 1 far above the data, and the law is F3."""
+    assert kept(20, 2, 1e9, 1e9) == (pytest.approx(1, abs=1e-3), pytest.approx(1, abs=1e-3))
+    step = sample_step(10**7, 20, 2, 0.8, 30.0, 12.0)
+    assert step.ratio(20, 2) == pytest.approx(jain2021.noise_ratio(10**7, 20, 2, 0.8, 30.0), rel=1e-3)
+    assert step.frobenius(20, 2) == pytest.approx(jain2021.step_privacy(10**7, 20, 2, 0.8, 30.0, 12.0), rel=1e-3)
+
+
+@pytest.mark.parametrize(("feature", "label"), [(3.0, 1.0), (7.0, 0.2), (1e-4, 1e-4)])
+def test_what_is_kept_is_what_a_draw_keeps(feature, label):
+    """alpha and beta against 400,000 samples."""
+    rng = np.random.default_rng(5)
+    points = rng.standard_normal((400_000, 10))
+    labels = np.sqrt(3) * points[:, 0]
+    factor = np.minimum(1, feature / (np.sqrt(3) * np.linalg.norm(points, axis=1)))
+    alpha, beta = kept(10, 3, feature, label)
+    assert alpha == pytest.approx((factor**2 * (points**2).sum(axis=1)).mean() / 10, rel=0.01)
+    assert beta == pytest.approx((factor * np.clip(labels, -label, label) * labels).mean() / 3, rel=0.01)
+
+
+def test_a_small_clip_has_no_size():
+    """Once all is cut, noise and signal shrink alike."""
+    one, other = (sample_step(10**5, 40, 2, 0.6, size, size) for size in (1e-4, 1e-2))
+    assert one.frobenius(40, 2) == pytest.approx(other.frobenius(40, 2), rel=1e-6)
+    assert one.frobenius(40, 2) < sample_step(10**5, 40, 2, 0.6, 1.5 * 80**0.5, 3.5 * 2**0.5).frobenius(40, 2) / 2
+
+
+@pytest.mark.parametrize("unit", ["sample", "user"])
+def test_the_step_leaves_as_much_as_the_law(unit):
+    """One step from a near-perfect start, with clips below the data, on the floor's own users."""
+    problem = Problem(20_000, 32, 20, 2, head_law="sphere")
+    clips = {"clip_feature": 0.5, "clip_label": 0.5, "clip_scale": "data", "clip_unit": unit}
+    algorithm = AltminOptions(init="planted", start_sine=0.0, split="halves-then-all", **clips)
+    users, delta = Users(problem), 1.5
+    noisy, silent = (fit(algorithm, make_task(users, fixed_noise(noise))).subspace for noise in (delta, 0.0))
+    truth = users.truth.basis
+    measured = (dist_frobenius(noisy, truth) ** 2 - dist_frobenius(silent, truth) ** 2) ** 0.5
+    bounds = algorithm.build(problem.known).clip
+    if unit == "sample":
+        law = sample_step(20_000, 20, 2, delta, bounds.feature, bounds.label)
+    else:
+        law = user_step(20_000, 16, delta, (0.5, 0.5), USER_SCALES["data"](problem.known, 16))
+    assert measured == pytest.approx(law.frobenius(20, 2), rel=0.25)

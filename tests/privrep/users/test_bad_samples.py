@@ -168,8 +168,7 @@ def test_data_are_copied_only_where_a_sample_is_bad():
 @pytest.mark.parametrize("samples", [3, 9])
 @pytest.mark.parametrize("penalty", [0.0, 0.5])
 def test_a_user_alone_fits_what_is_left(samples, penalty):
-    """The model of the samples that count, by the pseudo-inverse; also where fewer than d of more than d are left.
-    Others keep theirs."""
+    """The model of the samples that count, by the pseudo-inverse; also of fewer than d. Others keep theirs."""
     rng = np.random.default_rng(3)
     features, labels = rng.standard_normal((samples, 3, DIM)), rng.standard_normal((samples, 3))
     whole = Data(features.copy(), labels.copy()).block

@@ -1,5 +1,4 @@
-"""Heads of bounded length where the samples span less than R^k, where labels are huge, and whoever else is fitted at
-the same time."""
+"""Heads of bounded length where samples span less than R^k, where labels are huge, and whoever is fitted with them."""
 
 import math
 

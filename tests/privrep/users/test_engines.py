@@ -18,10 +18,9 @@ import dask
 import numpy as np
 import pytest
 from distributed import Client
-from patience import patience
 from test_scattered import COLUMNS, people, written
 from threadpoolctl import threadpool_info, threadpool_limits
-from workflow_helpers import ROOT
+from workflow_helpers import ROOT, patience
 
 from privrep.estimator.private_representation import PrivateRepresentation
 from privrep.simulate import fit

@@ -61,34 +61,6 @@ def test_rows_come_to_their_users():
             assert not found[number, len(own) :].any() and not of_labels[number, len(own) :].any()
 
 
-def test_units_are_divided_out_on_the_users_side():
-    """A power of two in the features and one in the labels change no byte of what a method sees, once they are said."""
-    features, labels, user = rows(30, 6)
-    plain = GivenUsers.from_rows(features, labels, user, rank=2)
-    scaled = GivenUsers.from_rows(8 * features, 4 * labels, user, rank=2, feature_scale=8.0, label_scale=4.0)
-    for one, other in zip(gathered(plain), gathered(scaled), strict=True):
-        np.testing.assert_array_equal(one, other)
-
-
-@pytest.mark.parametrize(
-    ("algorithm", "options", "epsilon"),
-    [
-        ("unit_steps", {}, 8.0),
-        ("centaur", {"init": "random", "rounds": 3, "clip": 0.5, "batch_samples": 3}, 8.0),
-        ("ppsgd", {"rounds": 3, "clip": 0.5, "batch_samples": 3}, 8.0),
-        ("full_prior", {}, 8.0),
-        ("mixed_model", {}, 8.0),
-        ("own_data", {"penalty": 0.1}, None),
-    ],
-)
-def test_a_fit_of_own_rows_spends_its_budget(algorithm, options, epsilon):
-    """And is scored on rows that it has not read."""
-    outcome, models, ledger = fit_users(algorithm, *rows(400, 8), epsilon=epsilon, **OWN, **options)
-    assert np.isfinite(outcome.held_out).all() and models.shape == (400, DIM)
-    if epsilon is not None:
-        assert ledger.epsilon(1e-6) == pytest.approx(epsilon, rel=1e-6)
-
-
 def test_models_are_those_of_the_users_in_the_unit_of_their_rows():
     """They leave of held-out rows what the score says, in the mean over users and in the labels' own unit, and so do
     models of zero; powers of two in the rows are divided out of them."""

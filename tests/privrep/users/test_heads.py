@@ -72,8 +72,7 @@ def test_batched_solve_agrees_with_numpy(rank, seed):
 
 @given(st.integers(1, 4), st.integers(0, 6), st.integers(1, 8), st.floats(1e-2, 1e2), seeds)
 def test_ridge_heads_are_the_closed_form(rank, extra_dim, samples, penalty, seed):
-    """(Z^T Z + penalty I)^-1 Z^T y of each user in any frame, not an orthonormal one alone, for m < k too;
-    twice the penalty is rejected."""
+    """(Z^T Z + penalty I)^-1 Z^T y of each user in any frame, for m < k too; twice the penalty is rejected."""
     rng = np.random.default_rng(seed)
     dim = rank + extra_dim
     features = rng.standard_normal((samples, 5, dim)).astype(np.float32)
@@ -101,8 +100,7 @@ def test_without_a_penalty_a_head_needs_as_many_samples_as_the_rank():
 
 
 def test_last_heads_by_ridge_are_the_posterior_mean():
-    """Penalty s^2 / h^2: for Gaussian heads the least mean square error, below that of least squares and of half and
-    twice the penalty."""
+    """Penalty s^2 / h^2: for Gaussian heads the least mean square error, below those of none, half and twice it."""
     problem = Problem(4000, 4, 6, 2, label_noise_sd=1.0, head_condition=2.0, head_law="aniso")
     users = Users(problem, 0)
     truth = users.truth.basis

@@ -1,5 +1,4 @@
-"""Lipschitz losses: their slopes, the quadratics above them, their limit |r|, and their mean over a Gaussian
-residual."""
+"""Lipschitz losses: slopes, the quadratics above them, their limit |r|, and their mean over a Gaussian residual."""
 
 import itertools
 import math
@@ -84,8 +83,7 @@ SDS = (1e-3, 0.1, 0.8, 1.0, 10.0, 1e2)
 @every_smooth
 @pytest.mark.parametrize("width", [0.1, 1.0, 10.0])
 def test_the_mean_over_a_gaussian_against_quadrature(name, width):
-    """1e-3 to 1e2, from 1e-4 to 1e3 widths.
-    Where sd is far below the width the printed formula of pseudo-Huber has no digits left."""
+    """1e-3 to 1e2, from 1e-4 to 1e3 widths. For sd far below the width the printed pseudo-Huber has no digits left."""
     loss = Loss(name, width)
     for sd in SDS:
         if name == "huber" or sd >= 0.01 * width:
@@ -100,27 +98,16 @@ def huber_mean(sd: np.ndarray) -> np.ndarray:
 
 
 def test_the_mean_over_a_gaussian_against_closed_forms():
-    """Huber to 2e-6 over six decades, kink included; absolute to rounding;
-    the limits of few and of many widths."""
-    sds = np.geomspace(1e-3, 1e3, 3001)
+    """Huber to 2e-6 over six decades, kink included; absolute to rounding; the limits of few and of many widths."""
+    sds = np.geomspace(1e-3, 1e3, 3000).reshape(2, -1)
     assert Loss("huber", 1.0).gaussian_mean(sds) == pytest.approx(huber_mean(sds), rel=2e-6)
     assert Loss("huber", 3.0).gaussian_mean(3 * sds) == pytest.approx(3 * huber_mean(sds), rel=2e-6)
     assert Loss("absolute", 0.0).gaussian_mean(sds) == pytest.approx(sds * math.sqrt(2 / math.pi), rel=1e-14)
     small = np.array([1e-8, 1e-4])
     for name in ("huber", "pseudo-huber"):
+        assert not Loss(name, 1.0).gaussian_mean(np.zeros((2, 3))).any()
         assert Loss(name, 1.0).gaussian_mean(small) == pytest.approx(small**2 / 2, rel=1e-7)
         assert Loss(name, 1e-3).gaussian_mean(np.array([1.0])) == pytest.approx([math.sqrt(2 / math.pi)], abs=1e-3)
-
-
-@pytest.mark.parametrize("name", LOSSES)
-def test_the_mean_has_the_shape_of_the_sds(name):
-    loss = Loss(name, 0.0 if name == "absolute" else 1.0)
-    sds = np.array([[0.0, 1.0, 2.0], [3.0, 4.0, 5.0]])
-    means = loss.gaussian_mean(sds)
-    assert means.shape == (2, 3)
-    assert means[0, 0] == 0
-    assert float(loss.gaussian_mean(np.asarray(2.0))) == pytest.approx(means[0, 2])
-    assert (np.diff(means.ravel()) > 0).all()
 
 
 @pytest.mark.parametrize(

@@ -25,8 +25,8 @@ from privrep.users.misspecification import (
     feature_scales,
 )
 from privrep.users.passes import rows
-from privrep.users.problem import OMITTED_AT_DEFAULT, Block, Problem, Users
-from privrep.users.risk import model_risk, personal_risk
+from privrep.users.problem import OMITTED_AT_DEFAULT, Block, Problem, Truth, Users
+from privrep.users.risk import block_excess, model_risk, personal_risk, personalised_risk
 
 BASE = Problem(3000, 6, 5, 2, label_noise_sd=0.3)
 AXES = {
@@ -228,8 +228,7 @@ def test_adversaries_follow_their_vector_and_have_no_head(change):
 
 
 def slow_risk(users: Users, models: np.ndarray) -> float:
-    """Mean of |R (theta_j - theta_hat_j)|^2, R^T R the covariance of features, over the users with a head,
-    one by one in float64."""
+    """Mean of |R (theta_j - theta_hat_j)|^2, R^T R the features' covariance, over users with a head, one by one."""
     heads = np.concatenate([block.heads for block in users.blocks()]).astype(float)
     scales = np.geomspace(users.problem.feature_condition, 1, users.known.dim)
     root = np.diag(scales / math.sqrt(np.mean(scales**2)) * users.problem.feature_scale)
@@ -256,11 +255,17 @@ DEPARTURES = [
 ]
 
 
+def test_small_risks_keep_their_digits():
+    """The sum of squares does not cancel: a risk of 1e-24 is returned as such."""
+    block = Block(0, np.zeros((1, 1, 1), np.float32), np.zeros((1, 1), np.float32), np.ones((1, 1)))
+    excess = block_excess(block, Truth(np.eye(3, 1), np.eye(1)), np.array([[1.0], [1e-12], [0.0]]), np.ones((1, 1)))
+    np.testing.assert_allclose(excess, 1e-24, rtol=1e-12)
+
+
 @pytest.mark.parametrize("change", DEPARTURES)
 @pytest.mark.parametrize("width", [1, 2, 4])
 def test_the_risk_is_that_of_a_slow_reference(monkeypatch, change, width):
-    """In a subspace of any width and for whole models, in several blocks; S, and the users who count,
-    are seen in it."""
+    """In a subspace of any width and for whole models, in several blocks; S and who counts are seen in it."""
     monkeypatch.setattr(privrep.users.problem, "FLOATS_PER_STREAM", 2**11)
     monkeypatch.setattr(privrep.users.problem, "STREAMS_PER_BLOCK", 2)
     users = Users(replace(BASE, users=300, **change))
@@ -270,6 +275,7 @@ def test_the_risk_is_that_of_a_slow_reference(monkeypatch, change, width):
     (heads,) = rows(users, lambda block: (rule(block),))
     expected = slow_risk(users, heads @ basis.T)
     assert personal_risk(users, basis, rule) == pytest.approx(expected, rel=1e-5)
+    assert personalised_risk(users, basis, slice(0, 6)) == pytest.approx(expected, rel=1e-5)
     assert model_risk(users, lambda block: rule(block) @ basis.T) == pytest.approx(expected, rel=1e-5)
     if "feature_condition" in change:
         plain = replace(users.problem, feature_condition=1.0, feature_axes="coordinates")

@@ -7,6 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from conftest import FALSE_ALARM, check_sd, gather, uncorrelated
+from hypothesis import given
+from hypothesis import strategies as st
 from pieces import moments, pair_moments
 from scipy import stats
 
@@ -28,8 +30,7 @@ def small_blocks(monkeypatch):
 
 @pytest.mark.parametrize("kept", [True, False])
 def test_a_block_holds_the_samples_of_its_streams(small_blocks, monkeypatch, kept):
-    """One behind the other and to the last bit, in full blocks of four streams, in the last one, and in parts of
-    blocks."""
+    """One behind the other and to the last bit, in full blocks of four streams, in the last, and in parts of blocks."""
     problem = Problem(150, 4, 6, 2, label_noise_sd=0.3)
     monkeypatch.setattr(privrep.users.problem, "STREAMS_PER_BLOCK", 1)
     streams = list(Users(problem, 7).blocks())
@@ -242,8 +243,7 @@ def test_memory_does_not_grow_with_users_when_redrawn(monkeypatch):
 
 
 def test_counts_are_of_samples_that_are_not_zero(rng):
-    """Samples at zero, out of the domain of features or of labels, or of no number count as nothing;
-    a label of zero counts."""
+    """Samples at zero, outside the domain of features or labels, or of no number do not count; a label of 0 counts."""
     features, labels = rng.standard_normal((6, 7, 3)).astype(np.float32), np.ones((6, 7), np.float32)
     features[2:4, 1] = 0
     features[0, 2, 1], features[5, 2], features[3, 2] = math.nan, 1e13, 1e-14
@@ -257,19 +257,11 @@ def test_counts_are_of_samples_that_are_not_zero(rng):
     np.testing.assert_array_equal(drawn.counts, np.full(20, 4))
 
 
-@pytest.mark.parametrize(("start", "stop"), [(-1, 3), (5, 4), (0, 151)])
-def test_users_that_do_not_exist_are_refused(start, stop):
-    """A range beyond the users is named."""
-    with pytest.raises(ValueError, match=rf"^users {start} to {stop} are asked for; there are 150"):
-        list(Users(Problem(150, 4, 6, 2)).blocks(start, stop))
-
-
 # Sums that are taken once
 
 
 def test_a_named_sum_is_taken_once_over_the_same_users(monkeypatch):
-    """Same bytes as a fresh one, from one pass; another name, or other users, is another sum.
-    Nobody can write to a kept one."""
+    """Same bytes as a fresh one, from one pass; another name, or other users: another sum. Kept ones are read-only."""
     users, passes = Users(Problem(50, 4, 3, 1)), []
     blocks = Users.blocks
     monkeypatch.setattr(Users, "blocks", lambda *where: passes.append(where) or blocks(*where))
@@ -319,8 +311,7 @@ def test_a_copy_with_other_data_has_no_sum_or_block_of_the_first(kind, given, ch
 
 
 def test_the_name_of_a_sum_has_all_that_it_depends_on():
-    """First passes with other clips, samples, starts or batches are other sums, and those of two budgets are the same
-    one."""
+    """First passes with other clips, samples, starts or batches are other sums; those of two budgets are the same."""
     problem = Problem(40, 8, 5, 2)
     rng = np.random.default_rng(0)
     bases = [random_subspace(5, 2, rng) for _ in range(2)]
@@ -338,3 +329,54 @@ def test_the_name_of_a_sum_has_all_that_it_depends_on():
     assert len(set(seen)) == 2 * 2 * 2 * 3 * 2
     again = FittedHeads(bases[1].copy(), slice(0, 5))
     assert moments(users, range(20), again, slice(5, 8), UserClip(1.0, 1.0))[0] is found[0]
+
+
+# Heads of which some are long (shen2023, Assumption 5.2 with large mu)
+
+
+HEAVY = Problem(2000, 1, 6, 3, head_law="heavy", head_factor=5.0)
+LONG = 5 / math.sqrt(0.99 + 0.01 * 25)
+
+
+def lengths(users) -> np.ndarray:
+    return np.linalg.norm(gather(users)[2], axis=1)
+
+
+def test_every_hundredth_user_has_a_long_head(monkeypatch):
+    """Users 0, 100, 200, ..., of all and not of a block: mu sqrt(k); the others a fifth of it."""
+    monkeypatch.setattr(privrep.users.problem, "FLOATS_PER_STREAM", 2**8)
+    monkeypatch.setattr(privrep.users.problem, "STREAMS_PER_BLOCK", 1)
+    assert HEAVY.stream_users == 42
+    found = lengths(Users(HEAVY)) / 3**0.5
+    long = np.arange(2000) % 100 == 0
+    np.testing.assert_allclose(found[long], LONG, rtol=1e-6)
+    np.testing.assert_allclose(found[~long], LONG / 5, rtol=1e-6)
+
+
+@given(st.floats(1, 50), st.integers(1, 4))
+def test_the_second_moment_is_the_identity(factor, rank):
+    """Mean ||v||^2 = k for hundreds of users, whatever the factor: 0.99 short^2 + 0.01 long^2 = k."""
+    problem = Problem(300, 1, 4, rank, head_law="heavy", head_factor=factor)
+    assert (lengths(Users(problem)) ** 2).mean() == pytest.approx(rank, rel=1e-5)
+    assert problem.longest_head == pytest.approx(factor / math.sqrt(0.99 + 0.01 * factor**2), rel=1e-12)
+    assert 1 <= problem.longest_head < 10
+
+
+def test_long_heads_have_no_preferred_direction():
+    """E v v^T = I, not k e e^T or twice I."""
+    heads = gather(Users(replace(HEAVY, users=20_000)))[2]
+    assert moments_match(heads, np.eye(3))
+    for wrong in (2 * np.eye(3), np.diag([1.5, 0.75, 0.75])):
+        assert not moments_match(heads, wrong)
+
+
+def test_the_bound_on_heads_is_the_long_ones():
+    """mu sqrt(k) in the prescribed thresholds: 1 for a factor of 1, and for other laws."""
+    assert HEAVY.known.mu == pytest.approx(LONG, rel=1e-12)
+    assert HEAVY.known.head_bound == pytest.approx(LONG * 3**0.5, rel=1e-12)
+    assert replace(HEAVY, head_law="aniso", head_factor=1.0, head_condition=2.0).known.mu == 2
+    assert lengths(Users(HEAVY)).max() == pytest.approx(HEAVY.known.head_bound, rel=1e-6)
+    for law in ("sphere", "heavy"):
+        plain = replace(HEAVY, head_law=law, head_factor=1.0)
+        assert plain.longest_head == 1
+        assert plain.known.head_bound == pytest.approx(3**0.5, rel=1e-12)

@@ -4,7 +4,6 @@ import hashlib
 
 import numpy as np
 import pytest
-from conftest import uncorrelated
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -79,16 +78,6 @@ def test_block_streams_have_separate_counter_ranges():
     counter = used.bit_generator.state["state"]["counter"]
     assert counter[0] > 0
     assert list(counter[1:]) == [0, 0, 1]
-
-
-def test_block_streams_share_no_words():
-    """No raw word of one block turns up in another, and their normals are uncorrelated."""
-    streams = BlockStreams(5, "data", AXES)
-    words = [set(streams[i].bit_generator.random_raw(5000).tolist()) for i in range(4)]
-    assert len(set.union(*words)) == sum(len(part) for part in words) == 20_000
-    first, second = (streams[i].standard_normal(20_000) for i in (0, 1))
-    assert uncorrelated(first, second)
-    assert not uncorrelated(first, streams[0].standard_normal(20_000))
 
 
 def test_block_streams_of_other_names_differ():

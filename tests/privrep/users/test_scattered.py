@@ -8,6 +8,7 @@ import sys
 import tempfile
 from collections.abc import Callable
 from decimal import Decimal
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -24,6 +25,7 @@ from privrep.users import problem, scattered, table_files
 from privrep.users.given_users import GivenUsers
 from privrep.users.passes import rows as rows_of
 from privrep.users.passes import total
+from privrep.users.problem import Problem, Users
 from privrep.users.scattered import ScatteredUsers
 from privrep.users.schema import Category, Flag, Number, Schema
 
@@ -200,8 +202,10 @@ def test_parts_of_the_users(tmp_path, small_pieces):
     np.testing.assert_array_equal(
         np.concatenate([block.features for block in some], axis=1), features[11:39].swapaxes(0, 1)
     )
-    with pytest.raises(ValueError, match=r"users 0 to 51 are asked for; there are 50"):
-        list(users.blocks(0, 51))
+    for source, start, stop in product((users, Users(Problem(50, 4, 6, 2))), (-1, 5, 0), (3, 4, 51)):
+        if start < 0 or start > stop or stop > 50:
+            with pytest.raises(ValueError, match=f"^users {start} to {stop} are asked for; there are 50"):
+                list(source.blocks(start, stop))
 
 
 @pytest.mark.parametrize("algorithm", ["full_prior", "unit_steps", "mixed_model", "centaur"])

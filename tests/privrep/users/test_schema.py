@@ -68,12 +68,6 @@ def test_columns_without_sense_are_named():
         SCHEMA.scaled(FRAME.assign(age="old"))
 
 
-@pytest.mark.parametrize("bounds", [(1, 1), (2, 1), (-np.inf, 0), (0, np.nan)])
-def test_ranges_are_finite_and_not_empty(bounds):
-    with pytest.raises(ValueError, match="must be finite, and low less than high"):
-        Number(*bounds)
-
-
 def rows_of(seed: int, users: int = 30) -> list[tuple[np.ndarray, np.ndarray]]:
     """Labels and features of each user, of whom every third has more rows than the cap."""
     rng = np.random.default_rng(seed)

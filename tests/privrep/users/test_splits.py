@@ -49,8 +49,7 @@ def draws(use: str, samples: int, seed: int = 0) -> SampleDraws:
     st.integers(0, 10**6),
 )
 def test_subsets_of_a_round_are_disjoint(use, rounds, spare, seed):
-    """Of the asked sizes, in ascending order, inside the samples; fresh ones are disjoint from those of all other
-    rounds, too."""
+    """Of the asked sizes, ascending, inside the samples; fresh ones are disjoint from those of all rounds."""
     samples = (sum(map(sum, rounds)) if use == "fresh" else max(map(sum, rounds))) + spare
     source, everything = draws(use, samples, seed), []
     for sizes in rounds:
@@ -97,8 +96,7 @@ def test_reused_subsets_are_drawn_anew():
 
 
 def test_reused_subsets_are_uniform():
-    """Each sample is as often in the first subset, in the second and in none: chi-square at 1e-6.
-    Samples in order are rejected."""
+    """Each sample is as often in the first subset, the second and none: chi-square at 1e-6. In order is rejected."""
     source, rounds = draws("reuse", 12), 4000
     counts = np.zeros((2, 12))
     for _ in range(rounds):

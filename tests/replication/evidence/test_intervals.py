@@ -1,5 +1,4 @@
-"""Intervals of measured numbers cover as often as they say, and are not given where there is nothing to base them
-on."""
+"""Intervals of measured numbers cover as often as they say, and are not given without anything to base them on."""
 
 from __future__ import annotations
 
@@ -15,9 +14,12 @@ from replication.evidence.intervals import (
     bootstrap_measures,
     log_slope,
     series_measures,
+    student,
     student_ends,
     with_interval,
 )
+from replication.evidence.measured import Measured, bare
+from replication.studies.measures import extreme_ratio
 
 RUNS, DRAWS = 400, 200
 FALSE_ALARM = 1e-4
@@ -79,8 +81,7 @@ def test_an_interval_depends_on_its_name_alone():
 
 
 def test_a_statistic_of_a_series():
-    """Over the repetitions of that series alone, in the stream of the statistic's name;
-    what could not be had says so."""
+    """Over the repetitions of that series, in the stream of the statistic's name; what could not be had says so."""
     data = np.array([1.0, 2.0, 4.0, 4.5, 7.0])
     cells = pd.DataFrame({"series": ["a"] * 5 + ["b"], "seed": [*range(5), 9], "error": [*data, 100.0]})
 
@@ -97,3 +98,41 @@ def test_a_slope_needs_two_values():
     """A power law gives its exponent, one point none."""
     assert log_slope(np.array([2.0, 8.0]), np.array([12.0, 3.0])) == pytest.approx(-1, rel=1e-12)
     assert math.isnan(log_slope(np.array([2.0]), np.array([12.0])))
+
+
+# Extremes over settings
+
+
+def ratio(value: float, half: float, seeds: int) -> Measured:
+    return Measured("", value, value * math.exp(-half), value * math.exp(half), seeds)
+
+
+def test_one_number_keeps_its_interval():
+    found = extreme_ratio("largest", "x", [ratio(2.0, 0.5, 8)])
+    assert (found.measured, found.ci_low, found.ci_high) == pytest.approx((2.0, *2.0 * np.exp([-0.5, 0.5])))
+
+
+@pytest.mark.parametrize(("word", "choose"), [("least", min), ("largest", max)])
+def test_the_ends_are_extremes_of_wider_intervals(word, choose):
+    """A noisy number that is not the extreme can decide an end."""
+    found = extreme_ratio(word, "x", [ratio(1.0, 0.1, 8), ratio(1.1, 2.0, 8)], "note")
+    wider = student(8, 0.975) / student(8)
+    ends = [choose(math.exp(sign * wider * 0.1), 1.1 * math.exp(sign * wider * 2.0)) for sign in (-1, 1)]
+    assert (found.ci_low, found.ci_high) == pytest.approx(ends)
+    assert found.measured == choose(1.0, 1.1) and found.note == "note"
+
+
+def test_the_interval_covers_as_often_as_it_says(rng):
+    """The largest of six ratios that are all one, by eight repetitions each."""
+    logs = rng.standard_normal((1000, 6, 8))
+    halves = student(8) * logs.std(axis=2, ddof=1) / math.sqrt(8)
+    ends = [
+        extreme_ratio("largest", "x", [ratio(math.exp(m), h, 8) for m, h in zip(means, errors, strict=True)])
+        for means, errors in zip(logs.mean(axis=2), halves, strict=True)
+    ]
+    assert np.mean([one.ci_low <= 1 <= one.ci_high for one in ends]) > 0.95
+
+
+def test_a_number_without_an_interval_leaves_none():
+    found = extreme_ratio("largest", "x", [ratio(2.0, 0.5, 8), bare("", 1.0, 3)])
+    assert math.isnan(found.ci_low) and found.measured == 2

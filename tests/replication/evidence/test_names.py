@@ -18,7 +18,7 @@ from replication.evidence.quantities import (
 )
 from replication.run.config import read_config, read_papers, read_study, study_names
 from replication.run.models import ConfigError
-from replication.run.settings import MeasureSettings, Study
+from replication.run.settings import MeasureSettings
 
 
 @pytest.fixture(scope="module")
@@ -37,87 +37,71 @@ def test_patterns_stand_for_alternatives_and_values_of_a_grid(studies):
     assert [*dict(choices(risk, "{premise.rank}"))] == [f"{rank:g}" for rank in ranks]
 
 
-@pytest.mark.parametrize(
-    ("pattern", "words"),
-    [
-        ("{kk.rank}", "'kk' is no grid; the nearest is 'k'"),
-        ("{k.rnak}", "'rnak' is no axis of this grid; the nearest is 'rank'"),
-    ],
-)
-def test_a_pattern_of_nothing_is_named(studies, pattern, words):
-    with pytest.raises(ConfigError, match=r"^src/replication/studies/risk/settings\.yaml: \{") as caught:
-        choices(studies["risk"], pattern)
-    assert words in str(caught.value)
-
-
 @pytest.mark.parametrize("study", study_names())
 def test_names_are_listed_once(studies, study):
     names = measured(studies[study])
     assert len(names) == len(set(names)) > 0
 
 
-@pytest.mark.parametrize(
-    ("found", "complete", "words"),
-    [
-        (["exponent n", "ratio"], True, ""),
-        (["exponent n"], False, ""),
-        (["exponent n"], True, "'ratio' is listed and not measured"),
-        (["exponent n", "ratio", "ratoi"], False, "'ratoi' is measured and not listed; the nearest is 'ratio'"),
-    ],
-)
-def test_a_run_measures_what_is_listed(found, complete, words):
-    """Nothing else, and all of it unless the scale overrides the study."""
+def run_of(*names: str, complete: bool = True) -> None:
+    """Check what a run has measured against what a study lists."""
     study = MeasureSettings(study="risk", figures=("a",), quantities=("exponent n", "ratio"), complete=complete)
-    if not words:
-        return check_names([exact(name, 1.0) for name in found], study)
-    with pytest.raises(ConfigError, match=r"^src/replication/studies/risk/settings\.yaml: quantities: ") as caught:
-        check_names([exact(name, 1.0) for name in found], study)
-    assert words in str(caught.value)
+    check_names([exact(name, 1.0) for name in names], study)
 
 
-def changed(study: Study, key: str, value: str) -> Study:
-    """A study with another value of a key of its first claim, of that one's first quantity, or of its whole."""
-    claims = copy.deepcopy(study.claims)
-    for entry in (claims[0], claims[0]["quantities"][0], claims[0].get("whole", {})):
-        if key in entry:
-            entry[key] = value
-            return study.model_copy(update={"claims": claims})
-    raise AssertionError(f"no claim has {key}")
-
-
-@pytest.mark.parametrize(
-    ("study", "key", "value", "words"),
-    [
-        ("figure2", "figure", "jain2021/figure3", "'jain2021/figure3' is no figure; the nearest is 'jain2021/figure2'"),
-        ("init_rates", "measured", "exponent privacy n dist3", "'exponent privacy n dist3' is not measured by study"),
-        ("figure2", "other_readings", "other reading", "figure2; the nearest is 'other readings that pass'"),
-        ("figure2", "rule", "at_mots", "'at_mots' must be one of rate, at_most, at_least, equals"),
-        ("figure2", "value", "high", "'high' must be a number for this rule"),
-    ],
-)
-def test_a_claim_that_names_nothing_is_named(studies, study, key, value, words):
-    """File, claim, key, value and the nearest right name."""
-    with pytest.raises(ConfigError) as caught:
-        checked_claims_of(changed(studies[study], key, value), studies)
-    start = f"src/replication/studies/{study}/settings.yaml: claims.{studies[study].claims[0]['id']}"
-    assert str(caught.value).startswith(start) and words in str(caught.value)
-
-
-@pytest.mark.parametrize(
-    ("ids", "order", "words"),
-    [
-        (["A", "B"], ["B"], "'A' is missing; a study decides it"),
-        (["A", "A"], ["A"], "two claims have the id 'A'"),
-        (["A-1"], ["A-1", "A-2"], "'A-2' is no claim; the nearest is 'A-1'"),
-    ],
-)
-def test_a_paper_lists_each_claim_once(ids, order, words):
-    """Its file gives the order."""
+def listed_in(ids: list[str], order: list[str]) -> list[str]:
+    """Claims of these ids in the order of a paper's file."""
     stated = [Claim(id=name, whose="paper", place="here", statement="so", not_tested="needs data") for name in ids]
-    with pytest.raises(ConfigError, match=r"^config/papers/x\.yaml: claims: ") as caught:
-        in_order(stated, order, "config/papers/x.yaml")
-    assert words in str(caught.value)
-    assert [claim.id for claim in in_order(stated[:1], ids[:1], "x")] == ids[:1]
+    return [claim.id for claim in in_order(stated, order, "config/papers/x.yaml")]
+
+
+def changed(studies: dict, study: str, key: str, value: str) -> list[Claim]:
+    """The claims of a study with another value of a key of its first claim, of its first quantity, or of its whole."""
+    claims = copy.deepcopy(studies[study].claims)
+    place = next(one for one in (claims[0], claims[0]["quantities"][0], claims[0].get("whole", {})) if key in one)
+    place[key] = value
+    return checked_claims_of(studies[study].model_copy(update={"claims": claims}), studies)
+
+
+def fit_of(studies: dict, key: str) -> None:
+    """Check a study with a fit of another column."""
+    fits = {"privacy n dist2": studies["init_rates"].fits["privacy n dist2"].model_copy(update={key: "privacy_3"})}
+    check_columns(studies["init_rates"].model_copy(update={"fits": fits}))
+
+
+FIGURE2, INIT, RISK = (f"src/replication/studies/{name}/settings.yaml: " for name in ("figure2", "init_rates", "risk"))
+FIGURE2 += "claims.A-F2"
+OF_CLAIMS, OF_FIT = "config/papers/x.yaml: claims: ", f"{INIT}fits.privacy n dist2."
+SLIPS = [
+    (lambda s: choices(s["risk"], "{kk.rank}"), RISK + "{", "'kk' is no grid; the nearest is 'k'"),
+    (lambda s: choices(s["risk"], "{k.rnak}"), RISK + "{", "'rnak' is no axis of this grid; the nearest is 'rank'"),
+    (lambda s: run_of("exponent n"), RISK + "quantities: ", "'ratio' is listed and not measured"),
+    (lambda s: run_of("ratio", "ratoi", complete=False), RISK, "'ratoi' is measured and not listed; the nearest is 'r"),
+    (lambda s: changed(s, "figure2", "figure", "jain2021/figure3"), FIGURE2, "figure3' is no figure; the nearest is"),
+    (lambda s: changed(s, "figure2", "other_readings", "other reading"), FIGURE2, "is 'other readings that pass'"),
+    (lambda s: changed(s, "figure2", "rule", "at_mots"), FIGURE2, "'at_mots' must be one of rate, at_most, at_least"),
+    (lambda s: changed(s, "figure2", "value", "high"), FIGURE2, "'high' must be a number for this rule"),
+    (lambda s: changed(s, "init_rates", "measured", "exponent dist3"), INIT, "dist3' is not measured by study"),
+    (lambda s: listed_in(["A", "B"], ["B"]), OF_CLAIMS, "'A' is missing; a study decides it"),
+    (lambda s: listed_in(["A", "A"], ["A"]), OF_CLAIMS, "two claims have the id 'A'"),
+    (lambda s: listed_in(["A-1"], ["A-1", "A-2"]), OF_CLAIMS, "'A-2' is no claim; the nearest is 'A-1'"),
+    *(
+        (lambda s, key=key: fit_of(s, key), f"{OF_FIT}{key}: 'privacy_3' is no column", "the nearest is 'privacy_")
+        for key in ("axis", "response", "prediction")
+    ),
+]
+
+
+@pytest.mark.parametrize(("call", "start", "words"), SLIPS)
+def test_a_name_of_nothing_is_named(studies, call, start, words):
+    """File, place, value and the nearest right name, in one line; what is right is taken."""
+    with pytest.raises(ConfigError) as caught:
+        call(studies)
+    assert str(caught.value).startswith(start) and words in str(caught.value) and "\n" not in str(caught.value)
+    check_columns(studies["init_rates"])
+    run_of("exponent n", "ratio")
+    run_of("exponent n", complete=False)
+    assert listed_in(["A-1", "A-2"], ["A-2", "A-1"]) == ["A-2", "A-1"]
 
 
 def test_a_claim_that_no_paper_lists_is_named(monkeypatch):
@@ -126,17 +110,3 @@ def test_a_claim_that_no_paper_lists_is_named(monkeypatch):
     monkeypatch.setattr("replication.evidence.quantities.read_papers", lambda root: papers | {"shen2023": left})
     with pytest.raises(ConfigError, match=f"claims: {papers['shen2023'].claims[0]!r} is in no list of config/papers"):
         checked_claims()
-
-
-@pytest.mark.parametrize("key", ["axis", "response", "prediction"])
-def test_a_fit_of_no_column_is_named(studies, key):
-    """Before its cells are run."""
-    study = studies["init_rates"]
-    fit = study.fits["privacy n dist2"]
-    broken = study.model_copy(update={"fits": {"privacy n dist2": fit.model_copy(update={key: "privacy_3"})}})
-    check_columns(study)
-    with pytest.raises(ConfigError) as caught:
-        check_columns(broken)
-    start = f"src/replication/studies/init_rates/settings.yaml: fits.privacy n dist2.{key}: 'privacy_3' is no column"
-    assert str(caught.value).startswith(start)
-    assert "the nearest is 'privacy_" in str(caught.value)

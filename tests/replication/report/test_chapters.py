@@ -33,7 +33,7 @@ from replication.report.chapters import (
 )
 from replication.report.run_tables import Run, listed, read_text
 from replication.report.sizes import size
-from replication.report.stub_run import facts_of
+from replication.report.stub_run import StubRun, check_chapter, check_page, facts_of
 from replication.run.config import ROOT, study_names
 from replication.run.models import ConfigError
 
@@ -174,8 +174,7 @@ Second.
 
 @pytest.mark.parametrize("study", STUDIES)
 def test_numbers_come_from_the_measures(study):
-    """A name gives the value and the ends of its own quantity.
-    Without any measure there is no number that was to be one, and no exponent."""
+    """A name gives value and ends of its own quantity. Without measures there is no number made of one, no exponent."""
     words = Words(ChosenRun(values={name: own(name) for name in listed(study)}), study)
     for name in listed(study):
         assert words.value(name) == own(name)[0]
@@ -321,22 +320,13 @@ From {{ e("privacy n dist2") }}.
         ('{{ law("privcy").least }}', "'constant privcy' is the beginning of no quantity; the nearest is"),
         ('{{ rested("A-L4.66", "LOOSE") }}', "'A-L4.66' is no claim; the nearest is 'A-L4.6"),
         ('{{ rested("A-L4.6", "LOSE") }}', "'LOSE' is no verdict; the nearest is"),
-        (
-            '{{ rested("A-L4.6", "LOOSE", "expnent of n") }}',
-            "'expnent of n' is no quantity of claim A-L4.6; the nearest",
-        ),
+        ('{{ rested("A-L4.6", "LOOSE", "expnent of n") }}', "'expnent of n' is no quantity of claim A-L4.6; the near"),
         ('{{ rested("davis-kahan print", ">", 1) }}', "the nearest is 'davis-kahan printed'"),
         ('{{ size("n-anisotropic", "head_condition") }}', "there is no series 'n-anisotropic'"),
         ('{{ size("n-aniso", "head_conditions") }}', "the series 'n-aniso' has no 'head_conditions'"),
         ('{{ values("n-anisotropic", "users") }}', "there is no series 'n-anisotropic'"),
-        (
-            '{{ constant("RANGE") }}',
-            "'RANGE' is no constant of replication.studies.init_rates.analysis; the nearest is 'RANGES'",
-        ),
-        (
-            '{{ figure("jain2021/init_privcy") }}',
-            "'jain2021/init_privcy' is no figure of study init_rates; the nearest is",
-        ),
+        ('{{ constant("RANGE") }}', "no constant of replication.studies.init_rates.analysis; the nearest is 'RANGES'"),
+        ('{{ figure("jain2021/init_privcy") }}', "'jain2021/init_privcy' is no figure of study init_rates; the nea"),
         ("{{ exponent }}", "'exponent' is undefined"),
         ("{{ 1.5 | nubmer }}", "line 1: No filter named 'nubmer'"),
         ("One.\n\n{% for i in [1] %}\nTwo.\n", "line 3: Unexpected end of template"),
@@ -397,10 +387,30 @@ CLAUSE = re.compile(r"(?:[A-Za-z][\w'-]*[,;:]?\s+){3,}[\w'-]+\.(?:\s|$)|(?:[\w'-
 
 @pytest.mark.parametrize("study", TOLD)
 def test_no_english_is_assembled_in_python(study):
-    """Facts are numbers, lists and tables; sentences stand in the chapter, where a writer finds them.
-    A whole run has all of them."""
+    """Facts are numbers, lists and tables; sentences stand in the chapter. A whole run has all facts."""
     for name, fact in facts_of(study).items():
         found = ChosenRun(1.5).fact(study, name)
         assert found is not None and not CLAUSE.search(json.dumps(found)), name
         fact = getattr(fact, "func", fact)
         assert fact.__doc__ or fact.__name__ == "<lambda>", f"{study}: {name} does not say what it returns"
+
+
+@pytest.mark.parametrize("study", study_names())
+def test_chapters_hold_for_a_run_of_record(study):
+    """Its series have more sizes, of which prose can name only one, and its grids more quantities."""
+    text(study, StubRun(1.5, "record"))
+
+
+def test_texts_on_the_whole_run_hold_for_a_run_of_record():
+    check_page()
+    for path in sorted(TEXTS.glob("*.md")):
+        page_text(path.stem, StubRun(1.5, "record"))
+
+
+def test_a_number_that_a_smaller_run_lacks_is_found(monkeypatch, tmp_path):
+    """Outside of a paragraph that may be left out."""
+    path = tmp_path / "chapter.md"
+    path.write_text('{{ q("davis-kahan printed") }}')
+    monkeypatch.setattr(chapters, "chapter_file", lambda study: path)
+    with pytest.raises(ConfigError, match=f"^{path}: .*davis-kahan printed"):
+        check_chapter("init_rates")

@@ -1,5 +1,4 @@
-"""The documents show what was measured: the findings in the README and docs/results.md are what the tables of docs/
-give."""
+"""The documents show what was measured: findings in the README and docs/results.md are what tables of docs/ give."""
 
 from __future__ import annotations
 
@@ -103,8 +102,7 @@ def test_the_example_of_the_readme_runs(capsys):
 
 
 def test_the_example_of_a_table_runs(tmp_path, monkeypatch, capsys):
-    """On 4,000 people of ten rows, with heads in a plane: the error on held-out rows is below half of that of
-    predicting zero."""
+    """On 4,000 people of ten rows, heads in a plane: the error on held-out rows is below half of predicting zero's."""
     rng = np.random.default_rng(0)
     features, heads = rng.standard_normal((40_000, 4)), np.repeat(rng.standard_normal((4000, 2)), 10, axis=0)
     labels = (features[:, :2] * heads).sum(axis=1) + 0.1 * rng.standard_normal(40_000)
@@ -141,11 +139,8 @@ def test_the_commands_of_the_readme_hold_after_quick(quick_run):
 
 
 def test_a_shell_takes_numbers_of_numpy():
-    sizes = {"users": np.int64(60), "samples": 8, "dim": np.int32(6), "rank": 2}
-    row, ledger = fit(
-        "centaur", **sizes, epsilon=np.float64(2.0), init="random", rounds=np.int64(3), clip=0.5, batch_samples=2
-    )
-    plain, _ = fit(
-        "centaur", users=60, samples=8, dim=6, rank=2, epsilon=2.0, init="random", rounds=3, clip=0.5, batch_samples=2
-    )
+    options = {"users": 60, "dim": 6, "samples": 8, "rank": 2, "rounds": 3, "clip": 0.5, "batch_samples": 2}
+    typed = {"users": np.int64(60), "dim": np.int32(6), "rounds": np.int64(3)}
+    plain, _ = fit("centaur", **options, epsilon=2.0, init="random")
+    row, ledger = fit("centaur", **options | typed, epsilon=np.float64(2.0), init="random")
     assert row["key"] == plain["key"] and row["excess_risk"] == plain["excess_risk"] and len(ledger.entries) == 3

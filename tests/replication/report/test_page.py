@@ -17,9 +17,9 @@ from pathlib import Path
 import pandas as pd
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from patience import patience, unit_seconds
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 from stub_page import DRAWN, rendered_run, unpacked
+from workflow_helpers import patience, unit_seconds
 
 from replication.report.spelling import figure_anchor
 from replication.studies.guide.analysis import AXES, EXAMPLE
@@ -52,8 +52,7 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture(scope="module")
 def page_of(browser, folder) -> Callable[..., tuple[Page, list[str], list[str]]]:
-    """A new page in a window with given properties, with the errors of its scripts and with what it asks of a
-    network."""
+    """A new page in a window with given properties, the errors of its scripts and what it asks of a network."""
     wait = 1000 * patience(300, 120)
 
     def opened(**properties) -> tuple[Page, list[str], list[str]]:
@@ -174,8 +173,7 @@ def test_letters_find_their_names(at):
 
 
 def test_facets_count_and_narrow(at, claims):
-    """Each says how many rows it would leave; pressing it puts its token into the search, pressing again takes it
-    out."""
+    """Each says how many rows it would leave; pressing puts its token into the search, pressing again takes it out."""
     page = at()
     facet = page.get_by_role("group", name="Show only this paper")
     counts = claims["paper"].value_counts()
@@ -220,8 +218,7 @@ The window keeps the promise, which the browser could collect as garbage while i
 
 
 def test_the_page_is_there_within_a_second(visit):
-    """Painted, and searched; the best of three visits, on a machine that imports pandas in half a second.
-    A slower one has longer."""
+    """Painted, and searched: the best of three visits, if pandas imports in half a second. Slower ones have longer."""
     visits = [visit().evaluate(ANSWERED) for _ in range(3)]
     painted, answered = (min(times) / 1000 for times in zip(*visits, strict=True))
     assert painted < answered < max(1, 2 * unit_seconds()), (painted, answered)

@@ -241,8 +241,7 @@ def test_a_page_alone_leads_nowhere_else(rendered):
 
 
 def test_page_has_no_leftovers(content):
-    """Formulas are MathML, and nothing of Markdown, templates, Python or missing values is left, nor HTML that was
-    escaped."""
+    """Formulas are MathML; nothing of Markdown, templates, Python or missing values is left, nor escaped HTML."""
     found = Page(content)
     assert "$" not in found.text
     assert "<math" in content
@@ -388,8 +387,7 @@ def test_two_pictures_in_one_page_do_not_meet():
 
 
 def test_claims_in_short_and_whole():
-    """The short form has no statements and no commands; the whole one has both, with a link to a figure that there
-    is."""
+    """The short form has no statements or commands; the whole has both, with a link to a figure that there is."""
     rows = claim_rows()
     brief, whole = brief_table(rows), all_rows(rows, ["jain2021/figure2"], {"A-F2": ["E9"]}, lambda row: "n = 77")
     assert "B-T5.2" in brief and "snakemake" not in brief and "Error &lt;falls" not in brief
@@ -528,8 +526,7 @@ def test_agreement_of_exponents_is_counted_at_narrower_marks():
 
 
 def test_contradictions_are_one_line_each():
-    """What is printed, the severity, and what to do; a row without a negative verdict is none. They are counted by what
-    they change."""
+    """What is printed, the severity, what to do, for negative verdicts alone. They are counted by what they change."""
     table = summary.contradictions(claim_rows())
     assert table.count("<tr>") == 3  # the header, PARTIAL and VIOLATED
     assert "a rate, an assumption or a number" in table and "Use d<sup>3</sup>" in table

@@ -124,8 +124,7 @@ def config_of(scale: str) -> dict:
 
 @cache
 def settings(study: str, scale: str) -> frozenset[float]:
-    """The numbers that were fixed for a study at a scale: in its file, as constants of its module, and by the window of
-    all fits."""
+    """The numbers that were fixed for a study at a scale: in its file, its module, and the window of all fits."""
     module = vars(importlib.import_module(f"replication.studies.{study}.analysis"))
     constants = [value for name, value in module.items() if name.isupper()]
     study_file = read_study(config_of(scale), study).model_dump(exclude={"claims", "scales"})
@@ -346,6 +345,5 @@ def test_a_number_typed_into_a_chapter_is_found(template, found):
     ],
 )
 def test_a_typed_number_is_found(text, found):
-    """Sizes, counts and results are found, whether a study has them or not; definitions, coefficients and placeholders
-    are not."""
+    """Sizes, counts and results are found, of a study or not; definitions, coefficients and placeholders are not."""
     assert typed(text, "local_convergence") == found

@@ -181,13 +181,9 @@ def test_every_grid_has_a_series(study):
 CONFIG, QUICK = "config/config.yaml", "config/scales/quick.yaml"
 FIGURE2, INIT = settings_of("figure2"), settings_of("init_rates")
 ERRATA = "src/replication/errata/errata.yaml"
+OVER = "overrides:\n  figure2:\n    problem: {users: x}\n"
 TYPED = [
-    (
-        FIGURE2,
-        "clip_label: 1.0e-4",
-        "clip_label: 1e-4",
-        "clip_label is '1e-4', a text; it must be a number; YAML reads",
-    ),
+    (FIGURE2, "clip_label: 1.0e-4", "clip_label: 1e-4", "'1e-4', a text; it must be a number; YAML reads"),
     (FIGURE2, "  rank: 2 ", "  # ", "rank is missing; problem needs dimension of the shared subspace"),
     (FIGURE2, "users: 50000", "users: 0", "problem: users is 0; it must be an integer of at least 1"),
     (FIGURE2, "users: 50000", "users: 50000.5", "users is 50000.5; it must be an integer of at least 1"),
@@ -201,19 +197,9 @@ TYPED = [
     (INIT, "options: {init_label_clip:", "options: {init_lable_clip:", "init_lable_clip is no option of spectral_init"),
     (INIT, "grid: n,", "grid: nn,", "'nn' is no grid; the nearest is 'n'"),
     (QUICK, "scale: quick\n", "scale: quik\n", "scale: 'quik' must be one of default, tiny, quick, record"),
-    (
-        QUICK,
-        "quick\n",
-        "quick\noverrides:\n  figure2:\n    problem: {users: x}\n",
-        "quick.yaml, line 5: problem: users is 'x', a text; it must be a number",
-    ),
+    (QUICK, "quick\n", f"quick\n{OVER}", "quick.yaml, line 5: problem: users is 'x', a text; it must be a number"),
     (CONFIG, "master_seed: 20211206", "master_seed: zero", "master_seed: 'zero' is a str, it must be an integer"),
-    (
-        CONFIG,
-        "master_seed: 20211206",
-        "master_sede: 0",
-        "'master_sede' is not a known key; the nearest is 'master_seed'",
-    ),
+    (CONFIG, "master_seed: 20211206", "master_sede: 0", "'master_sede' is not a known key; the nearest is 'master_se"),
     (ERRATA, "claims: [A-T5.1, A-T5.2]", "claims: [A-T5.1, A-T5.3]", "'A-T5.3' is no claim; the nearest is 'A-T5.2'"),
 ]
 """A text in a file, what is typed in its place, and what is said."""

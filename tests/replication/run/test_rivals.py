@@ -96,8 +96,7 @@ def test_the_shortlist_is_that_of_the_law_and_the_former_setting():
 
 
 def test_where_data_depart_from_the_law_each_clip_has_its_best():
-    """Two of each clip by the law, and the former setting; at a problem of the model the shortlist is that of the
-    law."""
+    """Two of each clip by the law, and the former setting; at a problem of the model the law's shortlist."""
     for cell in CHOOSE.settings("unit_map"):
         departs = any(getattr(cell.problem, name) != getattr(Problem, name) for name in CHOOSE.MISSPECIFICATIONS)
         told = cell.series.startswith(("small-", "large-"))  # the size, so that nothing departs

@@ -12,11 +12,7 @@ from replication.evidence.numbers import measure
 from replication.evidence.quantities import numbers
 from replication.run.config import read_config, read_study
 from replication.studies.exponential import analysis
-from replication.studies.exponential.analysis import (
-    FEW,
-    LINE,
-    risks,
-)
+from replication.studies.exponential.analysis import FEW, LINE, risks
 
 # Law F7
 

@@ -89,8 +89,7 @@ def test_own_data_by_hand():
 
 
 def test_pairs_that_nothing_clips_have_the_law_of_the_start():
-    """F1: signal c_d sqrt(k), so that S is (d - k) (2 Delta zeta^2 / (n c_d^2))^2, here with a label clip that no label
-    reaches."""
+    """F1: signal c_d sqrt(k), so that S is (d - k) (2 Delta zeta^2 / (n c_d^2))^2, at a clip that no label reaches."""
     signal, first, other = whole_methods.pair_moments(30, 3, 1e3)
     assert signal == pytest.approx(math.sqrt(3) * float(jain2021.signal_scale(30)), rel=1e-3)
     assert first + 29 * other == pytest.approx(3, rel=1e-3)
@@ -159,8 +158,7 @@ def test_the_power_method_ends_in_its_steady_state(mu, users):
 
 
 def test_label_noise_leaves_a_floor_under_the_rounds():
-    """Users draw their gradients' noise once in a round: S is (d - k) / (n d k) (step norm gain)^2 at the norm of label
-    noise alone."""
+    """Noise of a round is drawn once: S is (d - k) / (n d k) (step norm gain)^2 at the norm of label noise alone."""
     noisy = Regime(1e6, 40, 30, 3, 0.5)
     norm = float(shen2023.representation_update(0.0, 30, 3, 20, 0.5))
     found = whole_methods.rounds_outside(noisy, 1e12, Rounds(100, 20, 0.25, 1e3), np.asarray(0.01))
@@ -256,8 +254,7 @@ def test_a_law_knows_where_its_assumptions_fail():
 
 
 def test_a_method_that_cannot_run_is_not_named():
-    """It needs as many samples in half as heads have coordinates.
-    With all samples private FedRep can be run, beyond what its law knows."""
+    """It needs as many samples in half as a head has coordinates; private FedRep can be run, beyond its law."""
     risks, known = measures.predictions(pd.DataFrame([EXAMPLE | {"samples": 6, "rank": 5}]))
     assert np.isinf(risks.loc[0, ["centaur", "altmin"]].astype(float)).all() and np.isfinite(risks.loc[0, "fedrep"])
     assert not known.loc[0, ["centaur", "altmin", "fedrep"]].any()

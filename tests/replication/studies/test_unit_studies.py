@@ -345,8 +345,7 @@ def settings(study: str) -> dict:
 
 
 def test_noise_multipliers_are_those_of_two_releases_a_step():
-    """sqrt(2 E) / mu at epsilon 1 for E epochs, to 4 digits, at each scale that has some;
-    of one release, and of other epochs, they are not."""
+    """sqrt(2 E) / mu at epsilon 1 for E epochs, to 4 digits, at each scale; not of one release or other epochs."""
     study = settings("unit_map")
     grids = [study["grids"], *(scale["grids"] for scale in study["scales"].values())]
     pairs = [one for grid in grids for one in grid["apart"].get("together", [])]
