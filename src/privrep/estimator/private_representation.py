@@ -491,7 +491,7 @@ def in_memory(
 def local_heads(shared: SharedPrior, ids: np.ndarray, data: UserData) -> LocalHeads:
     """Return the posterior means of all users' heads, and their doubts."""
     mixture = shared.heads
-    return LocalHeads(ids, *rows(data, lambda block: (mixture.heads(block), mixture.doubts(block, shared.error))))
+    return LocalHeads(ids, *rows(data, lambda block: (mixture.heads(block), mixture.doubts(shared.error, block))))
 
 
 def noise_from(seed: int | None) -> Callable[[str], np.random.Generator | SystemNoise]:

@@ -37,7 +37,7 @@ import numpy as np
 from privrep.methods.running.method import FullRank, Iterate
 from privrep.methods.steps import mixed_model_plan as plan
 from privrep.methods.steps.calibration import GAUSSIAN, Calibration, calibration
-from privrep.methods.steps.posterior import Mixture, Spectra
+from privrep.methods.steps.posterior import Mixture, by_size, spectra
 from privrep.methods.steps.stacking import (
     ANSWERS,
     Candidates,
@@ -56,6 +56,7 @@ from privrep.users.problem import Block, UserData
 from privrep.users.subspace import orthonormalise
 
 
+@by_size
 def own_errors(root: np.ndarray, unit: float, block: Block) -> Rows:
     """Contribution of users with two samples or more: root mean square error on left-out samples, and 1; less 1/2."""
     left = errors([prior(np.zeros(len(root)), root, [plan.LEVEL_STRENGTH])], block)[0, 0]
@@ -64,9 +65,11 @@ def own_errors(root: np.ndarray, unit: float, block: Block) -> Rows:
     return Rows(np.array([np.where(counts, size, 0.0), counts]).T - 0.5)
 
 
+@by_size
 def changes(mean: np.ndarray, root: np.ndarray, block: Block) -> Rows:
     """Contribution of users: the change of their ridge model about the shared mean, over the root, (d,)."""
-    return Rows(Spectra(block, mean, root).changes(np.array([plan.MEAN_STRENGTH]), np.ones(1)))
+    (found,) = spectra([prior(mean, root, [plan.MEAN_STRENGTH])], block)
+    return Rows(found.changes(np.array([plan.MEAN_STRENGTH]), np.ones(1)))
 
 
 def log_lengths(root: np.ndarray, guess: float, block: Block) -> Scalars:

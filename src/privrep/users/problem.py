@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import math
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Callable, Hashable, Iterator
 from dataclasses import InitVar, dataclass
 from functools import cached_property
+from typing import TypeVar
 
 import numpy as np
 
@@ -188,6 +189,9 @@ def norms_in_domain(features: np.ndarray) -> np.ndarray:
     return np.sqrt(np.where((squared >= low**2) & (squared <= high**2), squared, np.float32(np.inf)))
 
 
+Computed = TypeVar("Computed")
+
+
 @dataclass
 class Block:
     """Users `start` to `start + B - 1`.
@@ -196,7 +200,7 @@ class Block:
     counts as nothing in every statistic, and no sum meets an infinite number. Samples known to be `in_domain` are not
     checked. `features` are (m, B, d) and `labels` (m, B) float32, samples first, so that a range of samples is one
     contiguous matrix. `heads` (B, k), in the coordinates of `Truth.basis` and NaN for corrupted users, are for scoring
-    only. `stream_users` is set where a block has users of several streams.
+    only. `stream_users` is set where a block has users of several streams. `room` is that of `once`.
     """
 
     start: int
@@ -205,6 +209,7 @@ class Block:
     heads: np.ndarray | None = None
     stream_users: int | None = None
     in_domain: InitVar[bool] = False
+    room: int = 2**26
 
     def __post_init__(self, in_domain: bool):
         if in_domain:
@@ -242,6 +247,33 @@ class Block:
         taken = Block(start, features, labels, heads, self.stream_users, in_domain=True)
         taken.feature_norms = self.feature_norms[:, part]
         return taken
+
+    @cached_property
+    def by_size(self) -> list[tuple[np.ndarray, Block]]:
+        """Users, by their places (b,), with those whose last sample stands about as far behind, as blocks without the
+        samples that nobody in them has. A user's block has so many samples as follow from that user's own alone."""
+        there, places = np.isfinite(self.feature_norms), np.arange(1, len(self.labels) + 1)
+        last = np.maximum((there * places[:, None]).max(axis=0, initial=0), 1)
+        step = 1 << np.maximum(np.frexp(last)[1] - 3, 1)
+        sizes, found = np.minimum(-(-last // step) * step, len(there)), []
+        for size in np.unique(sizes):
+            of = np.flatnonzero(sizes == size)
+            part = Block(self.start, self.features[:size, of], self.labels[:size, of], in_domain=True)
+            part.feature_norms, part.room = self.feature_norms[:size, of], self.room * len(of) // self.users
+            found.append((of, part))
+        return found
+
+    @cached_property
+    def _computed(self) -> OrderedDict:
+        return OrderedDict()
+
+    def once(self, name: Hashable, made: Callable[[], Computed]) -> Computed:
+        """Return what is made of these users, and make it once while it is among the latest `room` bytes."""
+        found = self._computed.pop(name, None)
+        found = self._computed[name] = made() if found is None else found
+        while sum(one.nbytes for one in self._computed.values()) > self.room:
+            self._computed.popitem(last=False)
+        return found
 
     def streams(self) -> Iterator[Block]:
         """Split the users by the stream that they were drawn from."""
@@ -334,6 +366,7 @@ class UserData:
         block = self.read(first, last)
         if self.kept:
             self._kept[first] = block
+            block.room = self.memory_budget * block.users // self.known.users
         return block
 
     def blocks(self, start: int = 0, stop: int | None = None) -> Iterator[Block]:

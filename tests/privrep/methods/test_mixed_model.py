@@ -88,7 +88,7 @@ def test_heads_of_a_mixture_and_their_doubts_are_those_of_dense_algebra(samples,
     block, root = block_of(samples, 4, dim), RNG.standard_normal((dim, dim)) + 2 * np.eye(dim)
     one, other = (prior(RNG.standard_normal(dim), root, [1.7]) for _ in range(2))
     both = Mixture(tuple(replace(each, weights=np.array([part])) for each, part in ((one, 0.3), (other, 0.7))))
-    doubts, heads, rows = both.doubts(block, 0.4), both.heads(block), np.linalg.inv(root)
+    doubts, heads, rows = both.doubts(0.4, block), both.heads(block), np.linalg.inv(root)
     for user in range(4):
         mixed = 0.3 * dense(block, user, one) + 0.7 * dense(block, user, other)
         np.testing.assert_allclose(heads[user], mixed, rtol=1e-5, atol=1e-6)
@@ -154,7 +154,7 @@ def test_no_user_stops_a_fit(samples, dim, constant):
             (last,) = MixedModel(0.5, constant=constant).fit(users, release)
             (block,) = users.blocks()
             assert np.isfinite(last.personal.models(block)).all(), (length, label, multiplier)
-            assert np.isfinite(last.personal.models.mixture.doubts(block, 0.1)).all(), (length, label, multiplier)
+            assert np.isfinite(last.personal.models.mixture.doubts(0.1, block)).all(), (length, label, multiplier)
 
 
 CANDIDATES = Candidates.of(np.array([0.2, 0.1, 0.1]), [np.diag([0.0, 1.0, 0.0])], True, np.ones(3, bool))

@@ -28,7 +28,7 @@ import numpy as np
 from scipy.optimize import isotonic_regression
 
 from privrep.methods.steps import mixed_model_plan as plan
-from privrep.methods.steps.posterior import Mixture
+from privrep.methods.steps.posterior import Mixture, by_size
 from privrep.methods.steps.stacking import errors, mean_over_samples
 from privrep.privacy.contributions import Rows
 from privrep.privacy.mechanisms import Release
@@ -49,6 +49,7 @@ class Calibration:
         return np.interp(predictions, self.knots, self.values)
 
 
+@by_size
 def left_out_changes(mixture: Mixture, knots: np.ndarray, level: float, block: Block) -> Rows:
     """Contribution of users: (a / 2, e) of their left-out predictions, (2 k,)."""
     weights = np.concatenate([one.weights for one in mixture.priors])

@@ -16,7 +16,7 @@ from scipy.optimize import minimize
 from scipy.special import softmax
 
 from privrep.methods.steps import mixed_model_plan as plan
-from privrep.methods.steps.posterior import Mixture, Prior, spectra
+from privrep.methods.steps.posterior import Mixture, Prior, by_size, spectra
 from privrep.privacy.contributions import Rows
 from privrep.privacy.mechanisms import Release
 from privrep.users.problem import Block, UserData
@@ -116,6 +116,7 @@ def mean_over_samples(products: np.ndarray, block: Block) -> np.ndarray:
     return products.sum(axis=-1) / np.maximum(block.counts, 1)
 
 
+@by_size
 def gains(priors: Sequence[Prior], level: float, unit: float, block: Block) -> Rows:
     """Contribution of users: how much less squared errors are than under the second prior, (c,), over the level."""
     squares = mean_over_samples(np.clip(errors(priors, block)[0] / unit, -plan.ERROR_CLIP, plan.ERROR_CLIP) ** 2, block)
@@ -128,6 +129,7 @@ def of_kinds(candidates: Candidates, weights: np.ndarray, unit: float, block: Bl
     return np.clip(found, -plan.ERROR_CLIP, plan.ERROR_CLIP)
 
 
+@by_size
 def products(candidates: Candidates, weights: np.ndarray, level: float, unit: float, block: Block) -> Rows:
     """Contribution of users: 2 e_0 (e_k - e_0) and (e_k - e_0) (e_l - e_0), means over samples, over the level."""
     own, *others = of_kinds(candidates, weights, unit, block)
@@ -156,6 +158,7 @@ def best_weights(linear: np.ndarray, products: np.ndarray, penalty: float) -> np
     return np.r_[1 - w.sum(), w]
 
 
+@by_size
 def gain(candidates: Candidates, weights: np.ndarray, clip: float, unit: float, block: Block) -> Rows:
     """Contribution of users: u, the gain of a mixture over own data in squared error with all m rows, its doubt, and
     u^2 / clip - clip; weights (2, c) are of own data and of the mixture. A user of one row has u = 0.
