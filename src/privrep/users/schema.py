@@ -123,7 +123,7 @@ class Category(Declared):
         texts = spelled(values, name)
         codes = pd.Index([*map(spell, self.levels)], dtype=object).get_indexer(texts)
         known = codes >= 0
-        noted.add(name, UNLISTED, ~known & ~is_missing(texts))
+        noted.add(name, UNLISTED, ~is_missing(texts[~known]))
         columns = np.zeros((len(codes), self.width))
         columns[known] = -(self.width**-0.5)
         columns[known, codes[known]] += self.width**0.5

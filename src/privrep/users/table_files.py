@@ -11,16 +11,18 @@ from functools import cached_property
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyarrow import csv, parquet, types
 
-from privrep.users.identity import MISSING, numbers, people, spell, spelled
+from privrep.users.identity import MISSING, UNUSUAL, numbers, people, spell, spelled
 from privrep.users.schema import Category, Number, Schema
 
 ROWS = 2**16  # rows that are read at once
 READ_AHEAD = 2**16  # bytes of a column in Parquet. Without a limit, memory holds a whole row group of the file.
 SUFFIXES = (".parquet", ".csv")
 NUMBER_TYPES = (types.is_integer, types.is_floating, types.is_decimal, types.is_boolean, types.is_null)
-ID_TYPES = (*NUMBER_TYPES, types.is_string, types.is_large_string, types.is_string_view)
+TEXT_TYPES = (types.is_string, types.is_large_string, types.is_string_view)
+ID_TYPES = (*NUMBER_TYPES, *TEXT_TYPES)
 SAFE = re.compile(r"(Row #\d+: )?Expected \d+ columns, got \d+|Empty CSV file|[Ii]nvalid UTF-?8|[Mm]agic bytes")
 """What Arrow says of a file without quoting a row of it."""
 
@@ -111,16 +113,16 @@ class TableFile:
             if any(is_kind(read.type) for is_kind in NUMBER_TYPES):
                 return read.cast(column.type, safe=False)
             return pa.array(numbers(read.to_pandas(), where, before))
-        encoded = read if types.is_dictionary(read.type) else read.dictionary_encode()
-        different = encoded.dictionary
+        encoded = types.is_dictionary(read.type)
+        different = read.dictionary if encoded else read
         if types.is_integer(different.type):
             texts = different.cast(column.type)  # as they are spelled
-        elif types.is_string(different.type):
-            texts = pa.array(map(spell, different.to_pylist()), column.type, size=len(different))
+        elif any(is_kind(different.type) for is_kind in TEXT_TYPES):
+            texts = spelled_texts(different.cast(column.type))
         else:
             texts = pa.array(spelled(different.to_pandas(), where), column.type)
-        found = texts.take(encoded.indices)
-        if column.name == self.user and (found.null_count or not MISSING.isdisjoint(texts.to_pylist())):
+        found = texts.take(read.indices) if encoded else texts
+        if column.name == self.user and (found.null_count or pc.any(pc.is_in(texts, pa.array(MISSING))).as_py()):
             people(found.to_pandas(), where, before)  # an error that says the row
         return found
 
@@ -164,6 +166,18 @@ class TableFile:
                 raise ValueError(f"{path} has {found} in column {column.name!r}; it must have numbers or text")
             if types.is_nested(found):
                 raise ValueError(f"{path} has {found} in column {column.name!r}; it must have single values")
+
+
+def spelled_texts(texts: pa.Array) -> pa.Array:
+    """Return texts as `spell` has them; most are so already, and are not looked at one by one."""
+    texts.validate(full=True)
+    odd = pc.match_substring_regex(texts, UNUSUAL)
+    if not pc.any(odd).as_py():
+        return texts
+    found = texts.to_numpy(zero_copy_only=False).copy()
+    odd = odd.fill_null(False).to_numpy(zero_copy_only=False)
+    found[odd] = list(map(spell, found[odd]))
+    return pa.array(found, texts.type)
 
 
 def _plain(columns: pa.Schema, name: str) -> pa.DataType:
