@@ -10,9 +10,9 @@ from __future__ import annotations
 import math
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterator
-from dataclasses import InitVar, dataclass
+from dataclasses import InitVar, dataclass, field
 from functools import cached_property
-from typing import TypeVar
+from typing import Any
 
 import numpy as np
 
@@ -189,9 +189,6 @@ def norms_in_domain(features: np.ndarray) -> np.ndarray:
     return np.sqrt(np.where((squared >= low**2) & (squared <= high**2), squared, np.float32(np.inf)))
 
 
-Computed = TypeVar("Computed")
-
-
 @dataclass
 class Block:
     """Users `start` to `start + B - 1`.
@@ -200,7 +197,7 @@ class Block:
     counts as nothing in every statistic, and no sum meets an infinite number. Samples known to be `in_domain` are not
     checked. `features` are (m, B, d) and `labels` (m, B) float32, samples first, so that a range of samples is one
     contiguous matrix. `heads` (B, k), in the coordinates of `Truth.basis` and NaN for corrupted users, are for scoring
-    only. `stream_users` is set where a block has users of several streams. `room` is that of `once`.
+    only. `stream_users` is set where a block has users of several streams. `room` and `computed` are of `once`.
     """
 
     start: int
@@ -210,6 +207,7 @@ class Block:
     stream_users: int | None = None
     in_domain: InitVar[bool] = False
     room: int = 2**26
+    computed: OrderedDict = field(default_factory=OrderedDict, repr=False)
 
     def __post_init__(self, in_domain: bool):
         if in_domain:
@@ -252,10 +250,8 @@ class Block:
     def by_size(self) -> list[tuple[np.ndarray, Block]]:
         """Users, by their places (b,), with those whose last sample stands about as far behind, as blocks without the
         samples that nobody in them has. A user's block has so many samples as follow from that user's own alone."""
-        there, places = np.isfinite(self.feature_norms), np.arange(1, len(self.labels) + 1)
-        last = np.maximum((there * places[:, None]).max(axis=0, initial=0), 1)
-        step = 1 << np.maximum(np.frexp(last)[1] - 3, 1)
-        sizes, found = np.minimum(-(-last // step) * step, len(there)), []
+        last = (np.isfinite(self.feature_norms) * np.arange(1, len(self.labels) + 1)[:, None]).max(axis=0, initial=1)
+        sizes, found = np.minimum(-(-last // 4) * 4, len(self.labels)), []
         for size in np.unique(sizes):
             of = np.flatnonzero(sizes == size)
             part = Block(self.start, self.features[:size, of], self.labels[:size, of], in_domain=True)
@@ -263,16 +259,11 @@ class Block:
             found.append((of, part))
         return found
 
-    @cached_property
-    def _computed(self) -> OrderedDict:
-        return OrderedDict()
-
-    def once(self, name: Hashable, made: Callable[[], Computed]) -> Computed:
+    def once(self, name: Hashable, made: Callable[[], Any]) -> Any:
         """Return what is made of these users, and make it once while it is among the latest `room` bytes."""
-        found = self._computed.pop(name, None)
-        found = self._computed[name] = made() if found is None else found
-        while sum(one.nbytes for one in self._computed.values()) > self.room:
-            self._computed.popitem(last=False)
+        found = self.computed[name] = self.computed.pop(name) if name in self.computed else made()
+        while sum(one.nbytes for one in self.computed.values()) > self.room:
+            self.computed.popitem(last=False)
         return found
 
     def streams(self) -> Iterator[Block]:
@@ -329,8 +320,9 @@ class UserData:
     """Users as a method reads them: simulated, in memory, or in a table; `images.image_users` has the same names.
 
     `known` is public, and scoring also reads `truth` and `held_out`; `block_size` is None where all are one block.
-    Blocks stay in memory where all users fit into `memory_budget` bytes, and are read again otherwise, with the same
-    numbers. What an object keeps is no field: a copy with other data has none of it.
+    Blocks stay in memory where all users fit into `memory_budget` bytes, and as much of what is computed of them does;
+    they are read again otherwise, with the same numbers. What an object keeps is no field: a copy with other data has
+    none of it.
     """
 
     known: Known

@@ -21,8 +21,7 @@ ROWS = 2**16  # rows that are read at once
 READ_AHEAD = 2**16  # bytes of a column in Parquet. Without a limit, memory holds a whole row group of the file.
 SUFFIXES = (".parquet", ".csv")
 NUMBER_TYPES = (types.is_integer, types.is_floating, types.is_decimal, types.is_boolean, types.is_null)
-TEXT_TYPES = (types.is_string, types.is_large_string, types.is_string_view)
-ID_TYPES = (*NUMBER_TYPES, *TEXT_TYPES)
+ID_TYPES = (*NUMBER_TYPES, types.is_string, types.is_large_string, types.is_string_view)
 SAFE = re.compile(r"(Row #\d+: )?Expected \d+ columns, got \d+|Empty CSV file|[Ii]nvalid UTF-?8|[Mm]agic bytes")
 """What Arrow says of a file without quoting a row of it."""
 
@@ -117,7 +116,7 @@ class TableFile:
         different = read.dictionary if encoded else read
         if types.is_integer(different.type):
             texts = different.cast(column.type)  # as they are spelled
-        elif any(is_kind(different.type) for is_kind in TEXT_TYPES):
+        elif isinstance(different, pa.StringArray | pa.LargeStringArray | pa.StringViewArray):
             texts = spelled_texts(different.cast(column.type))
         else:
             texts = pa.array(spelled(different.to_pandas(), where), column.type)
@@ -171,13 +170,8 @@ class TableFile:
 def spelled_texts(texts: pa.Array) -> pa.Array:
     """Return texts as `spell` has them; most are so already, and are not looked at one by one."""
     texts.validate(full=True)
-    odd = pc.match_substring_regex(texts, UNUSUAL)
-    if not pc.any(odd).as_py():
-        return texts
-    found = texts.to_numpy(zero_copy_only=False).copy()
-    odd = odd.fill_null(False).to_numpy(zero_copy_only=False)
-    found[odd] = list(map(spell, found[odd]))
-    return pa.array(found, texts.type)
+    odd = pc.match_substring_regex(texts, UNUSUAL).fill_null(False)
+    return pc.replace_with_mask(texts, odd, pa.array([*map(spell, texts.filter(odd).to_pylist())], texts.type))
 
 
 def _plain(columns: pa.Schema, name: str) -> pa.DataType:

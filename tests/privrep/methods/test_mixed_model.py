@@ -11,7 +11,7 @@ import pytest
 from privrep.methods.mixed_model import MixedModel, own_errors
 from privrep.methods.steps import mixed_model_plan as plan
 from privrep.methods.steps.calibration import BINARY, COUNT, Calibration, calibration, left_out_changes
-from privrep.methods.steps.posterior import Mixture, Prior, Spectra, eigh_of_each
+from privrep.methods.steps.posterior import Mixture, Prior, Spectra, by_size, eigh_of_each
 from privrep.methods.steps.stacking import ANSWERS, SHARE, Candidates, best_weights, gain, prior
 from privrep.privacy.ledger import Ledger
 from privrep.privacy.mechanisms import Release
@@ -165,10 +165,10 @@ def test_norms_of_contributions_are_within_their_clips(seed):
     """Where a clip is a bound: levels attain the root of a half, and a gain with its square its clip."""
     rng = np.random.default_rng(seed)
     block = block_of(int(rng.integers(1, 6)), 300, 3, rng)
-    assert own_errors(np.eye(3), rng.choice([1e-3, 1.0, 1e3]), block).norms.max() <= np.sqrt(0.5) + 1e-12
+    assert by_size(own_errors, np.eye(3), rng.choice([1e-3, 1.0, 1e3]), block).norms.max() <= np.sqrt(0.5) + 1e-12
     weights = CANDIDATES.weights(rng.standard_normal(len(CANDIDATES.kind)), 1.0)
     for clip in (1e-3, 0.1, 10.0):
-        found = gain(CANDIDATES, weights[:2], clip, 1.0, block).values
+        found = gain(CANDIDATES, weights[:2], clip, 1.0, block)
         assert np.linalg.norm(found[:, [0, 2]], axis=1).max() <= clip * (1 + 1e-12)
 
 
@@ -186,10 +186,10 @@ def test_a_gain_is_the_difference_of_squared_errors_with_all_rows():
     for user in range(30):
         once, twice = (squares(own, user, both) - squares(other, user, both) for both in (False, True))
         expected.append(once - (twice - once) * 3 / 5)
-    found = gain(candidates, np.eye(2), 100.0, 1.0, block).values[:, 0]
+    found = gain(candidates, np.eye(2), 100.0, 1.0, block)[:, 0]
     np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-4)
     alone = gain(candidates, np.eye(2), 100.0, 1.0, block_of(1, 30, 3, np.random.default_rng(8)))
-    assert not alone.values[:, :2].any()  # nothing is left out where there is one sample
+    assert not alone[:, :2].any()  # nothing is left out where there is one sample
 
 
 def test_a_gain_is_a_mean_over_users_of_two_rows_or_more():
@@ -322,7 +322,7 @@ def test_contributions_to_a_calibration_are_those_of_the_definition():
     """Weights at knots and errors of left-out rows, by dense algebra; a pair is nearly as far apart as is charged."""
     block, knots = block_of(4, 20, 3, np.random.default_rng(9)), np.array([-1.0, -0.2, 0.3, 1.0])
     one = prior(np.full(3, 0.1), np.eye(3), [0.7])
-    found = left_out_changes(Mixture((one,)), knots, 0.5, block).values
+    found = left_out_changes(Mixture((one,)), knots, 0.5, block)
     for user in range(20):
         left = np.array([left_out(block, user, one, sample) for sample in range(4)])
         predicted = (block.labels[:, user] - left).clip(-1, 1)
@@ -330,6 +330,8 @@ def test_contributions_to_a_calibration_are_those_of_the_definition():
         errors = (block.labels[:, user] - predicted) / 0.5
         np.testing.assert_allclose(found[user], np.r_[near.mean(1) / 2, (near * errors).mean(1)], atol=1e-3)
     pair = Block(0, np.ones((1, 2, 1), np.float32), np.array([[9.0, -9.0]], np.float32))
-    alone = left_out_changes(Mixture((prior(np.zeros(1), np.eye(1), [0.0]),)), np.array([-1.0, 0.0, 1.0]), 0.5, pair)
+    alone = by_size(
+        left_out_changes, Mixture((prior(np.zeros(1), np.eye(1), [0.0]),)), np.linspace(-1, 1, 3), 0.5, pair
+    )
     sums = [alone.clipped(1.0, np.arange(2) == user)[0] for user in range(2)]
     assert 1.9 < np.linalg.norm(sums[0] - sums[1]) <= alone.noise_spec(1.0).sensitivity == 2

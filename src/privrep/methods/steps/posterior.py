@@ -15,7 +15,7 @@ import copy
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import partial, wraps
+from functools import partial
 
 import numpy as np
 
@@ -26,21 +26,14 @@ LEAST_LEFT = 1e-6  # a leverage is taken to leave at least this of a sample
 TYPICAL_ROWS = 2  # of a user's own, for which a typical error counts in their noise
 
 
-def by_size(statistic: Callable) -> Callable:
-    """Let a statistic, rows (B, ...) of the block that is its last argument, have users of about as many samples.
-
-    What is computed of one user is, to the last bit, the same whoever the others are: products are one a user."""
-
-    @wraps(statistic)
-    def of_all(*given: object) -> np.ndarray | Rows:
-        *given, block = given
-        places, found = zip(*((of, statistic(*given, part)) for of, part in block.by_size), strict=True)
-        order = np.argsort(np.concatenate(places))
-        if isinstance(found[0], Rows):
-            return Rows(np.concatenate([one.values for one in found])[order])
-        return np.concatenate(found)[order]
-
-    return of_all
+def by_size(statistic: Callable, *given: object) -> Rows:
+    """Return what a statistic, (B, ...), of `given`, the last of them a block, says of users, of those together who
+    have about as many samples. Of a user it is, to the last bit, the same whoever the others are: products are one a
+    user."""
+    *given, block = given
+    places, found = zip(*((of, statistic(*given, part)) for of, part in block.by_size), strict=True)
+    order = np.argsort(np.concatenate(places))
+    return Rows(np.concatenate(found)[order])
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +52,6 @@ class Mixture:
 
     priors: tuple[Prior, ...]
 
-    @by_size
     def heads(self, block: Block) -> np.ndarray:
         """Return heads of the users of a block, (B, d)."""
         pairs = zip(self.priors, spectra(self.priors, block), strict=True)
@@ -72,15 +64,13 @@ class Mixture:
         kept = [one.strengths / (1 + one.strengths) @ one.weights for one in self.priors]
         return sum(k * one.root @ one.root.T for k, one in zip(kept, self.priors, strict=True)) / (1 - sum(kept))
 
-    @by_size
     def doubts(self, error: float, block: Block) -> np.ndarray:
         """Return what `variances` needs of the users of a block, (B, 2 + d) float32: the variance of the noise, which
         part of the prior's is left in all directions but the one that is known best, and that one, by how much less.
 
         error : typical squared error of users on left-out samples."""
         values, vectors = np.linalg.eigh(self.covariance)
-        root = vectors * np.sqrt(np.maximum(values, 0.0))
-        whole = Spectra(block, np.zeros(len(values)), root)
+        whole = Spectra(block, np.zeros(len(values)), vectors * np.sqrt(np.maximum(values, 0.0)))
         one, dim = np.ones(1), len(values)
         kept, alone = whole.kept(one)[0], whole.remainders(one)[1][0]
         mixed = sum(
@@ -89,9 +79,8 @@ class Mixture:
         )
         noise = (TYPICAL_ROWS * error + (mixed**2 * alone).sum(axis=1)) / (TYPICAL_ROWS + block.counts)
         left = 1 - kept[:, :-1].sum(axis=1) / max(dim - 1, 1)
-        less = np.sqrt(np.maximum(left - 1 + kept[:, -1], 0.0))[:, None]
-        known = (root @ (less * whole.right[:, :, -1])[:, :, None])[:, :, 0]
-        return np.column_stack([noise, left, known]).astype(np.float32)
+        less = np.sqrt(np.maximum(left - 1 + kept[:, -1], 0.0))[:, None] * whole.right[:, :, -1]
+        return np.column_stack([noise, left, (whole.root @ less[:, :, None])[:, :, 0]]).astype(np.float32)
 
     def variances(self, features: np.ndarray, doubts: np.ndarray) -> np.ndarray:
         """Return variances of new labels (N,) at rows of features (N, d) of users whose `doubts` are (N, 2 + d)."""
@@ -145,13 +134,12 @@ class Spectra:
 
     def kept(self, strengths: np.ndarray) -> np.ndarray:
         """Return the parts of the labels' coordinates that fits keep, (c, B, p)."""
-        strengths = strengths[:, None, None]
-        return strengths * self.squares / (1 + strengths * self.squares)
+        scaled = strengths[:, None, None] * self.squares
+        return scaled / (1 + scaled)
 
     def heads(self, strengths: np.ndarray, weights: np.ndarray) -> np.ndarray:
         """Return the weighted mean of heads, (B, d), times the sum of the weights."""
-        changes = self.changes(strengths, weights)[:, :, None]
-        return weights.sum() * self.mean + (self.root @ changes)[:, :, 0]
+        return weights.sum() * self.mean + (self.root @ self.changes(strengths, weights)[:, :, None])[:, :, 0]
 
     def changes(self, strengths: np.ndarray, weights: np.ndarray) -> np.ndarray:
         """Return what the heads' coordinates in the root differ by from the mean's, (B, p), weighted and summed."""
@@ -167,8 +155,8 @@ class Spectra:
     def two_left_out(self, strengths: np.ndarray, other: np.ndarray) -> np.ndarray:
         """Return the errors where one `other` sample (B, m) is left out beside each, (c, B, m)."""
         residuals, left = self.remainders(strengths)
-        shared = -_by_sample(self.left * at(self.left, other[:, :, None]), self.kept(strengths))
-        others, both = (at(one, other[None], 2) for one in (residuals, left))
+        shared = -_by_sample(self.left * np.take_along_axis(self.left, other[:, :, None], 1), self.kept(strengths))
+        others, both = (np.take_along_axis(one, other[None], 2) for one in (residuals, left))
         return (both * residuals - shared * others) / np.maximum(left * both - shared**2, LEAST_LEFT)
 
     def remainders(self, strengths: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -184,12 +172,7 @@ def _by_sample(left: np.ndarray, values: np.ndarray) -> np.ndarray:
 
 
 def spectra(priors: Sequence[Prior], block: Block) -> Iterator[Spectra]:
-    """Yield the spectra of a block under each prior; a root that several have, or earlier releases, is decomposed once."""
+    """Yield the spectra of a block under each prior; a root of several, or of earlier releases, is decomposed once."""
     for one in priors:
         found = block.once((one.root.shape, one.root.tobytes()), partial(Spectra, block, one.mean, one.root))
         yield copy.copy(found).about(block, one.mean)
-
-
-def at(values: np.ndarray, places: np.ndarray, axis: int = 1) -> np.ndarray:
-    """Return values at places along an axis."""
-    return np.take_along_axis(values, places, axis)
