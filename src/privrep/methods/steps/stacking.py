@@ -16,8 +16,7 @@ from scipy.optimize import minimize
 from scipy.special import softmax
 
 from privrep.methods.steps import mixed_model_plan as plan
-from privrep.methods.steps.posterior import Mixture, Prior, spectra
-from privrep.privacy.contributions import Rows
+from privrep.methods.steps.posterior import Mixture, Prior, by_size, spectra
 from privrep.privacy.mechanisms import Release
 from privrep.users.problem import Block, UserData
 
@@ -116,10 +115,10 @@ def mean_over_samples(products: np.ndarray, block: Block) -> np.ndarray:
     return products.sum(axis=-1) / np.maximum(block.counts, 1)
 
 
-def gains(priors: Sequence[Prior], level: float, unit: float, block: Block) -> Rows:
+def gains(priors: Sequence[Prior], level: float, unit: float, block: Block) -> np.ndarray:
     """Contribution of users: how much less squared errors are than under the second prior, (c,), over the level."""
     squares = mean_over_samples(np.clip(errors(priors, block)[0] / unit, -plan.ERROR_CLIP, plan.ERROR_CLIP) ** 2, block)
-    return Rows(np.clip((squares[1] - squares) / level, -plan.GAIN_CLIP, plan.GAIN_CLIP).T)
+    return np.clip((squares[1] - squares) / level, -plan.GAIN_CLIP, plan.GAIN_CLIP).T
 
 
 def of_kinds(candidates: Candidates, weights: np.ndarray, unit: float, block: Block) -> np.ndarray:
@@ -128,13 +127,13 @@ def of_kinds(candidates: Candidates, weights: np.ndarray, unit: float, block: Bl
     return np.clip(found, -plan.ERROR_CLIP, plan.ERROR_CLIP)
 
 
-def products(candidates: Candidates, weights: np.ndarray, level: float, unit: float, block: Block) -> Rows:
+def products(candidates: Candidates, weights: np.ndarray, level: float, unit: float, block: Block) -> np.ndarray:
     """Contribution of users: 2 e_0 (e_k - e_0) and (e_k - e_0) (e_l - e_0), means over samples, over the level."""
     own, *others = of_kinds(candidates, weights, unit, block)
     differs = np.array(others) - own
     pairs = np.einsum("kbm,lbm->klb", differs, differs).reshape(-1, block.users)
     found = np.concatenate([2 * np.einsum("bm,kbm->kb", own, differs), pairs])
-    return Rows((found / np.maximum(block.counts, 1) / level).T)
+    return (found / np.maximum(block.counts, 1) / level).T
 
 
 def best_weights(linear: np.ndarray, products: np.ndarray, penalty: float) -> np.ndarray:
@@ -156,7 +155,7 @@ def best_weights(linear: np.ndarray, products: np.ndarray, penalty: float) -> np
     return np.r_[1 - w.sum(), w]
 
 
-def gain(candidates: Candidates, weights: np.ndarray, clip: float, unit: float, block: Block) -> Rows:
+def gain(candidates: Candidates, weights: np.ndarray, clip: float, unit: float, block: Block) -> np.ndarray:
     """Contribution of users: u, the gain of a mixture over own data in squared error with all m rows, its doubt, and
     u^2 / clip - clip; weights (2, c) are of own data and of the mixture. A user of one row has u = 0.
 
@@ -174,7 +173,7 @@ def gain(candidates: Candidates, weights: np.ndarray, clip: float, unit: float, 
     found = np.where(counts > 2, raw - falls, np.where(counts == 2, plan.TWO_ROWS * raw, 0.0))
     doubt = np.where(counts > 1, plan.FALL_SD * (raw - found), 0.0)
     found, doubt = (np.clip(one, -clip, clip) for one in (found, doubt))
-    return Rows(np.array([found, doubt, found**2 / clip - clip]).T)
+    return np.array([found, doubt, found**2 / clip - clip]).T
 
 
 @dataclass(frozen=True)
@@ -214,10 +213,10 @@ def released_mixture(
     def noise_sd(release: Release, clip: float) -> float:
         return max(2 * clip * release.noise_multiplier / n, 1e-4)
 
-    compared = partial(gains, candidates.priors, level, unit)
+    compared = partial(by_size, gains, candidates.priors, level, unit)
     scores = of_scores.sum("mixed_scores", users, compared, clip=plan.SCORE_CLIP) / n
     weights = candidates.weights(scores, noise_sd(of_scores, plan.SCORE_CLIP))
-    mixed = partial(products, candidates, weights, level, unit)
+    mixed = partial(by_size, products, candidates, weights, level, unit)
     found = of_weights.sum("mixed_weights", users, mixed, clip=plan.WEIGHT_CLIP) / n
     kinds, sd = len(weights) - 1, noise_sd(of_weights, plan.WEIGHT_CLIP)
     squares = found[kinds:].reshape(kinds, kinds)
@@ -227,7 +226,7 @@ def released_mixture(
     size = level * math.sqrt(max(others @ squares @ others, 0.0) + sd * others @ others) + 1e-4 * level
     more = math.sqrt(max(1.0, n / (of_answer.multiplier or math.inf) / plan.ANSWER_MORE)) if of_answer.multiplier else 4
     clip = plan.ANSWER_CLIP * more * size
-    mine = partial(gain, candidates, np.array([weights[0], chosen]), clip, unit)
+    mine = partial(by_size, gain, candidates, np.array([weights[0], chosen]), clip, unit)
     answer = of_answer.sum("mixed_answer", users, mine, clip=clip)
     mean, doubt, square = (answer + np.array([0, 0, n * clip])) / people * np.array([1, 1, clip])
     private = (2 * clip * of_answer.noise_multiplier / people) ** 2
