@@ -8,6 +8,7 @@ import math
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from multiprocessing.reduction import ForkingPickler
 from pathlib import Path
 
@@ -27,7 +28,7 @@ from privrep.methods.mixed_model import MixedModel
 from privrep.methods.running.method import Iterate, Method, Task
 from privrep.methods.running.runner import open_release
 from privrep.methods.steps.calibration import BINARY, COUNT, GAUSSIAN
-from privrep.methods.steps.posterior import Mixture, Prior
+from privrep.methods.steps.posterior import Mixture, Prior, by_size
 from privrep.methods.steps.stacking import ANSWERS, OWN, SHARE, UNKNOWN
 from privrep.methods.unit_steps import UnitSteps
 from privrep.options import among, check_count, check_share, check_whole, misnamed, number, requires, unless
@@ -490,8 +491,8 @@ def in_memory(
 
 def local_heads(shared: SharedPrior, ids: np.ndarray, data: UserData) -> LocalHeads:
     """Return the posterior means of all users' heads, and their doubts."""
-    mixture = shared.heads
-    return LocalHeads(ids, *rows(data, lambda block: (mixture.heads(block), mixture.doubts(block, shared.error))))
+    heads, doubts = (partial(by_size, shared.heads.heads), partial(by_size, shared.heads.doubts, shared.error))
+    return LocalHeads(ids, *rows(data, lambda block: (heads(block).values, doubts(block).values)))
 
 
 def noise_from(seed: int | None) -> Callable[[str], np.random.Generator | SystemNoise]:

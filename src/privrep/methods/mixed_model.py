@@ -37,7 +37,7 @@ import numpy as np
 from privrep.methods.running.method import FullRank, Iterate
 from privrep.methods.steps import mixed_model_plan as plan
 from privrep.methods.steps.calibration import GAUSSIAN, Calibration, calibration
-from privrep.methods.steps.posterior import Mixture, Spectra
+from privrep.methods.steps.posterior import Mixture, by_size, spectra
 from privrep.methods.steps.stacking import (
     ANSWERS,
     Candidates,
@@ -49,29 +49,30 @@ from privrep.methods.steps.stacking import (
 )
 from privrep.methods.unit_steps import half_products
 from privrep.options import Declared
-from privrep.privacy.contributions import Rows, Scalars, SymmetricOuter
+from privrep.privacy.contributions import Scalars, SymmetricOuter
 from privrep.privacy.mechanisms import GAUSSIAN_COST, Release
 from privrep.users.known import Known
 from privrep.users.problem import Block, UserData
 from privrep.users.subspace import orthonormalise
 
 
-def own_errors(root: np.ndarray, unit: float, block: Block) -> Rows:
+def own_errors(root: np.ndarray, unit: float, block: Block) -> np.ndarray:
     """Contribution of users with two samples or more: root mean square error on left-out samples, and 1; less 1/2."""
     left = errors([prior(np.zeros(len(root)), root, [plan.LEVEL_STRENGTH])], block)[0, 0]
     size = np.minimum(np.sqrt(mean_over_samples((left / unit) ** 2, block)), 1.0)
     counts = block.counts > 1
-    return Rows(np.array([np.where(counts, size, 0.0), counts]).T - 0.5)
+    return np.array([np.where(counts, size, 0.0), counts]).T - 0.5
 
 
-def changes(mean: np.ndarray, root: np.ndarray, block: Block) -> Rows:
+def changes(mean: np.ndarray, root: np.ndarray, block: Block) -> np.ndarray:
     """Contribution of users: the change of their ridge model about the shared mean, over the root, (d,)."""
-    return Rows(Spectra(block, mean, root).changes(np.array([plan.MEAN_STRENGTH]), np.ones(1)))
+    one = prior(mean, root, [plan.MEAN_STRENGTH])
+    return next(spectra([one], block)).changes(one.strengths, one.weights)
 
 
 def log_lengths(root: np.ndarray, guess: float, block: Block) -> Scalars:
     """Contribution of users: the log length of their change of 0, over a guess; a user of length 0 adds 0."""
-    lengths = changes(np.zeros(len(root)), root, block).norms
+    lengths = by_size(changes, np.zeros(len(root)), root, block).norms
     return Scalars(np.log(np.where(lengths > 0, lengths, guess) / guess))
 
 
@@ -94,7 +95,7 @@ class SharedHeads:
     calibration: Calibration | None = None  # of the predictions of outcomes that have one
 
     def __call__(self, block: Block) -> np.ndarray:
-        return self.mixture.heads(block)
+        return by_size(self.mixture.heads, block).values
 
 
 @dataclass(frozen=True)
@@ -123,7 +124,7 @@ class MixedModel:
         of_level, of_length, of_mean, *of_mixture = map(release.share, given)
         root = isotropic(d, plan.LEVEL_CONSTANT, self.constant)
         clip = math.sqrt(0.5)
-        size, count = of_level.sum("mixed_level", users, partial(own_errors, root, unit), clip=clip) + n / 2
+        size, count = of_level.sum("mixed_level", users, partial(by_size, own_errors, root, unit), clip=clip) + n / 2
         count_sd = 2 * clip * of_level.noise_multiplier
         people = max(count, count_sd, n / 10)
         level = plan.between(size / people, plan.LEAST_LEVEL, 1.0)
@@ -163,7 +164,7 @@ class MixedModel:
         steps = int(plan.between(rates / plan.RATE, *plan.STEPS))
         mean, rate = np.zeros(d), min(plan.RATE, rates / steps)
         for each in of_mean.split(*[1 / steps] * steps):
-            change = each.sum("mixed_step", users, partial(changes, mean, root), clip=clip) / n
+            change = each.sum("mixed_step", users, partial(by_size, changes, mean, root), clip=clip) / n
             mean = mean + root @ (rate * change)
         of_one = rate * 2 * clip * each.noise_multiplier / n
         return mean, np.diag(root) * of_one * math.sqrt(steps)

@@ -25,6 +25,8 @@ HASHES = 64
 """Of a sketch."""
 WHOLE = re.compile(r"-?(0|[1-9]\d*)\.0+|-?[1-9](\.\d+)?[eE]\+\d{1,2}")
 """What may be a whole number: R writes 100000 as 1e+05, and pandas 7 as 7.0 where another is missing."""
+UNUSUAL = r"^ | $|[^ -~]|^(True|TRUE|False|FALSE)$|^-?[0-9]+(\.0+|(\.[0-9]+)?[eE]\+[0-9]+)$"
+"""Has all texts that `spell` changes, and few others."""
 
 
 def spell(value: object) -> str | None:
@@ -62,7 +64,7 @@ def spelled(values: object, where: str = "it") -> np.ndarray:
 
 def is_missing(texts: np.ndarray) -> np.ndarray:
     """Mark texts of `spelled`, (N,), that stand for no value."""
-    return np.fromiter((text is None or text in MISSING for text in texts), bool, len(texts))
+    return pd.isna(texts) | pd.Index(texts, dtype=object).isin(MISSING)
 
 
 def people(values: object, where: str, before: int = 0) -> np.ndarray:
@@ -105,7 +107,7 @@ def numbers(values: object, where: str, before: int = 0) -> np.ndarray:
 
 def sketch(hashed: np.ndarray) -> np.ndarray:
     """Return the smallest different hashes (uint64), of which two sets with much in common share some."""
-    return np.unique(hashed)[:HASHES]
+    return np.sort(pd.unique(hashed))[:HASHES]
 
 
 def hashed_numbers(values: np.ndarray) -> np.ndarray:

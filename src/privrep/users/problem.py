@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import math
 from collections import OrderedDict
-from collections.abc import Iterator
-from dataclasses import InitVar, dataclass
+from collections.abc import Callable, Hashable, Iterator
+from dataclasses import InitVar, dataclass, field
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -196,7 +197,7 @@ class Block:
     counts as nothing in every statistic, and no sum meets an infinite number. Samples known to be `in_domain` are not
     checked. `features` are (m, B, d) and `labels` (m, B) float32, samples first, so that a range of samples is one
     contiguous matrix. `heads` (B, k), in the coordinates of `Truth.basis` and NaN for corrupted users, are for scoring
-    only. `stream_users` is set where a block has users of several streams.
+    only. `stream_users` is set where a block has users of several streams. `room` and `computed` are of `once`.
     """
 
     start: int
@@ -205,6 +206,8 @@ class Block:
     heads: np.ndarray | None = None
     stream_users: int | None = None
     in_domain: InitVar[bool] = False
+    room: int = 2**26
+    computed: OrderedDict = field(default_factory=OrderedDict, repr=False)
 
     def __post_init__(self, in_domain: bool):
         if in_domain:
@@ -242,6 +245,26 @@ class Block:
         taken = Block(start, features, labels, heads, self.stream_users, in_domain=True)
         taken.feature_norms = self.feature_norms[:, part]
         return taken
+
+    @cached_property
+    def by_size(self) -> list[tuple[np.ndarray, Block]]:
+        """Users, by their places (b,), with those whose last sample stands about as far behind, as blocks without the
+        samples that nobody in them has. A user's block has so many samples as follow from that user's own alone."""
+        last = (np.isfinite(self.feature_norms) * np.arange(1, len(self.labels) + 1)[:, None]).max(axis=0, initial=1)
+        sizes, found = np.minimum(-(-last // 4) * 4, len(self.labels)), []
+        for size in np.unique(sizes):
+            of = np.flatnonzero(sizes == size)
+            part = Block(self.start, self.features[:size, of], self.labels[:size, of], in_domain=True)
+            part.feature_norms, part.room = self.feature_norms[:size, of], self.room * len(of) // self.users
+            found.append((of, part))
+        return found
+
+    def once(self, name: Hashable, made: Callable[[], Any]) -> Any:
+        """Return what is made of these users, and make it once while it is among the latest `room` bytes."""
+        found = self.computed[name] = self.computed.pop(name) if name in self.computed else made()
+        while sum(one.nbytes for one in self.computed.values()) > self.room:
+            self.computed.popitem(last=False)
+        return found
 
     def streams(self) -> Iterator[Block]:
         """Split the users by the stream that they were drawn from."""
@@ -297,8 +320,9 @@ class UserData:
     """Users as a method reads them: simulated, in memory, or in a table; `images.image_users` has the same names.
 
     `known` is public, and scoring also reads `truth` and `held_out`; `block_size` is None where all are one block.
-    Blocks stay in memory where all users fit into `memory_budget` bytes, and are read again otherwise, with the same
-    numbers. What an object keeps is no field: a copy with other data has none of it.
+    Blocks stay in memory where all users fit into `memory_budget` bytes, and as much of what is computed of them does;
+    they are read again otherwise, with the same numbers. What an object keeps is no field: a copy with other data has
+    none of it.
     """
 
     known: Known
@@ -334,6 +358,7 @@ class UserData:
         block = self.read(first, last)
         if self.kept:
             self._kept[first] = block
+            block.room = self.memory_budget * block.users // self.known.users
         return block
 
     def blocks(self, start: int = 0, stop: int | None = None) -> Iterator[Block]:

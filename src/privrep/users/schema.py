@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 
 from privrep.options import Declared, build, check_share, misnamed, option, requires
-from privrep.users.identity import is_missing, numbers, spell, spelled
+from privrep.users.identity import MISSING, numbers, of_each, spell
 
 BEYOND, UNLISTED = "lie beyond its range and count as its nearest end", "have a level that is not listed: it is none"
 TOLD = {BEYOND: 0.5, UNLISTED: 0.0}
@@ -120,10 +120,10 @@ class Category(Declared):
 
     def scaled(self, values: pd.Series, name: str, noted: Noted) -> np.ndarray:
         """Return sqrt(c) (e - 1/c), (N, c); zeros for another value."""
-        texts = spelled(values, name)
-        codes = pd.Index([*map(spell, self.levels)], dtype=object).get_indexer(texts)
+        places = dict.fromkeys([None, *MISSING], -1) | {spell(level): at for at, level in enumerate(self.levels)}
+        codes = of_each(values, lambda one: places.get(spell(one), -2), -1, name).astype(int)
         known = codes >= 0
-        noted.add(name, UNLISTED, ~known & ~is_missing(texts))
+        noted.add(name, UNLISTED, codes == -2)
         columns = np.zeros((len(codes), self.width))
         columns[known] = -(self.width**-0.5)
         columns[known, codes[known]] += self.width**0.5

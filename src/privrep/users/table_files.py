@@ -11,9 +11,10 @@ from functools import cached_property
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyarrow import csv, parquet, types
 
-from privrep.users.identity import MISSING, numbers, people, spell, spelled
+from privrep.users.identity import MISSING, UNUSUAL, numbers, people, spell, spelled
 from privrep.users.schema import Category, Number, Schema
 
 ROWS = 2**16  # rows that are read at once
@@ -111,16 +112,16 @@ class TableFile:
             if any(is_kind(read.type) for is_kind in NUMBER_TYPES):
                 return read.cast(column.type, safe=False)
             return pa.array(numbers(read.to_pandas(), where, before))
-        encoded = read if types.is_dictionary(read.type) else read.dictionary_encode()
-        different = encoded.dictionary
+        encoded = types.is_dictionary(read.type)
+        different = read.dictionary if encoded else read
         if types.is_integer(different.type):
             texts = different.cast(column.type)  # as they are spelled
-        elif types.is_string(different.type):
-            texts = pa.array(map(spell, different.to_pylist()), column.type, size=len(different))
+        elif isinstance(different, pa.StringArray | pa.LargeStringArray | pa.StringViewArray):
+            texts = spelled_texts(different.cast(column.type))
         else:
             texts = pa.array(spelled(different.to_pandas(), where), column.type)
-        found = texts.take(encoded.indices)
-        if column.name == self.user and (found.null_count or not MISSING.isdisjoint(texts.to_pylist())):
+        found = texts.take(read.indices) if encoded else texts
+        if column.name == self.user and (found.null_count or pc.any(pc.is_in(texts, pa.array(MISSING))).as_py()):
             people(found.to_pandas(), where, before)  # an error that says the row
         return found
 
@@ -164,6 +165,13 @@ class TableFile:
                 raise ValueError(f"{path} has {found} in column {column.name!r}; it must have numbers or text")
             if types.is_nested(found):
                 raise ValueError(f"{path} has {found} in column {column.name!r}; it must have single values")
+
+
+def spelled_texts(texts: pa.Array) -> pa.Array:
+    """Return texts as `spell` has them; most are so already, and are not looked at one by one."""
+    texts.validate(full=True)
+    odd = pc.match_substring_regex(texts, UNUSUAL).fill_null(False)
+    return pc.replace_with_mask(texts, odd, pa.array([*map(spell, texts.filter(odd).to_pylist())], texts.type))
 
 
 def _plain(columns: pa.Schema, name: str) -> pa.DataType:

@@ -10,8 +10,8 @@ import pytest
 
 from privrep.methods.mixed_model import MixedModel, own_errors
 from privrep.methods.steps.calibration import BINARY, COUNT, Calibration, calibration, left_out_changes
-from privrep.methods.steps.posterior import Mixture, Prior, Spectra, eigh_of_each
-from privrep.methods.steps.stacking import ANSWERS, SHARE, Candidates, best_weights, gain, prior
+from privrep.methods.steps.posterior import Mixture, Prior, Spectra, by_size, eigh_of_each
+from privrep.methods.steps.stacking import ANSWERS, SHARE, Candidates, best_weights, gain, prior, products
 from privrep.privacy.ledger import Ledger
 from privrep.privacy.mechanisms import Release
 from privrep.users.given_users import GivenUsers
@@ -68,11 +68,9 @@ def test_posterior_means_and_left_out_samples_are_those_of_dense_algebra(samples
     for user in range(5):
         np.testing.assert_allclose(heads[user], 2 * dense(block, user, one), rtol=1e-6, atol=1e-6)
         for sample in range(samples):
-            after = (sample + 1) % samples
-            assert once[user, sample] == pytest.approx(left_out(block, user, one, sample), rel=1e-5, abs=1e-6)
-            assert twice[user, sample] == pytest.approx(
-                left_out(block, user, one, sample, (after,)), rel=1e-4, abs=1e-5
-            )
+            without = [left_out(block, user, one, sample, two) for two in ((), ((sample + 1) % samples,))]
+            assert once[user, sample] == pytest.approx(without[0], rel=1e-5, abs=1e-6)
+            assert twice[user, sample] == pytest.approx(without[1], rel=1e-4, abs=1e-5)
 
 
 def posterior(block: Block, user: int, one: Prior, left_out: tuple[int, ...] = ()) -> np.ndarray:
@@ -87,7 +85,7 @@ def test_heads_of_a_mixture_and_their_doubts_are_those_of_dense_algebra(samples,
     block, root = block_of(samples, 4, dim), RNG.standard_normal((dim, dim)) + 2 * np.eye(dim)
     one, other = (prior(RNG.standard_normal(dim), root, [1.7]) for _ in range(2))
     both = Mixture(tuple(replace(each, weights=np.array([part])) for each, part in ((one, 0.3), (other, 0.7))))
-    doubts, heads, rows = both.doubts(block, 0.4), both.heads(block), np.linalg.inv(root)
+    doubts, heads, rows = both.doubts(0.4, block), both.heads(block), np.linalg.inv(root)
     for user in range(4):
         mixed = 0.3 * dense(block, user, one) + 0.7 * dense(block, user, other)
         np.testing.assert_allclose(heads[user], mixed, rtol=1e-5, atol=1e-6)
@@ -141,9 +139,8 @@ def test_a_matrix_whose_eigenvalues_are_not_found_stops_no_other():
 @pytest.mark.parametrize("constant", [False, True])
 def test_no_user_stops_a_fit(samples, dim, constant):
     """Whatever its numbers, with none, and where all are alike: every user has a finite head, and finite doubts."""
-    rng = np.random.default_rng(0)
-    features = rng.standard_normal((samples, 30, dim)).astype(np.float32)
-    labels = rng.standard_normal((samples, 30)).astype(np.float32)
+    block = block_of(samples, 30, dim, np.random.default_rng(0))
+    features, labels = block.features, block.labels
     numbers = product([0], (0.0, 1e-12, 1.0, 1e12, np.nan, np.inf), (0.0, 1e-30, 1e12, np.nan, np.inf))
     for who, length, label in (*numbers, (slice(None), 1.0, 0.0), (slice(None), 0.0, 0.0)):
         features[:, who], labels[:, who] = length, label
@@ -153,7 +150,7 @@ def test_no_user_stops_a_fit(samples, dim, constant):
             (last,) = MixedModel(0.5, constant=constant).fit(users, release)
             (block,) = users.blocks()
             assert np.isfinite(last.personal.models(block)).all(), (length, label, multiplier)
-            assert np.isfinite(last.personal.models.mixture.doubts(block, 0.1)).all(), (length, label, multiplier)
+            assert np.isfinite(last.personal.models.mixture.doubts(0.1, block)).all(), (length, label, multiplier)
 
 
 CANDIDATES = Candidates.of(np.array([0.2, 0.1, 0.1]), [np.diag([0.0, 1.0, 0.0])], True, np.ones(3, bool))
@@ -164,11 +161,23 @@ def test_norms_of_contributions_are_within_their_clips(seed):
     """Where a clip is a bound: levels attain the root of a half, and a gain with its square its clip."""
     rng = np.random.default_rng(seed)
     block = block_of(int(rng.integers(1, 6)), 300, 3, rng)
-    assert own_errors(np.eye(3), rng.choice([1e-3, 1.0, 1e3]), block).norms.max() <= np.sqrt(0.5) + 1e-12
+    assert by_size(own_errors, np.eye(3), rng.choice([1e-3, 1.0, 1e3]), block).norms.max() <= np.sqrt(0.5) + 1e-12
     weights = CANDIDATES.weights(rng.standard_normal(len(CANDIDATES.kind)), 1.0)
     for clip in (1e-3, 0.1, 10.0):
-        found = gain(CANDIDATES, weights[:2], clip, 1.0, block).values
+        found = gain(CANDIDATES, weights[:2], clip, 1.0, block)
         assert np.linalg.norm(found[:, [0, 2]], axis=1).max() <= clip * (1 + 1e-12)
+
+
+def test_what_a_user_adds_depends_on_no_other():
+    """To the last bit, whoever the others are, and however many rows they have."""
+    block, weights = block_of(9, 60, 3), CANDIDATES.weights(np.zeros(len(CANDIDATES.kind)), 1.0)
+    block.features[np.arange(9)[:, None] >= RNG.integers(1, 10, 60)] = 0
+    for given in ((own_errors, np.eye(3)), (products, CANDIDATES, weights, 1.0), (gain, CANDIDATES, weights[:2], 1.0)):
+        of_all, *alone = (
+            by_size(*given, 1.0, Block(0, block.features[:, users], block.labels[:, users])).values
+            for users in (slice(None), *np.arange(60)[:, None])
+        )
+        np.testing.assert_array_equal(of_all, np.concatenate(alone))
 
 
 def test_a_gain_is_the_difference_of_squared_errors_with_all_rows():
@@ -185,10 +194,10 @@ def test_a_gain_is_the_difference_of_squared_errors_with_all_rows():
     for user in range(30):
         once, twice = (squares(own, user, both) - squares(other, user, both) for both in (False, True))
         expected.append(once - (twice - once) * 3 / 5)
-    found = gain(candidates, np.eye(2), 100.0, 1.0, block).values[:, 0]
+    found = gain(candidates, np.eye(2), 100.0, 1.0, block)[:, 0]
     np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-4)
     alone = gain(candidates, np.eye(2), 100.0, 1.0, block_of(1, 30, 3, np.random.default_rng(8)))
-    assert not alone.values[:, :2].any()  # nothing is left out where there is one sample
+    assert not alone[:, :2].any()  # nothing is left out where there is one sample
 
 
 def test_a_gain_is_a_mean_over_users_of_two_rows_or_more():
@@ -197,15 +206,8 @@ def test_a_gain_is_a_mean_over_users_of_two_rows_or_more():
     number = np.repeat(np.arange(4000), 4)
     features, labels = rng.standard_normal((16_000, 2)), rng.uniform(-1, 1, 16_000)
     for alone in (0, 4000):
-        more = np.arange(4000, 4000 + alone)
-        data = GivenUsers.capped(
-            np.r_[labels, rng.uniform(-1, 1, alone)],
-            np.r_[features, rng.standard_normal((alone, 2))],
-            np.r_[number, more],
-            4000 + alone,
-            4,
-            2,
-        )
+        rows = np.r_[labels, rng.uniform(-1, 1, alone)], np.r_[features, rng.standard_normal((alone, 2))]
+        data = GivenUsers.capped(*rows, np.r_[number, np.arange(4000, 4000 + alone)], 4000 + alone, 4, 2)
         log = fitted(data, 0.0)[0].log
         gains_of.append((log["gain"], log["gain_high"] - log["gain"]))
     np.testing.assert_allclose(gains_of[1], gains_of[0], rtol=0.15)
@@ -310,7 +312,7 @@ def test_contributions_to_a_calibration_are_those_of_the_definition():
     """Weights at knots and errors of left-out rows, by dense algebra; a pair is nearly as far apart as is charged."""
     block, knots = block_of(4, 20, 3, np.random.default_rng(9)), np.array([-1.0, -0.2, 0.3, 1.0])
     one = prior(np.full(3, 0.1), np.eye(3), [0.7])
-    found = left_out_changes(Mixture((one,)), knots, 0.5, block).values
+    found = left_out_changes(Mixture((one,)), knots, 0.5, block)
     for user in range(20):
         left = np.array([left_out(block, user, one, sample) for sample in range(4)])
         predicted = (block.labels[:, user] - left).clip(-1, 1)
@@ -318,6 +320,7 @@ def test_contributions_to_a_calibration_are_those_of_the_definition():
         errors = (block.labels[:, user] - predicted) / 0.5
         np.testing.assert_allclose(found[user], np.r_[near.mean(1) / 2, (near * errors).mean(1)], atol=1e-3)
     pair = Block(0, np.ones((1, 2, 1), np.float32), np.array([[9.0, -9.0]], np.float32))
-    alone = left_out_changes(Mixture((prior(np.zeros(1), np.eye(1), [0.0]),)), np.array([-1.0, 0.0, 1.0]), 0.5, pair)
+    nothing = Mixture((prior(np.zeros(1), np.eye(1), [0.0]),))
+    alone = by_size(left_out_changes, nothing, np.array([-1.0, 0.0, 1.0]), 0.5, pair)
     sums = [alone.clipped(1.0, np.arange(2) == user)[0] for user in range(2)]
     assert 1.9 < np.linalg.norm(sums[0] - sums[1]) <= alone.noise_spec(1.0).sensitivity == 2

@@ -28,9 +28,8 @@ import numpy as np
 from scipy.optimize import isotonic_regression
 
 from privrep.methods.steps import mixed_model_plan as plan
-from privrep.methods.steps.posterior import Mixture
+from privrep.methods.steps.posterior import Mixture, by_size
 from privrep.methods.steps.stacking import errors, mean_over_samples
-from privrep.privacy.contributions import Rows
 from privrep.privacy.mechanisms import Release
 from privrep.users.problem import Block, UserData
 
@@ -49,14 +48,14 @@ class Calibration:
         return np.interp(predictions, self.knots, self.values)
 
 
-def left_out_changes(mixture: Mixture, knots: np.ndarray, level: float, block: Block) -> Rows:
+def left_out_changes(mixture: Mixture, knots: np.ndarray, level: float, block: Block) -> np.ndarray:
     """Contribution of users: (a / 2, e) of their left-out predictions, (2 k,)."""
     weights = np.concatenate([one.weights for one in mixture.priors])
     predicted = block.labels.T - np.einsum("c,cbm->bm", weights, errors(mixture.priors, block)[0])
     near = np.array([np.interp(predicted, knots, one) for one in np.eye(len(knots))])
     near = np.where(np.isfinite(block.feature_norms).T, near, 0.0)
     sums = near / 2, near * (block.labels.T - np.clip(predicted, knots[0], knots[-1])) / level
-    return Rows(np.concatenate([mean_over_samples(one, block) for one in sums]).T)
+    return np.concatenate([mean_over_samples(one, block) for one in sums]).T
 
 
 def calibration(
@@ -72,8 +71,8 @@ def calibration(
         knots = np.r_[0.0, np.geomspace(plan.FIRST_KNOT * level, 2 * unit, plan.KNOTS - 1)] - unit
         least, most = plan.LEAST_COUNT * level, plan.COUNT_CLIP
     clip = plan.between(n / max(release.noise_multiplier, 1e-9) / plan.UNCLIPPED, 1.0, most)
-    found = release.sum("mixed_calibration", users, partial(left_out_changes, mixture, knots, level), clip=clip)
-    there, left = np.clip(2 * found[: plan.KNOTS], 0.0, n), found[plan.KNOTS :]
+    sums = release.sum("mixed_calibration", users, partial(by_size, left_out_changes, mixture, knots, level), clip=clip)
+    there, left = np.clip(2 * sums[: plan.KNOTS], 0.0, n), sums[plan.KNOTS :]
     variance = np.maximum((2 * clip * release.noise_multiplier) ** 2 + there, 1e-9)
     precision = there**2 / variance + plan.CHANGE_SD**-2
     values = isotonic_regression(knots + level * there * left / variance / precision, weights=precision).x

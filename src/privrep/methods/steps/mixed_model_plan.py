@@ -19,11 +19,16 @@ LEVEL_STRENGTH, LEVEL_CONSTANT = 20.0, 0.6  # of the prior under which the level
 LENGTH_GUESS, LENGTH_WIDTH, LENGTH_CLIP = 0.5, 2.0, 0.5  # of a change: guess, clip of its log, clip over typical length
 MEAN_STRENGTH, MEAN_CONSTANT = 5.0, 0.3  # of the prior under which users change the mean
 PATH_NOISE, RATE, STEPS = 0.4, 2.0, (4, 16)  # of the path of the mean over the level, largest rate, ends of its steps
-SCORES_GROW, MOST_SCORE, WEIGHT_CLIP = 60.0, 16.0, 1.0  # n mu above which the clip of scores grows; clips
+SCORES_GROW, MOST_SCORE = 60.0, 4.0  # n mu above which the clip of a user's vector of scores grows, its largest value
+GAIN_CLIP, WEIGHT_CLIP = 2.0, 1.0  # of a score, over the vector's clip; of what weights come from
 PENALTY = 0.25  # of weights, in standard deviations of their noise
 ERROR_CLIP = 2.0  # of a left-out error, the largest between two labels
 ANSWER_CLIP, ANSWER_MORE = 16.0, 1000.0  # of a user's gain over its typical size; n mu above which the clip grows
-TWO_ROWS, TWO_ROWS_SD, FALL_SD = 0.65, 0.25, 0.4  # part of a gain that a second row leaves, its sd; relative sd of a fall
+TWO_ROWS, TWO_ROWS_SD, FALL_SD = (
+    0.65,
+    0.25,
+    0.4,
+)  # part of a gain that a second row leaves, its sd; relative sd of a fall
 RAISED, LEAST_SHAPE = 0.25, 1e-3  # least eigenvalues of S over its noise's norm, and over the largest
 LEAST_ERROR = 0.25  # least squared error of the mixture over that of own data, of which one less its gain is left
 CALIBRATION, KNOTS, CHANGE_SD, UNCLIPPED = 0.1, 9, 0.2, 80.0  # share of mu^2; knots, prior sd in levels; n mu over clip

@@ -12,16 +12,28 @@ sigma^2 under one prior in place of all, known exactly in one direction alone an
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
+from privrep.privacy.contributions import Rows
 from privrep.users.problem import Block
 
 LEAST_LEFT = 1e-6  # a leverage is taken to leave at least this of a sample
 TYPICAL_ROWS = 2  # of a user's own, for which a typical error counts in their noise
+
+
+def by_size(statistic: Callable, *given: object) -> Rows:
+    """Return what a statistic, (B, ...), of `given`, the last of them a block, says of users, of those together who
+    have about as many samples. Of a user it is, to the last bit, the same whoever the others are: products are one a
+    user."""
+    *given, block = given
+    places, found = zip(*((of, statistic(*given, part)) for of, part in block.by_size), strict=True)
+    order = np.argsort(np.concatenate(places))
+    return Rows(np.concatenate(found)[order])
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +64,7 @@ class Mixture:
         kept = [one.strengths / (1 + one.strengths) @ one.weights for one in self.priors]
         return sum(k * one.root @ one.root.T for k, one in zip(kept, self.priors, strict=True)) / (1 - sum(kept))
 
-    def doubts(self, block: Block, error: float) -> np.ndarray:
+    def doubts(self, error: float, block: Block) -> np.ndarray:
         """Return what `variances` needs of the users of a block, (B, 2 + d) float32: the variance of the noise, which
         part of the prior's is left in all directions but the one that is known best, and that one, by how much less.
 
@@ -62,13 +74,13 @@ class Mixture:
         one, dim = np.ones(1), len(values)
         kept, alone = whole.kept(one)[0], whole.remainders(one)[1][0]
         mixed = sum(
-            np.tensordot(prior.weights, each.left_out(prior.strengths), 1)
+            sum(map(np.multiply, prior.weights, each.left_out(prior.strengths)))
             for prior, each in zip(self.priors, spectra(self.priors, block), strict=True)
         )
         noise = (TYPICAL_ROWS * error + (mixed**2 * alone).sum(axis=1)) / (TYPICAL_ROWS + block.counts)
         left = 1 - kept[:, :-1].sum(axis=1) / max(dim - 1, 1)
-        less = np.sqrt(np.maximum(left - 1 + kept[:, -1], 0.0))[:, None]
-        return np.column_stack([noise, left, less * whole.right[:, :, -1] @ whole.root.T]).astype(np.float32)
+        less = np.sqrt(np.maximum(left - 1 + kept[:, -1], 0.0))[:, None] * whole.right[:, :, -1]
+        return np.column_stack([noise, left, (whole.root @ less[:, :, None])[:, :, 0]]).astype(np.float32)
 
     def variances(self, features: np.ndarray, doubts: np.ndarray) -> np.ndarray:
         """Return variances of new labels (N,) at rows of features (N, d) of users whose `doubts` are (N, 2 + d)."""
@@ -89,14 +101,17 @@ def eigh_of_each(grams: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         return values, vectors
 
 
+def by_user(block: Block) -> np.ndarray:
+    """Return features, (B, m, d) float64."""
+    return block.once("features", lambda: np.ascontiguousarray(block.features.transpose(1, 0, 2), np.float64))
+
+
 class Spectra:
     """X R = L diag(l) V^T of each user of a block, by the smaller of its two Gram matrices."""
 
     def __init__(self, block: Block, mean: np.ndarray, root: np.ndarray):
-        self.root, self.labels = root, block.labels.T
-        self.features = np.ascontiguousarray(block.features.transpose(1, 0, 2), np.float64)
-        users, samples, dim = self.features.shape
-        rows = (self.features.reshape(-1, dim) @ root).reshape(users, samples, -1)  # one product, not one a user
+        self.root = root
+        rows = by_user(block) @ root
         by_kernel = rows.shape[1] < rows.shape[2]
         gram = rows @ rows.transpose(0, 2, 1) if by_kernel else rows.transpose(0, 2, 1) @ rows
         squares, vectors = eigh_of_each(gram)
@@ -108,29 +123,28 @@ class Spectra:
             self.left, self.right = vectors, rows.transpose(0, 2, 1) @ (vectors * inverse)
         else:
             self.left, self.right = rows @ (vectors * inverse), vectors
-        self.about(mean)
+        self.nbytes = self.squares.nbytes + self.left.nbytes + self.right.nbytes
+        self.about(block, mean)
 
-    def about(self, mean: np.ndarray) -> Spectra:
+    def about(self, block: Block, mean: np.ndarray) -> Spectra:
         """Take residuals of another mean; return self."""
-        users, samples, dim = self.features.shape
-        self.mean = mean
-        self.residuals = self.labels - (self.features.reshape(-1, dim) @ mean).reshape(users, samples)
+        self.mean, self.residuals = mean, np.ascontiguousarray(block.labels.T) - by_user(block) @ mean
         self.projected = (self.residuals[:, None] @ self.left)[:, 0]
         return self
 
     def kept(self, strengths: np.ndarray) -> np.ndarray:
         """Return the parts of the labels' coordinates that fits keep, (c, B, p)."""
-        strengths = strengths[:, None, None]
-        return strengths * self.squares / (1 + strengths * self.squares)
+        scaled = strengths[:, None, None] * self.squares
+        return scaled / (1 + scaled)
 
     def heads(self, strengths: np.ndarray, weights: np.ndarray) -> np.ndarray:
         """Return the weighted mean of heads, (B, d), times the sum of the weights."""
-        return weights.sum() * self.mean + self.changes(strengths, weights) @ self.root.T
+        return weights.sum() * self.mean + (self.root @ self.changes(strengths, weights)[:, :, None])[:, :, 0]
 
     def changes(self, strengths: np.ndarray, weights: np.ndarray) -> np.ndarray:
         """Return what the heads' coordinates in the root differ by from the mean's, (B, p), weighted and summed."""
         sizes = np.sqrt(np.where(self.squares > 0, self.squares, 1.0))
-        shrunk = np.einsum("c,cbp->bp", weights, self.kept(strengths)) / sizes * self.projected
+        shrunk = sum(map(np.multiply, weights, self.kept(strengths))) / sizes * self.projected
         return (self.right @ shrunk[:, :, None])[:, :, 0]
 
     def left_out(self, strengths: np.ndarray) -> np.ndarray:
@@ -141,8 +155,8 @@ class Spectra:
     def two_left_out(self, strengths: np.ndarray, other: np.ndarray) -> np.ndarray:
         """Return the errors where one `other` sample (B, m) is left out beside each, (c, B, m)."""
         residuals, left = self.remainders(strengths)
-        shared = -_by_sample(self.left * at(self.left, other[:, :, None]), self.kept(strengths))
-        others, both = (at(one, other[None], 2) for one in (residuals, left))
+        shared = -_by_sample(self.left * np.take_along_axis(self.left, other[:, :, None], 1), self.kept(strengths))
+        others, both = (np.take_along_axis(one, other[None], 2) for one in (residuals, left))
         return (both * residuals - shared * others) / np.maximum(left * both - shared**2, LEAST_LEFT)
 
     def remainders(self, strengths: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -158,14 +172,7 @@ def _by_sample(left: np.ndarray, values: np.ndarray) -> np.ndarray:
 
 
 def spectra(priors: Sequence[Prior], block: Block) -> Iterator[Spectra]:
-    """Yield the spectra of a block under each prior; a root that several have is decomposed once."""
-    known: dict[bytes, Spectra] = {}
+    """Yield the spectra of a block under each prior; a root of several, or of earlier releases, is decomposed once."""
     for one in priors:
-        root = one.root.tobytes()
-        known[root] = copy.copy(known[root]).about(one.mean) if root in known else Spectra(block, one.mean, one.root)
-        yield known[root]
-
-
-def at(values: np.ndarray, places: np.ndarray, axis: int = 1) -> np.ndarray:
-    """Return values at places along an axis."""
-    return np.take_along_axis(values, places, axis)
+        found = block.once((one.root.shape, one.root.tobytes()), partial(Spectra, block, one.mean, one.root))
+        yield copy.copy(found).about(block, one.mean)

@@ -16,15 +16,17 @@ from scipy.optimize import minimize
 from scipy.special import softmax
 
 from privrep.methods.steps import mixed_model_plan as plan
-from privrep.methods.steps.posterior import Mixture, Prior, spectra
-from privrep.privacy.contributions import Rows
+from privrep.methods.steps.posterior import Mixture, Prior, by_size, spectra
 from privrep.privacy.mechanisms import Release
 from privrep.users.problem import Block, UserData
 
 SHARE, UNKNOWN, OWN = "share", "cannot be told", "own data"
 ANSWERS = (SHARE, UNKNOWN, OWN)
 CONSTANT_PARTS = (0.3, 0.9)  # of the variance that an isotropic prior gives a label
-OWN_STRENGTHS, OWN_LEVEL_STRENGTHS = ((3.0,), (3.0, 30.0)), (2.0, 30.0)  # by part of the constant; of the constant alone
+OWN_STRENGTHS, OWN_LEVEL_STRENGTHS = (
+    ((3.0,), (3.0, 30.0)),
+    (2.0, 30.0),
+)  # by part of the constant; of the constant alone
 SHARED_STRENGTHS, CONSTANT_STRENGTHS = (0.3, 1.5, 8.0, 50.0), (0.3, 3.0)
 LEAST_WEIGHT = 1e-3  # priors of less are left out
 
@@ -117,14 +119,16 @@ def mean_over_samples(products: np.ndarray, block: Block) -> np.ndarray:
     return products.sum(axis=-1) / np.maximum(block.counts, 1)
 
 
-def gains(candidates: Candidates, level: float, unit: float, block: Block) -> Rows:
-    """Contribution of users: how much less squared errors are than the mean of their kind's, (c,), over the level.
+def gains(candidates: Candidates, level: float, clip: float, unit: float, block: Block) -> np.ndarray:
+    """Contribution of users: how much less squared errors are than the median of their kind's, (c,), over the level.
 
-    Weights of a kind depend on differences within it alone, and these are shorter than differences from one prior."""
+    Weights of a kind depend on differences within it alone, which are short about its median."""
     found = np.clip(errors(candidates.priors, block)[0] / unit, -plan.ERROR_CLIP, plan.ERROR_CLIP) ** 2
-    same = candidates.kind[:, None] == candidates.kind
-    squares = mean_over_samples(found, block)
-    return Rows(((same / same.sum(axis=1) @ squares - squares) / level).T)
+    squares = mean_over_samples(found, block) / level
+    for one in range(candidates.kind[-1] + 1):
+        same = candidates.kind == one
+        squares[same] -= np.median(squares[same], axis=0)
+    return np.clip(-squares, -plan.GAIN_CLIP * clip, plan.GAIN_CLIP * clip).T
 
 
 def of_kinds(candidates: Candidates, weights: np.ndarray, unit: float, block: Block) -> np.ndarray:
@@ -133,13 +137,13 @@ def of_kinds(candidates: Candidates, weights: np.ndarray, unit: float, block: Bl
     return np.clip(found, -plan.ERROR_CLIP, plan.ERROR_CLIP)
 
 
-def products(candidates: Candidates, weights: np.ndarray, level: float, unit: float, block: Block) -> Rows:
+def products(candidates: Candidates, weights: np.ndarray, level: float, unit: float, block: Block) -> np.ndarray:
     """Contribution of users: 2 e_0 (e_k - e_0) and (e_k - e_0) (e_l - e_0), means over samples, over the level."""
     own, *others = of_kinds(candidates, weights, unit, block)
     differs = np.array(others) - own
     pairs = np.einsum("kbm,lbm->klb", differs, differs).reshape(-1, block.users)
     found = np.concatenate([2 * np.einsum("bm,kbm->kb", own, differs), pairs])
-    return Rows((found / np.maximum(block.counts, 1) / level).T)
+    return (found / np.maximum(block.counts, 1) / level).T
 
 
 def best_weights(linear: np.ndarray, products: np.ndarray, penalty: float) -> np.ndarray:
@@ -161,7 +165,7 @@ def best_weights(linear: np.ndarray, products: np.ndarray, penalty: float) -> np
     return np.r_[1 - w.sum(), w]
 
 
-def gain(candidates: Candidates, weights: np.ndarray, clip: float, unit: float, block: Block) -> Rows:
+def gain(candidates: Candidates, weights: np.ndarray, clip: float, unit: float, block: Block) -> np.ndarray:
     """Contribution of users: u, the gain of a mixture over own data in squared error with all m rows, its doubt, and
     u^2 / clip - clip; weights (2, c) are of own data and of the mixture. A user of one row has u = 0.
 
@@ -179,7 +183,7 @@ def gain(candidates: Candidates, weights: np.ndarray, clip: float, unit: float, 
     found = np.where(counts > 2, raw - falls, np.where(counts == 2, plan.TWO_ROWS * raw, 0.0))
     doubt = np.where(counts > 2, plan.FALL_SD * falls, np.where(counts == 2, plan.TWO_ROWS_SD * raw, 0.0))
     found, doubt = (np.clip(one, -clip, clip) for one in (found, doubt))
-    return Rows(np.array([found, doubt, found**2 / clip - clip]).T)
+    return np.array([found, doubt, found**2 / clip - clip]).T
 
 
 @dataclass(frozen=True)
@@ -220,9 +224,10 @@ def released_mixture(
         return max(2 * clip * release.noise_multiplier / n, 1e-4)
 
     clip = plan.score_clip(n / of_scores.multiplier if of_scores.multiplier else math.inf)
-    scores = of_scores.sum("mixed_scores", users, partial(gains, candidates, level, unit), clip=clip) / n
+    compared = partial(by_size, gains, candidates, level, clip, unit)
+    scores = of_scores.sum("mixed_scores", users, compared, clip=clip) / n
     weights = candidates.weights(scores, noise_sd(of_scores, clip))
-    mixed = partial(products, candidates, weights, level, unit)
+    mixed = partial(by_size, products, candidates, weights, level, unit)
     found = of_weights.sum("mixed_weights", users, mixed, clip=plan.WEIGHT_CLIP) / n
     kinds, sd = len(weights) - 1, noise_sd(of_weights, plan.WEIGHT_CLIP)
     squares = found[kinds:].reshape(kinds, kinds)
@@ -232,7 +237,7 @@ def released_mixture(
     size = level * math.sqrt(max(others @ squares @ others, 0.0) + sd * others @ others) + 1e-4 * level
     more = math.sqrt(max(1.0, n / (of_answer.multiplier or math.inf) / plan.ANSWER_MORE)) if of_answer.multiplier else 4
     clip = plan.ANSWER_CLIP * more * size
-    mine = partial(gain, candidates, np.array([weights[0], chosen]), clip, unit)
+    mine = partial(by_size, gain, candidates, np.array([weights[0], chosen]), clip, unit)
     answer = of_answer.sum("mixed_answer", users, mine, clip=clip)
     mean, doubt, square = (answer + np.array([0, 0, n * clip])) / people * np.array([1, 1, clip])
     private = (2 * clip * of_answer.noise_multiplier / people) ** 2
