@@ -23,7 +23,7 @@ from privrep.users.problem import Block, UserData
 SHARE, UNKNOWN, OWN = "share", "cannot be told", "own data"
 ANSWERS = (SHARE, UNKNOWN, OWN)
 CONSTANT_PARTS = (0.3, 0.9)  # of the variance that an isotropic prior gives a label
-OWN_STRENGTHS, OWN_LEVEL_STRENGTHS = (
+OWN_STRENGTHS, OWN_LEVEL_STRENGTHS = ((3.0,), (3.0, 30.0)), (2.0, 30.0)  # by part; of the constant alone
     ((3.0,), (3.0, 30.0)),
     (2.0, 30.0),
 )  # by part of the constant; of the constant alone
