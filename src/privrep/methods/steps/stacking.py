@@ -24,9 +24,6 @@ SHARE, UNKNOWN, OWN = "share", "cannot be told", "own data"
 ANSWERS = (SHARE, UNKNOWN, OWN)
 CONSTANT_PARTS = (0.3, 0.9)  # of the variance that an isotropic prior gives a label
 OWN_STRENGTHS, OWN_LEVEL_STRENGTHS = ((3.0,), (3.0, 30.0)), (2.0, 30.0)  # by part; of the constant alone
-    ((3.0,), (3.0, 30.0)),
-    (2.0, 30.0),
-)  # by part of the constant; of the constant alone
 SHARED_STRENGTHS, CONSTANT_STRENGTHS = (0.3, 1.5, 8.0, 50.0), (0.3, 3.0)
 LEAST_WEIGHT = 1e-3  # priors of less are left out
 
