@@ -61,23 +61,24 @@ def cosine(sizes: Regime, samples: int) -> float:
     return along * math.sqrt(k / (risk - k + 2 * k * along))
 
 
-def length(sizes: Regime, strength: float) -> float:
-    """Root mean square length of heads under an isotropic prior, whose mean product with the truth is k along."""
-    d, k = sizes.dim, sizes.rank
-    even = np.full(d, strength / d)
-    along = even[0] / (even[0] + fixed_point(even, sizes.samples))
-    return math.sqrt(max(isotropic_risk(sizes, strength, k) - k + 2 * k * along, 1e-12))
+def along(sizes: Regime, strength: float) -> float:
+    """Mean part of a head that is left under an isotropic prior."""
+    even = np.full(sizes.dim, strength / sizes.dim)
+    return even[0] / (even[0] + fixed_point(even, sizes.samples))
 
 
 def mean_error(sizes: Regime, mu: float, share: float, level: float, unit: float) -> float:
-    """Return |beta|^2 after the steps, whose truth is 0: privacy noise and sampling, with no step taken back."""
-    n, d = sizes.users, sizes.dim
-    typical = math.sqrt(d) * length(sizes, plan.MEAN_STRENGTH)
+    """Return |beta|^2 after the steps, whose truth is 0: privacy noise and sampling, of which later steps take back what
+    changes that are clipped to a part of their length correct."""
+    n, d, k = sizes.users, sizes.dim, sizes.rank
+    part = along(sizes, plan.MEAN_STRENGTH)
+    typical = math.sqrt(d * max(isotropic_risk(sizes, plan.MEAN_STRENGTH, k) - k + 2 * k * part, 1e-12))
     noise = 2 * plan.LENGTH_CLIP * typical / (mu * math.sqrt(share) * n)
     rates = plan.PATH_NOISE * level * unit / noise
     steps = int(plan.between(rates / plan.RATE, *plan.STEPS))
     rate = min(plan.RATE, rates / steps)
-    return rate**2 * (steps**2 * noise**2 + plan.LENGTH_CLIP**2 * typical**2 / (n * d))
+    left = (1 - rate * plan.LENGTH_CLIP * part) ** np.arange(steps)
+    return rate**2 * (steps * (left**2).sum() * noise**2 + (left.sum() * plan.LENGTH_CLIP * typical) ** 2 / (n * d))
 
 
 def symmetric(rng: np.random.Generator, dim: int) -> np.ndarray:
