@@ -405,7 +405,7 @@ def test_intervals_of_predictions_cover_new_rows():
     frame, labels = table(users=400, rows=14)
     known, took_part = np.tile(np.arange(14) < 4, 400), np.arange(len(frame)) < 14 * 200
     fitted, late = (
-        model(random_state=0, epsilon=50.0).fit(frame[known & took_part], labels[known & took_part]),
+        model(random_state=0, epsilon=16.0).fit(frame[known & took_part], labels[known & took_part]),
         ~took_part,
     )
 
