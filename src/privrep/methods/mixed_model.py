@@ -2,7 +2,7 @@
 
     y = <x, theta_i> + noise,   theta_i ~ N(beta, P)
 
-    v       <- (root mean square of a user's errors on left-out samples, on average)^2
+    v       <- (root mean square of a user's errors on left-out samples, on average)^2, or the mean of its square
     beta    <- 0;  then some times, with g_i the change of i's ridge model about beta, over R, clipped in norm
                beta <- beta + R rate ( sum_i g_i + noise ) / n
     S       <- ( sum_i (a_i b_i^T + b_i a_i^T) / 2 + noise ) / n,  with a_i, b_i ridge models of the residuals of the
@@ -57,11 +57,12 @@ from privrep.users.subspace import orthonormalise
 
 
 def own_errors(root: np.ndarray, unit: float, block: Block) -> np.ndarray:
-    """Contribution of users with two samples or more: root mean square error on left-out samples, and 1; less 1/2."""
+    """Contribution of users with two samples or more: root mean square error on left-out samples, its square, and 1;
+    less 1/2."""
     left = errors([prior(np.zeros(len(root)), root, [plan.LEVEL_STRENGTH])], block)[0, 0]
     size = np.minimum(np.sqrt(mean_over_samples((left / unit) ** 2, block)), 1.0)
     counts = block.counts > 1
-    return np.array([np.where(counts, size, 0.0), counts]).T - 0.5
+    return np.array([np.where(counts, size, 0.0), np.where(counts, size**2, 0.0), counts]).T - 0.5
 
 
 def changes(mean: np.ndarray, root: np.ndarray, block: Block) -> np.ndarray:
@@ -123,26 +124,27 @@ class MixedModel:
         given = [plan.LEVEL, plan.LENGTH, sizes.mean, sizes.scores, sizes.weights, plan.ANSWER]
         of_level, of_length, of_mean, *of_mixture = map(release.share, given)
         root = isotropic(d, plan.LEVEL_CONSTANT, self.constant)
-        clip = math.sqrt(0.5)
-        size, count = of_level.sum("mixed_level", users, partial(by_size, own_errors, root, unit), clip=clip) + n / 2
+        clip = math.sqrt(0.75)
+        released = of_level.sum("mixed_level", users, partial(by_size, own_errors, root, unit), clip=clip) + n / 2
+        size, square, count = released
         count_sd = 2 * clip * of_level.noise_multiplier
         people = max(count, count_sd, n / 10)
         level = plan.between(size / people, plan.LEAST_LEVEL, 1.0)
+        # Where few people err by much, as with a rare outcome, the mean square is well above the squared mean.
+        square = plan.between((square - count_sd) / people, level**2, 1.0)
         level_noise = count_sd * math.hypot(1, level) / people
         at_most = plan.between(count + count_sd, n / 10, n)
         mean, mean_noise = self.mean(users, level, mu, unit, of_length, of_mean)
         shapes = self.shapes(users, mean, varies, release.share(sizes.shape)) if sizes.shape else []
         candidates = Candidates.of(mean, shapes, self.constant, varies)
-        mixture, own, answer = released_mixture(users, candidates, level**2, unit, (at_most, count_sd), *of_mixture)
+        mixture, own, answer = released_mixture(users, candidates, square, unit, (at_most, count_sd), *of_mixture)
         log = {"answer": ANSWERS.index(answer.text), "own_part": answer.own, "level": level * unit}
         log |= {"gain": answer.gain, "gain_low": answer.low, "gain_high": answer.high}
         bent = None
         if self.family != GAUSSIAN:
             bent = calibration(users, mixture, self.family, level * unit, unit, of_calibration)
         subspace = None if self.rank is None or not shapes else orthonormalise(shapes[0])
-        error = plan.between(
-            level**2 * unit**2 - answer.gain, plan.LEAST_ERROR * (level * unit) ** 2, (level * unit) ** 2
-        )
+        error = unit**2 * plan.between(square - answer.gain / unit**2, plan.LEAST_ERROR * square, square)
         models = SharedHeads(mixture, own, mean, mean_noise, level_noise * unit, error, bent)
         yield Iterate(subspace, FullRank(models), log)
 

@@ -68,8 +68,8 @@ def along(sizes: Regime, strength: float) -> float:
 
 
 def mean_error(sizes: Regime, mu: float, share: float, level: float, unit: float) -> float:
-    """Return |beta|^2 after the steps, whose truth is 0: privacy noise and sampling, of which later steps take back what
-    changes that are clipped to a part of their length correct."""
+    """Return |beta|^2 after the steps, whose truth is 0: noise of privacy and sampling. Later steps take back what
+    changes that are clipped to a part of their length can correct."""
     n, d, k = sizes.users, sizes.dim, sizes.rank
     part = along(sizes, plan.MEAN_STRENGTH)
     typical = math.sqrt(d * max(isotropic_risk(sizes, plan.MEAN_STRENGTH, k) - k + 2 * k * part, 1e-12))
@@ -102,16 +102,17 @@ def mixed_model(sizes: Regime, mu: float) -> Prediction:
     def noise_sd(clip: float, share: float) -> float:
         return 2 * clip / (mu * math.sqrt(share) * n)
 
-    def averaged(risks: list[float], rng: np.random.Generator) -> np.ndarray:
+    def averaged(strengths: tuple[float, ...], risks: list[float], rng: np.random.Generator) -> np.ndarray:
         """Risks of heads averaged by noisy scores, for each draw of these."""
         risks, sd = np.array(risks), noise_sd(plan.score_clip(n * mu), share.scores)
-        scores = -risks / error + sd * rng.standard_normal((CHOICES, len(risks)))
-        return softmax(scores / sd, axis=1) @ risks
+        scores = -risks / error / sd + rng.standard_normal((CHOICES, len(risks)))
+        return softmax(scores - np.log1p(np.array(strengths) / plan.TRUSTED), axis=1) @ risks
 
     rng, found = np.random.default_rng(0), []
     for _ in range(DRAWS):
-        own = averaged([isotropic_risk(sizes, one, k) for one in OWN_STRENGTHS[-1]], rng)
-        kinds = [averaged([*(isotropic_risk(sizes, one, k + off) for one in SHARED_STRENGTHS), k + off], rng)]
+        own = averaged(OWN_STRENGTHS[-1], [isotropic_risk(sizes, one, k) for one in OWN_STRENGTHS[-1]], rng)
+        about = [*(isotropic_risk(sizes, one, k + off) for one in SHARED_STRENGTHS), k + off]
+        kinds = [averaged((*SHARED_STRENGTHS, 0.0), about, rng)]
         if share.shape:
             sd = 2 / (mu * math.sqrt(share.shape)) / n
             cosines = cosine(sizes, (m + 1) // 2) * cosine(sizes, m // 2)
@@ -121,7 +122,8 @@ def mixed_model(sizes: Regime, mu: float) -> Prediction:
             squares = (vectors[:k] ** 2).sum(axis=0) + off / d
             shapes = [one / one.sum() for one in plan.two_spectra(values, sd * math.sqrt(2 * d))]
             pairs = [(one, shape) for shape in shapes for one in SHARED_STRENGTHS]
-            kinds.append(averaged([posterior_risk(one * shape, squares, m, noise2) for one, shape in pairs], rng))
+            risks = [posterior_risk(one * shape, squares, m, noise2) for one, shape in pairs]
+            kinds.append(averaged(2 * SHARED_STRENGTHS, risks, rng))
         best = min(kinds, key=np.mean)
         differs = np.maximum(own - best, 1e-12) / error
         sd = noise_sd(plan.WEIGHT_CLIP, share.weights)

@@ -20,6 +20,7 @@ LENGTH_GUESS, LENGTH_WIDTH, LENGTH_CLIP = 0.5, 2.0, 0.5  # of a change: guess, c
 MEAN_STRENGTH, MEAN_CONSTANT = 5.0, 0.3  # of the prior under which users change the mean
 PATH_NOISE, RATE, STEPS = 0.4, 2.0, (4, 16)  # of the path of the mean over the level, largest rate, ends of its steps
 SCORES_GROW, MOST_SCORE = 60.0, 4.0  # n mu above which the clip of a user's vector of scores grows, its largest value
+TRUSTED = 3.0  # strength of a prior which has half of the weight of none, where scores say nothing
 GAIN_CLIP, WEIGHT_CLIP = 2.0, 1.0  # of a score, over the vector's clip; of what weights come from
 PENALTY = 0.25  # of weights, in standard deviations of their noise
 ERROR_CLIP = 2.0  # of a left-out error, the largest between two labels

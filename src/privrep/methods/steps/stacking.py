@@ -73,10 +73,13 @@ class Candidates:
         return np.repeat(np.arange(len(counts)), counts)
 
     def weights(self, scores: np.ndarray, noise_sd: float) -> np.ndarray:
-        """Return weights of the candidates in each kind, (kinds, c), by how far gains stand out of their noise."""
-        found = [softmax(np.where(self.kind == one, scores / noise_sd, -np.inf)) for one in range(self.kind[-1] + 1)]
-        nothing = np.array([strength == 0 for one in self.priors for strength in one.strengths])
-        return np.array([*found, nothing.astype(float)])
+        """Return weights of the candidates in each kind, (kinds, c), by how far gains stand out of their noise.
+
+        In doubt few rows of a user decide little: a stronger prior has to be better to count as much."""
+        strengths = np.concatenate([one.strengths for one in self.priors])
+        scores = scores / noise_sd - np.log1p(strengths / plan.TRUSTED)
+        found = [softmax(np.where(self.kind == one, scores, -np.inf)) for one in range(self.kind[-1] + 1)]
+        return np.array([*found, strengths == 0])
 
     def mixture(self, weights: np.ndarray) -> Mixture:
         """Return the mixture with weights (c,)."""
