@@ -16,7 +16,7 @@ from replication.experiments.real_table import CEILING, OWN, PRIVATE, RIVAL, SIN
 from replication.experiments.real_table import FEW as FEW  # named in the chapter
 from replication.run.settings import MeasureSettings
 
-FORMER = ("developed-2", "developed-3", "developed-large")  # series of tables that judged an earlier form of the method
+FORMER = ("developed-2", "developed-3", "developed-large")  # series of tables that judged an earlier form
 KINDS = {"developed": ("large", "developed", *FORMER), "judged": ("judged",)}  # of tables -> their series
 EPSILONS = (0.5, 1, 2, 8)
 BEYOND, AS_GOOD, NO_GAIN = 0.02, 0.005, 0.01  # errors over the variance of labels: a fit too far above own data; a tie
