@@ -30,7 +30,7 @@ if TYPE_CHECKING:  # a configuration is checked without pandas
     from replication.experiments.table_baselines import Halves
 
 TABLES = ("bfi", "star", "lahman", "chem97", "insteval", "movielens", "flights", "verbagg")
-TABLES += ("pitching", "fielding", "salaries", "managers")
+TABLES += ("pitching", "fielding", "salaries", "managers", "strikeouts", "assists", "starters")
 TABLES += (*tomllib.loads(files("replication.experiments").joinpath("real_tables.toml").read_text(encoding="utf-8")),)
 PRIVATE, RIVAL, OWN, SINGLE, CEILING = "prior", "pooled descent", "own data", "single model", "ceiling"
 LABEL_SD = 0.55  # public guess of the root mean square label, in units of half the label's range

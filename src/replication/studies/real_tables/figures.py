@@ -3,14 +3,14 @@
 from replication.drawing import GREY, DataFrame, Look, Picture, PlotSettings, graded
 
 RIVAL = Look("rival, epsilon 1", GREY, "x", "")
-TITLES = {"developed": "developed on", "judged": "judged"}
+TITLES = {"developed": "developed on", "former": "judged earlier forms", "judged": "judged"}
 
 
 def draw_real_tables(figure: Picture, numbers: DataFrame, study: PlotSettings) -> None:
     """Draw how far errors lie above those of own data, a line of marks for each table."""
     looks = graded(numbers["epsilon"], r"$\epsilon$ = {}", dash="")
     tall = numbers.groupby("kind")["table"].nunique().max()
-    for axis, kind, part in figure.facets(numbers, "kind", (0.3, 4.2), (0.8, 0.17 * tall)):
+    for axis, kind, part in figure.facets(numbers, "kind", (0.3, 3.4), (0.8, 0.17 * tall)):
         axis.series(part[part["epsilon"] == 1], "rival", "place", RIVAL)
         axis.groups(part, "error", "place", "epsilon", looks)
         axis.level(0, "own data", along="y")
