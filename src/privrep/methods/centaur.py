@@ -28,20 +28,20 @@ from typing import ClassVar
 import numpy as np
 
 from privrep.methods.power_method import PowerMethodOptions, PowerMethodStart
-from privrep.methods.running.method import Iterate, LowRank
+from privrep.methods.running.method import Iterate
 from privrep.methods.steps.clip_units import CLIP_SCALE_COLUMN, UPDATE_SCALES, gradient_threshold, moment_threshold
+from privrep.methods.steps.descent import Descent
 from privrep.methods.steps.server import DIVISORS, SERVER_COLUMNS, Server, check_rate
 from privrep.methods.steps.starts import START_COLUMNS, Start, check_start, free_start
-from privrep.options import Declared, among, check_count, check_positive, check_share, check_sine, option
+from privrep.options import among, check_count, check_positive, check_share, check_sine, option
 from privrep.privacy.accounting import Cost, Theorem
 from privrep.privacy.clipping import check_bound
 from privrep.privacy.contributions import Outer
 from privrep.privacy.mechanisms import Release
-from privrep.users.heads import FINAL_HEADS, FINAL_HEADS_COLUMN, FittedHeads, final_penalty, fit_heads
+from privrep.users.heads import FINAL_HEADS, FINAL_HEADS_COLUMN, fit_heads
 from privrep.users.known import Known
 from privrep.users.problem import Block, UserData
 from privrep.users.splits import SAMPLE_USE_COLUMN, SAMPLE_USES, SampleDraws, check_draws
-from privrep.users.subspace import orthonormalise
 
 
 def representation_gradients(
@@ -70,7 +70,7 @@ class RepresentationGradients:
 
 
 @dataclass(frozen=True)
-class CentaurOptions(Declared):
+class CentaurOptions(Descent):
     """CENTAUR for a linear representation; the theorem takes a step of 1/4, and laws of a good start a planted one."""
 
     rounds: int = option(SERVER_COLUMNS["rounds"], check_count)
@@ -106,7 +106,7 @@ class CentaurOptions(Declared):
         return replace(
             self,
             clip_scale="absolute",
-            clip=gradient_threshold(self.clip_scale, self.clip, known),
+            **{name: gradient_threshold(self.clip_scale, clip, known) for name, clip in self.clips.items()},
             init_clip=moment_threshold(self.clip_scale, self.init_clip, known),
             step=self.step / known.head_condition**2,
         )
@@ -114,19 +114,13 @@ class CentaurOptions(Declared):
     def fit(self, users: UserData, release: Release) -> Iterator[Iterate]:
         start = self.start.first(users, release, self.server.cost)
         yield start
-        samples = users.known.samples
+        samples, q = users.known.samples, self.batch_samples
         draws = SampleDraws(self.sample_use, samples, release.streams["samples"], self.start.samples_used)
-        basis, q, penalty = start.subspace, self.batch_samples, final_penalty(self.final_heads, users.known)
-        for _ in range(self.rounds):
-            contribution = RepresentationGradients(basis, *draws.take(q, q))
-            gradient = self.server.mean("gradient", users, contribution, release)
-            basis = orthonormalise(basis - self.step * gradient)
-            personal = LowRank(basis, FittedHeads(basis, slice(0, samples), penalty))
-            yield Iterate(basis, personal, {"zeta": self.clip, **start.log})
+        yield from self.descent(start, lambda basis: RepresentationGradients(basis, *draws.take(q, q)), users, release)
 
     @property
     def server(self) -> Server:
-        return Server(self.rounds, self.clip, self.participation, self.divide_by)
+        return Server(self.rounds, **self.clips, participation=self.participation, divide_by=self.divide_by)
 
     @property
     def start(self) -> Start:

@@ -23,10 +23,10 @@ from functools import partial
 import numpy as np
 
 from privrep.methods.running.method import Iterate, LowRank
-from privrep.methods.spectral_init import SpectralInit
+from privrep.methods.spectral_init import StartedSpectrally
 from privrep.methods.steps.moment_step import check_split
 from privrep.methods.steps.starts import START_COLUMNS, FreeStart, Start
-from privrep.options import Declared, among, check_count, option
+from privrep.options import among, check_count, option
 from privrep.privacy.accounting import Cost, Theorem, sequential_theorem
 from privrep.privacy.clipping import check_bound
 from privrep.privacy.contributions import Outer
@@ -55,7 +55,7 @@ class Sequential:
 
 
 @dataclass(frozen=True)
-class GradientDescentOptions(Sequential, Declared):
+class GradientDescentOptions(Sequential, StartedSpectrally):
     """Alternation with one gradient step per epoch, by its options."""
 
     init: str = option(START_COLUMNS["init"], among(("random", "spectral")))
@@ -82,7 +82,7 @@ class GradientDescentOptions(Sequential, Declared):
 
     def start(self, samples: slice = slice(0)) -> Start:
         """Return U_init, where it is spectral from these samples, on which its cost does not depend."""
-        return SpectralInit(samples, self.init_label_clip) if self.init == "spectral" else FreeStart()
+        return self.spectral_init(samples) if self.init == "spectral" else FreeStart()
 
     @property
     def steps_cost(self) -> Cost:

@@ -101,8 +101,19 @@ class SpectralInit:
         return Iterate(self.subspace(users, release.start(relative)))
 
 
+@dataclass(frozen=True, kw_only=True)
+class StartedSpectrally(Declared):
+    """Base class of the methods that may start with Algorithm 3; they have `init_label_clip`."""
+
+    init_pairs: str = option("sample pairs in Algorithm 3: disjoint, or all, clipped by user", among(PAIRS), "disjoint")
+
+    def spectral_init(self, samples: slice, share: float | None = None) -> SpectralInit:
+        """Return the start from these samples."""
+        return SpectralInit(samples, self.init_label_clip, share, self.init_pairs)
+
+
 @dataclass(frozen=True)
-class SpectralInitOptions(Declared):
+class SpectralInitOptions(StartedSpectrally):
     """Options of Algorithm 3 alone, for the laws of Lemma 4.6."""
 
     init_label_clip: float = option("clipping bound of the labels in Algorithm 3", check_bound)
@@ -111,5 +122,5 @@ class SpectralInitOptions(Declared):
     numbers: ClassVar = {"zeta": "clipping bound of the labels in absolute terms"}
 
     def build(self, known: Known) -> SpectralInit:
-        samples = split_samples(self.split, known.samples).init
-        return SpectralInit(samples, label_threshold(self.clip_scale, self.init_label_clip, known))
+        label_clip = label_threshold(self.clip_scale, self.init_label_clip, known)
+        return SpectralInit(split_samples(self.split, known.samples).init, label_clip, pairs=self.init_pairs)
