@@ -27,7 +27,7 @@ from privrep.methods.running.method import Iterate, LowRank
 from privrep.methods.spectral_init import StartedSpectrally
 from privrep.methods.steps.clip_units import CLIP_SCALE_COLUMN, SCALES, USER_SCALES
 from privrep.methods.steps.moment_step import FALLBACKS, MOMENT_COLUMNS, MomentStep, check_split, disjoint_batches
-from privrep.methods.steps.starts import START_COLUMNS, Start, check_start, free_start
+from privrep.methods.steps.starts import START_COLUMNS, check_start
 from privrep.options import among, check_any_sine, check_count, check_share, option, unless
 from privrep.privacy.accounting import Cost, Theorem, sequential_theorem
 from privrep.privacy.clipping import check_bound
@@ -94,14 +94,8 @@ class AltminOptions(StartedSpectrally):
                 final = FittedHeads(basis, split.final, penalty)
                 yield Iterate(basis, LowRank(basis, final), {"min_eigenvalue": smallest, **self.clip.log})
 
-    def start(self, samples: slice = slice(0)) -> Start:
-        """Return U_init, where it is spectral from these samples, on which its cost does not depend."""
-        if self.init == "spectral":
-            return self.spectral_init(samples, self.init_share)
-        return free_start(self.init, self.start_sine)
-
     moment_step, head_rule = MomentStep, FittedHeads
-    """The subspace step and the heads in it; with `start`, the parts that an ablation replaces."""
+    """The subspace step and the heads in it, which an ablation replaces."""
 
     @property
     def clip(self) -> MomentClip:

@@ -23,7 +23,7 @@ from functools import partial
 import numpy as np
 
 from privrep.methods.running.method import Iterate, LowRank
-from privrep.methods.spectral_init import StartedSpectrally
+from privrep.methods.spectral_init import SpectralInit, StartedSpectrally
 from privrep.methods.steps.moment_step import check_split
 from privrep.methods.steps.starts import START_COLUMNS, FreeStart, Start
 from privrep.options import among, check_count, option
@@ -82,7 +82,9 @@ class GradientDescentOptions(Sequential, StartedSpectrally):
 
     def start(self, samples: slice = slice(0)) -> Start:
         """Return U_init, where it is spectral from these samples, on which its cost does not depend."""
-        return self.spectral_init(samples) if self.init == "spectral" else FreeStart()
+        if self.init == "spectral":
+            return SpectralInit(samples, self.init_label_clip, pairs=self.init_pairs)
+        return FreeStart()
 
     @property
     def steps_cost(self) -> Cost:

@@ -40,10 +40,10 @@ import numpy as np
 from privrep.methods.centaur import RepresentationGradients
 from privrep.methods.running.method import Iterate
 from privrep.methods.spectral_init import StartedSpectrally
-from privrep.methods.steps.clip_units import CLIP_SCALE_COLUMN, UPDATE_SCALES, gradient_threshold, label_threshold
+from privrep.methods.steps.clip_units import CLIP_SCALE_COLUMN, UPDATE_SCALES, gradient_threshold
 from privrep.methods.steps.descent import Descent
 from privrep.methods.steps.server import SERVER_COLUMNS, Server
-from privrep.methods.steps.starts import START_COLUMNS, Start, check_start, free_start
+from privrep.methods.steps.starts import START_COLUMNS, check_start
 from privrep.options import among, check_count, check_positive, check_share, check_sine, option
 from privrep.privacy.accounting import Cost
 from privrep.privacy.clipping import check_bound
@@ -55,8 +55,7 @@ from privrep.users.problem import UserData
 
 @dataclass(frozen=True)
 class PrivateFedrepOptions(Descent, StartedSpectrally):
-    """Private FedRep, by its options. The defaults are those of the public code, but for the start. The clip of labels
-    is absolute where the others are, else in units of a label's sd, c sqrt(k) + sigma_F."""
+    """Private FedRep, by its options. The defaults are those of the public code, but for the start."""
 
     rounds: int = option(SERVER_COLUMNS["rounds"], check_count, 5)
     clip: float = option(SERVER_COLUMNS["clip"], check_bound, 0.5)
@@ -76,18 +75,17 @@ class PrivateFedrepOptions(Descent, StartedSpectrally):
         # Least squares on k samples leaves no residual, and no gradient on the same ones.
         if known.samples <= known.rank:
             raise ValueError(f"samples is {known.samples}; it must be at least the rank and one, {known.rank + 1}")
-        label_scale = "absolute" if self.clip_scale == "absolute" else "data"
         return replace(
             self,
             clip_scale="absolute",
             **{name: gradient_threshold(self.clip_scale, clip, known) for name, clip in self.clips.items()},
-            init_label_clip=label_threshold(label_scale, self.init_label_clip, known),
+            init_label_clip=self.label_threshold(known),
             step=self.step / known.head_condition**2,
         )
 
     def fit(self, users: UserData, release: Release) -> Iterator[Iterate]:
         everything = np.arange(users.known.samples)
-        start = self.start(users.known.samples).first(users, release, self.server.cost)
+        start = self.start().first(users, release, self.server.cost)
         yield start
         yield from self.descent(
             start, lambda basis: RepresentationGradients(basis, everything, everything), users, release
@@ -96,12 +94,6 @@ class PrivateFedrepOptions(Descent, StartedSpectrally):
     @property
     def server(self) -> Server:
         return Server(self.rounds, **self.clips)
-
-    def start(self, samples: int = 0) -> Start:
-        """Return U_init, where it is spectral from the pairs of so many samples, on which its cost does not depend."""
-        if self.init == "spectral":
-            return self.spectral_init(slice(0, samples), self.init_share)
-        return free_start(self.init, self.start_sine)
 
     @property
     def cost(self) -> Cost:
