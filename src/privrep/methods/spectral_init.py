@@ -97,12 +97,9 @@ class SpectralInit:
 
     def subspace(self, users: UserData, release: Release) -> np.ndarray:
         """Release U, (d, k) orthonormal."""
-        known, clip = users.known, self.label_clip
+        known, contribution, clip = users.known, SamplePairs(self.samples, PAIRS[self.pairs]), self.label_clip
         if self.pairs == "models":
-            penalty = final_penalty("ridge", known) * known.dim / known.rank
-            contribution, clip = OwnModels(self.samples, penalty), 1.0
-        else:
-            contribution = SamplePairs(self.samples, PAIRS[self.pairs])
+            contribution, clip = OwnModels(self.samples, final_penalty("ridge", known) * known.dim / known.rank), 1.0
         noisy = release.sum("spectral_init", users, contribution, clip=clip)
         return np.ascontiguousarray(np.linalg.eigh(noisy)[1][:, ::-1][:, : users.known.rank])
 

@@ -52,5 +52,5 @@ class Descent(Declared):
             basis = orthonormalise(basis - self.step * gradient)
             last = [*last, basis][-averaged:]
             mean = average(np.array(last)) if len(last) > 1 else basis
-            log = {"zeta": self.server.clip_of(number), **start.log}
-            yield Iterate(mean, LowRank(mean, FittedHeads(mean, everything, penalty)), log)
+            personal = LowRank(mean, FittedHeads(mean, everything, penalty))
+            yield Iterate(mean, personal, {"zeta": self.server.clip_of(number), **start.log})
