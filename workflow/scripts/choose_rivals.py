@@ -1,7 +1,7 @@
 """Choose the settings of the published methods on public simulations, and write src/replication/studies/rivals.csv, and
 beside it rivals_by_trials.csv: what fewer trials would have found. Nothing that is judged is looked at.
 
-    python workflow/scripts/choose_rivals.py [--study unit_map fedrep] [--series rare-centaur ...] [--jobs 2]
+    python workflow/scripts/choose_rivals.py [--study unit_map fedrep] [--series rare-centaur ...]
 
 For each setting (n, m, d, k, label noise, epsilon) of a tuned series of the default scale:
 1. `TRIALS` options are drawn, uniformly in `RANGES`: a random search with as many trials for each method. What the
@@ -18,7 +18,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import argparse
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
 from functools import cache
@@ -44,52 +44,36 @@ NOTHING = 0.1
 """A run counts as failed where its risk exceeds this share of that of predicting zero."""
 
 
-def between(low: float, high: float) -> Callable[[float], float]:
-    """Return the range between two numbers, in logarithms."""
-    return lambda at: float(f"{low * (high / low) ** at:.3g}")
-
-
-def whole(low: int, high: int) -> Callable[[float], int]:
-    """Return the range of whole numbers from one to another, in logarithms."""
-    return lambda at: int(low * ((high + 1) / low) ** at)
-
-
-def one_of(*values: object) -> Callable[[float], object]:
-    return lambda at: values[int(at * len(values))]
-
-
+STARTS = [{"init_pairs": "all"}, {"init_pairs": "models"}]
+SPECTRAL = [{"init": "spectral", **start} for start in STARTS]
 DESCENT = {
-    "clip": between(0.005, 0.5),
-    "fall": between(0.02, 1.0),
-    "rounds": whole(8, 64),
-    "step": between(0.25, 2.0),
-    "average_last": one_of(0.0, 0.25),
-    "init_share": between(0.05, 0.6),
-    "init_label_clip": between(0.1, 1.5),
+    "clip": (0.005, 0.5),
+    "fall": (0.02, 1.0),
+    "rounds": (8, 64),
+    "step": (0.25, 2.0),
+    "average_last": [0.0, 0.25],
 }
-STARTS = ({"init_pairs": "all"}, {"init_pairs": "models"})
+START = {"init_share": (0.05, 0.6), "init_label_clip": (0.1, 1.5)}
+MOMENTS = {"clip_feature": (0.03, 3.0), "clip_label": (0.03, 3.0), "epochs": (1, 6), "fallback": ["solve", "eigclip"]}
 RANGES = {
-    "private_fedrep": DESCENT | {"start": one_of(*STARTS)},
-    "centaur": DESCENT
-    | {
-        "init_clip": between(0.05, 1.0),
-        "start": one_of({"init": "power_method"}, *({"init": "spectral"} | start for start in STARTS)),
-    },
-    "altmin": {
-        "clip_feature": between(0.03, 1.0),
-        "clip_label": between(0.03, 1.0),
-        "init_label_clip": between(0.05, 1.5),
-        "init_share": between(0.05, 0.6),
-        "epochs": whole(1, 6),
-        "fallback": one_of("solve", "eigclip"),
-        "start": one_of(*STARTS),
-    },
+    "private_fedrep": {**DESCENT, **START, "start": STARTS},
+    "centaur": {**DESCENT, **START, "init_clip": (0.05, 1.0), "start": [{"init": "power_method"}, *SPECTRAL]},
+    "altmin": {**MOMENTS, **START, "start": STARTS},
 }
-"""Method -> option -> its range, a function of a number in [0, 1). Clips are in units of the data; `fall` is the last
-clip over the first, and a `start` stands for several options."""
-
+"""Method -> option -> the ends of its range, in logarithms, or a list of its values. Clips are in units of the data;
+`fall` is the last clip over the first, and a `start` stands for several options."""
 NEEDED = ("clip", "rounds", "clip_feature", "clip_label")
 """Options without a default."""
+
+
+def drawn(values: tuple | list, at: float) -> object:
+    """Return what lies in a range at a number in [0, 1), real numbers with three digits."""
+    if isinstance(values, list):
+        return values[int(at * len(values))]
+    low, high = values
+    if isinstance(low, int):
+        return int(low * ((high + 1) / low) ** at)
+    return float(f"{low * (high / low) ** at:.3g}")
 
 
 def method(algorithm: str) -> str:
@@ -99,21 +83,20 @@ def method(algorithm: str) -> str:
 
 def trials(algorithm: str) -> list[dict]:
     """Return the options that are drawn for an algorithm, the same for each setting."""
-    ranges = RANGES[method(algorithm)]
-    drawn = []
+    ranges, several = RANGES[method(algorithm)], []
     for numbers in np.random.default_rng(DRAWN_WITH).random((TRIALS, len(ranges))):
-        one = {name: value(at) for (name, value), at in zip(ranges.items(), numbers, strict=True)}
+        one = {name: drawn(values, at) for (name, values), at in zip(ranges.items(), numbers, strict=True)}
         one |= one.pop("start")
         if "fall" in one:
             one["last_clip"] = float(f"{one['clip'] * one.pop('fall'):.3g}")
-        drawn.append(one)
-    return drawn
+        several.append(one)
+    return several
 
 
-def choice(cell: Cell, present: dict | None) -> tuple[dict, list[dict]]:
+def choice(cell: Cell, present: dict) -> tuple[dict, list[dict]]:
     """Return the options that are chosen for a cell's method and setting and how they did, and what fewer trials would
     have found: columns of the two tables."""
-    tried = [present or {}, *trials(cell.algorithm)]
+    tried = [present, *trials(cell.algorithm)]
     search = cell.algorithm.startswith("smallest_users")
 
     @cache
@@ -141,20 +124,19 @@ def choice(cell: Cell, present: dict | None) -> tuple[dict, list[dict]]:
         return min(numbers, key=median)
 
     counts = [2**power for power in range(TRIALS.bit_length()) if 2**power < TRIALS] + [TRIALS]
-    found = {count: best(range(1, count + 1)) for count in counts}
-    if present is not None:
-        found[0] = 0
-    chosen = min((found[count] for count in (TRIALS, 0) if count in found), key=median)
+    found = {0: 0} | {count: best(range(1, count + 1)) for count in counts}
+    chosen = min(found[TRIALS], 0, key=median)
     return {
         "options": yaml.safe_dump(tried[chosen], default_flow_style=True, sort_keys=False, width=math.inf).strip(),
         "value": median(chosen),
         "runs": len(SEEDS),
         "failed": int(runs(chosen)[:, 1].sum()),
-    }, [{"trials": count, "value": median(number)} for count, number in sorted(found.items())]
+    }, [{"trials": count, "value": median(number)} for count, number in found.items()]
 
 
-def settings(study: str) -> Iterator[tuple[Cell, dict | None]]:
-    """Yield one cell for each setting of the tuned series of a study, and what is chosen for it now."""
+def settings(study: str) -> Iterator[tuple[Cell, dict]]:
+    """Yield one cell for each setting of the tuned series of a study, and what is chosen for it now, nothing yet for a
+    series that is new."""
     resolved = read_study(read_config(), study)
     series = {}
     for name, one in resolved.series.items():
@@ -164,8 +146,7 @@ def settings(study: str) -> Iterator[tuple[Cell, dict | None]]:
     known = {row["series"] for row in resolved.choices}
     for cell in expand(resolved.model_copy(update={"series": series})):
         if cell.problem.seed == 0:
-            have = cell.series in known
-            yield cell, chosen_options(resolved.choices, cell.series, setting(cell)) if have else None
+            yield cell, chosen_options(resolved.choices, cell.series, setting(cell)) if cell.series in known else {}
 
 
 def setting(cell: Cell) -> dict:
@@ -182,7 +163,6 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--study", nargs="+", default=tuned, help="by default all that have tuned series")
     parser.add_argument("--series", nargs="+", help="by default all that are tuned")
-    parser.add_argument("--jobs", type=int, help="settings at a time, by default one on each core")
     args = parser.parse_args()
 
     def is_chosen_anew(study: str, series: str) -> bool:
@@ -192,7 +172,7 @@ def main() -> None:
     rows = {
         path: [row for row in read_rows(path) if not is_chosen_anew(row["study"], row["series"])] for path in tables
     }
-    with ProcessPoolExecutor(args.jobs) as pool:
+    with ProcessPoolExecutor() as pool:
         chosen, cells = {}, []
         for study in args.study:
             for cell, present in settings(study):

@@ -122,13 +122,10 @@ class SpectralInit:
 
 @dataclass(frozen=True, kw_only=True)
 class StartedSpectrally(Declared):
-    """Base class of the methods that may start with Algorithm 3, and have options of it and of starts by their usual
-    names."""
+    """Base class of the methods that may start with Algorithm 3, with their other options of starts."""
 
     init_pairs: str = option(
-        "what users add in Algorithm 3: disjoint pairs of samples, all, clipped by user, or squares of their models",
-        among(PAIRS),
-        "disjoint",
+        "what users add in Algorithm 3: disjoint sample pairs, all, or their models squared", among(PAIRS), "disjoint"
     )
 
     def start(self, samples: slice = slice(None)) -> Start:

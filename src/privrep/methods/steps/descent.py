@@ -27,9 +27,7 @@ class Descent(Declared):
     `final_heads`."""
 
     last_clip: float | None = option(
-        "clipping bound of a user's update in the last round, which is reached from that of the first in equal ratios",
-        unless(None, check_bound),
-        None,
+        "clipping bound in the last round, from that of the first in equal ratios", unless(None, check_bound), None
     )
     average_last: float = option(
         "share of the rounds, the last ones, whose subspaces are averaged", check_any_sine, 0.0
