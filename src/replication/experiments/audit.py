@@ -46,6 +46,7 @@ from privrep.privacy.ledger import Ledger
 from privrep.privacy.mechanisms import Release
 from privrep.users.given_users import GivenUsers
 from privrep.users.problem import Problem
+from replication.experiments.altmin_ablations import AltminAblationsOptions
 from replication.experiments.auditing import replay
 from replication.experiments.auditing.canaries import Pair, before_others, larger, worst_pair
 from replication.experiments.auditing.distinguishing import PrivacyClaim, play
@@ -62,7 +63,7 @@ LOCAL = {"rounds": 3, "clip": 0.4, "batch_samples": 4, "local_steps": 2, "local_
 AUDITED = {
     "altmin": altmin.AltminOptions(**START, **CLIPS),
     "altmin, users clipped": altmin.AltminOptions(**START, **CLIPS, clip_unit="user"),
-    "altmin, all pairs": altmin.AltminOptions(**START, **CLIPS, init_pairs="all"),
+    "altmin, all pairs": AltminAblationsOptions(**START, **CLIPS, init_pairs="all"),
     "spectral_init": spectral_init.SpectralInitOptions(init_label_clip=1.0, clip_scale="absolute"),
     "gradient_descent": gradient_descent.GradientDescentOptions(
         init="random", split="text", clip_feature=0.5, step=1.0, epochs=2
