@@ -33,27 +33,16 @@ def absolute(options: dict) -> dict:
     return options | {name: options[name] * unit for name, unit in names.items() if name in options}
 
 
-def spectral_cost(samples: slice, label_clip: float, sds: list[float]) -> list[float]:
-    """Algorithm 3: (2 P zeta^2 / sd)^2."""
-    (sd,) = sds
-    return [(2 * (count(samples) // 2) * label_clip**2 / sd) ** 2]
-
-
-def all_pairs_cost(samples: slice, label_clip: float, sds: list[float]) -> list[float]:
-    """The same from all P pairs, clipped by user to zeta^2 sqrt(P): (2 zeta^2 sqrt(P) / sd)^2."""
-    (sd,) = sds
-    return [4 * math.comb(count(samples), 2) * label_clip**4 / sd**2]
-
-
-def models_cost(samples: slice, label_clip: float, sds: list[float]) -> list[float]:
-    """The same from squares of models of norm one: (sqrt(2) / sd)^2."""
-    (sd,) = sds
-    return [2 / sd**2]
-
-
-def start_cost(options: dict, *what) -> list[float]:
-    costs = {"disjoint": spectral_cost, "all": all_pairs_cost, "models": models_cost}
-    return costs[options.get("init_pairs", "disjoint")](*what)
+def start_cost(options: dict, samples: slice, label_clip: float, sds: list[float]) -> list[float]:
+    """Algorithm 3, (sensitivity / sd)^2: 2 P zeta^2 of P disjoint pairs; 2 zeta^2 sqrt(P) of all P, clipped by user;
+    sqrt(2) of squares of norm one."""
+    (sd,), q = sds, count(samples)
+    moved = {
+        "disjoint": 2 * (q // 2) * label_clip**2,
+        "all": 2 * math.comb(q, 2) ** 0.5 * label_clip**2,
+        "models": 2**0.5,
+    }
+    return [(moved[options.get("init_pairs", "disjoint")] / sd) ** 2]
 
 
 def sample_moments_cost(q: int, eta: float, zeta: float, sds: list[float]) -> float:
@@ -96,9 +85,8 @@ def altmin_audit(options, sds) -> list[float]:
 
 def spectral_audit(options, sds) -> list[float]:
     options = absolute({"split": "all-samples-reused"} | options)
-    return start_cost(
-        options, split_samples(options["split"], PROBLEM.samples).init, options["init_label_clip"], sds["init_noise"]
-    )
+    split = split_samples(options["split"], PROBLEM.samples)
+    return start_cost(options, split.init, options["init_label_clip"], sds["init_noise"])
 
 
 def step_lemmas_audit(options, sds) -> list[float]:

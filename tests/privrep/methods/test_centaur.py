@@ -17,7 +17,7 @@ from conftest import fixed_noise, gather, handle, make_task
 from privrep.methods.centaur import CentaurOptions
 from privrep.methods.power_method import power_method
 from privrep.methods.private_fedrep import PrivateFedrepOptions
-from privrep.methods.running.runner import fit
+from privrep.methods.running.runner import fit, open_release
 from privrep.methods.steps.candidate_selection import select
 from privrep.methods.steps.grassmann_chain import uniform_starts
 from privrep.privacy.accounting import Budget, gdp_epsilon
@@ -197,10 +197,8 @@ def test_the_last_subspaces_are_averaged(kind):
     """The top directions of the mean projector of a share of the rounds, the last ones; the descent is another."""
     paths = []
     for share in (0.0, 0.67):
-        method, task = kind(average_last=share, last_clip=0.05).build(PROBLEM.known), make_task(Users(PROBLEM), None)
-        release = handle(task.users, 0.3, np.random.default_rng(1))
-        release = replace(release, streams=release.streams | {role: task.stream(role) for role in ("init", "samples")})
-        paths.append([iterate.subspace for iterate in method.fit(task.users, release)])
+        method, task = kind(average_last=share).build(PROBLEM.known), make_task(Users(PROBLEM), fixed_noise(0.3))
+        paths.append([iterate.subspace for iterate in method.fit(task.users, open_release(method, task))])
     mean = sum(basis @ basis.T for basis in paths[0][-2:])
     assert dist2(paths[1][-1], np.linalg.eigh(mean)[1][:, -2:]) < 1e-7 < dist2(paths[1][-1], paths[0][-1])
 
