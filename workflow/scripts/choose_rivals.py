@@ -37,7 +37,7 @@ from replication.run.rivals import BY_TRIALS, BY_TRIALS_COLUMNS, COLUMNS, SIZES,
 
 SEEDS = range(2000, 2005)
 TRIALS, DRAWN_WITH = 64, 53
-"""Drawn options of each setting, and the seed of their generator."""
+"""Drawn options of each setting, and the seed of their generators."""
 RUNGS = ((1, 16), (2, 4))
 """Numbers of data sets, and how many options, those whose largest risk is least, go on to more."""
 NOTHING = 0.1
@@ -81,10 +81,11 @@ def method(algorithm: str) -> str:
     return algorithm.removeprefix("smallest_users_").replace("smallest_users", "altmin")
 
 
-def trials(algorithm: str) -> list[dict]:
-    """Return the options that are drawn for an algorithm, the same for each setting."""
-    ranges, several = RANGES[method(algorithm)], []
-    for numbers in np.random.default_rng(DRAWN_WITH).random((TRIALS, len(ranges))):
+def trials(cell: Cell) -> list[dict]:
+    """Return the options that are drawn for the setting of a cell."""
+    ranges, several = RANGES[method(cell.algorithm)], []
+    rng = np.random.default_rng([DRAWN_WITH, int(cell.key, 16)])
+    for numbers in rng.random((TRIALS, len(ranges))):
         one = {name: drawn(values, at) for (name, values), at in zip(ranges.items(), numbers, strict=True)}
         one |= one.pop("start")
         if "fall" in one:
@@ -96,7 +97,7 @@ def trials(algorithm: str) -> list[dict]:
 def choice(cell: Cell, present: dict) -> tuple[dict, list[dict]]:
     """Return the options that are chosen for a cell's method and setting and how they did, and what fewer trials would
     have found: columns of the two tables."""
-    tried = [present, *trials(cell.algorithm)]
+    tried = [present, *trials(cell)]
     search = cell.algorithm.startswith("smallest_users")
 
     @cache
@@ -141,7 +142,8 @@ def settings(study: str) -> Iterator[tuple[Cell, dict]]:
     series = {}
     for name, one in resolved.series.items():
         if one.tuned:  # what has no default has any value, which others replace
-            first = {name: value for name, value in trials(one.algorithm)[0].items() if name in NEEDED}
+            ranges = RANGES[method(one.algorithm)]
+            first = {name: drawn(ranges[name], 0) for name in NEEDED if name in ranges}
             series[name] = one.model_copy(update={"tuned": False, "options": one.options | first})
     known = {row["series"] for row in resolved.choices}
     for cell in expand(resolved.model_copy(update={"series": series})):

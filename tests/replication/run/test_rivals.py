@@ -75,7 +75,7 @@ SETTINGS = list(CHOOSE.settings("unit_map"))
 def test_drawn_options_can_be_run(series):
     """As many for each method, no two alike, with clips that fall."""
     cell = next(cell for cell, _ in SETTINGS if cell.series == series)
-    drawn = CHOOSE.trials(cell.algorithm)
+    drawn = CHOOSE.trials(cell)
     assert len({str(one) for one in drawn}) == len(drawn) == CHOOSE.TRIALS
     for options in drawn:
         prepared(replace(cell.options, **options), cell.problem)
@@ -89,7 +89,7 @@ def test_the_choice_is_the_least_median(monkeypatch, now, chosen):
     cell = next(cell for cell, _ in SETTINGS if cell.series == "centaur")
     risks = {1: [2.0] * 5, 2: [0.5, 0.5, 9.0, 9.0, 9.0], 3: [0.7, 0.7, 0.7, math.inf, 0.8], 4: [3.0] * 5, 9: [now] * 5}
     monkeypatch.setattr(CHOOSE, "TRIALS", 4)
-    monkeypatch.setattr(CHOOSE, "trials", lambda algorithm: [{"rounds": rounds} for rounds in (1, 2, 3, 4)])
+    monkeypatch.setattr(CHOOSE, "trials", lambda cell: [{"rounds": rounds} for rounds in (1, 2, 3, 4)])
     monkeypatch.setattr(CHOOSE, "Users", lambda problem, master_seed: SimpleNamespace(problem=problem))
 
     def run(cell, users):
