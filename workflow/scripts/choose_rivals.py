@@ -84,8 +84,7 @@ def method(algorithm: str) -> str:
 def trials(cell: Cell) -> list[dict]:
     """Return the options that are drawn for the setting of a cell."""
     ranges, several = RANGES[method(cell.algorithm)], []
-    rng = np.random.default_rng([DRAWN_WITH, int(cell.key, 16)])
-    for numbers in rng.random((TRIALS, len(ranges))):
+    for numbers in np.random.default_rng([DRAWN_WITH, int(cell.key, 16)]).random((TRIALS, len(ranges))):
         one = {name: drawn(values, at) for (name, values), at in zip(ranges.items(), numbers, strict=True)}
         one |= one.pop("start")
         if "fall" in one:
@@ -142,8 +141,7 @@ def settings(study: str) -> Iterator[tuple[Cell, dict]]:
     series = {}
     for name, one in resolved.series.items():
         if one.tuned:  # what has no default has any value, which others replace
-            ranges = RANGES[method(one.algorithm)]
-            first = {name: drawn(ranges[name], 0) for name in NEEDED if name in ranges}
+            first = {name: drawn(ends, 0) for name, ends in RANGES[method(one.algorithm)].items() if name in NEEDED}
             series[name] = one.model_copy(update={"tuned": False, "options": one.options | first})
     known = {row["series"] for row in resolved.choices}
     for cell in expand(resolved.model_copy(update={"series": series})):
