@@ -33,16 +33,16 @@ def absolute(options: dict) -> dict:
     return options | {name: options[name] * unit for name, unit in names.items() if name in options}
 
 
-def spectral_cost(samples: slice, label_clip: float, sds: list[float]) -> list[float]:
-    """Algorithm 3: (2 P zeta^2 / sd)^2."""
-    (sd,) = sds
-    return [(2 * (count(samples) // 2) * label_clip**2 / sd) ** 2]
-
-
-def all_pairs_cost(samples: slice, label_clip: float, sds: list[float]) -> list[float]:
-    """The same from all P pairs, clipped by user to zeta^2 sqrt(P): (2 zeta^2 sqrt(P) / sd)^2."""
-    (sd,) = sds
-    return [4 * math.comb(count(samples), 2) * label_clip**4 / sd**2]
+def start_cost(options: dict, samples: slice, label_clip: float, sds: list[float]) -> list[float]:
+    """Algorithm 3, (sensitivity / sd)^2: 2 P zeta^2 of P disjoint pairs; 2 zeta^2 sqrt(P) of all P, clipped by user;
+    sqrt(2) of squares of norm one."""
+    (sd,), q = sds, count(samples)
+    moved = {
+        "disjoint": 2 * (q // 2) * label_clip**2,
+        "all": 2 * math.comb(q, 2) ** 0.5 * label_clip**2,
+        "models": 2**0.5,
+    }
+    return [(moved[options.get("init_pairs", "disjoint")] / sd) ** 2]
 
 
 def sample_moments_cost(q: int, eta: float, zeta: float, sds: list[float]) -> float:
@@ -79,16 +79,14 @@ def altmin_audit(options, sds) -> list[float]:
     costs = moments_audit(options, sds, options.get("epochs", 1))
     if options["init"] == "spectral":
         split = split_samples(options["split"], PROBLEM.samples)
-        cost = all_pairs_cost if options.get("init_pairs") == "all" else spectral_cost
-        costs += cost(split.init, options["init_label_clip"], sds["init_noise"])
+        costs += start_cost(options, split.init, options["init_label_clip"], sds["init_noise"])
     return costs
 
 
 def spectral_audit(options, sds) -> list[float]:
     options = absolute({"split": "all-samples-reused"} | options)
-    return spectral_cost(
-        split_samples(options["split"], PROBLEM.samples).init, options["init_label_clip"], sds["init_noise"]
-    )
+    split = split_samples(options["split"], PROBLEM.samples)
+    return start_cost(options, split.init, options["init_label_clip"], sds["init_noise"])
 
 
 def step_lemmas_audit(options, sds) -> list[float]:
@@ -99,7 +97,7 @@ def gradient_audit(options, sds) -> list[float]:
     assert len(sds["noise"]) == options.get("epochs", 1)
     costs = [(2 * options["clip_feature"] / sd) ** 2 for sd in sds["noise"]]
     if options.get("init") == "spectral":
-        costs += spectral_cost(split_samples(options["split"], PROBLEM.samples).init, 2.0, sds["init_noise"])
+        costs += start_cost(options, split_samples(options["split"], PROBLEM.samples).init, 2.0, sds["init_noise"])
     return costs
 
 
@@ -111,11 +109,17 @@ def power_method_audit(options, sds, role="noise") -> list[float]:
 
 
 def centaur_audit(options, sds) -> list[float]:
-    unit = 1.0 if options.get("clip_scale") == "absolute" else 16**0.5 * 2**1.5
-    assert len(sds["noise"]) == options["rounds"]
-    costs = [(2 * options["clip"] * unit / sd) ** 2 for sd in sds["noise"]]
-    if options["init"] == "power_method":
-        start = power_method_audit({"init_clip": 1.0} | options, sds, "init_noise")
+    """A round's clip lies between that of the first and that of the last, in equal ratios. A start takes its share;
+    where it is Algorithm 3, labels are clipped at zeta = c (sqrt(k) + sigma_F), or c."""
+    unit, label_unit = (1.0, 1.0) if options.get("clip_scale") == "absolute" else (16**0.5 * 2**1.5, 2**0.5 + 0.1)
+    clips = np.geomspace(options["clip"], options.get("last_clip", options["clip"]), options["rounds"])
+    costs = [(2 * clip * unit / sd) ** 2 for clip, sd in zip(clips, sds["noise"], strict=True)]
+    if options["init"] in ("power_method", "spectral"):
+        if options["init"] == "spectral":
+            label_clip = options.get("init_label_clip", 0.5) * label_unit
+            start = start_cost(options, slice(0, PROBLEM.samples), label_clip, sds["init_noise"])
+        else:
+            start = power_method_audit({"init_clip": 1.0} | options, sds, "init_noise")
         assert sum(start) == pytest.approx(options.get("init_share", 0.5) * (sum(start) + sum(costs)), rel=1e-9)
         costs += start
     return costs
@@ -129,14 +133,7 @@ def federated_audit(options, sds) -> list[float]:
 
 
 def private_fedrep_audit(options, sds) -> list[float]:
-    """The rounds as in CENTAUR; Algorithm 3 takes its share, labels clipped at zeta = c (sqrt(k) + sigma_F), or c."""
-    costs = centaur_audit({"rounds": 5, "clip": 0.5, "init": "random"} | {**options, "init": "random"}, sds)
-    if options.get("init", "spectral") == "spectral":
-        unit = 1.0 if options.get("clip_scale") == "absolute" else 2**0.5 + 0.1
-        start = spectral_cost(slice(0, PROBLEM.samples), options.get("init_label_clip", 0.5) * unit, sds["init_noise"])
-        assert sum(start) == pytest.approx(options.get("init_share", 0.5) * (sum(start) + sum(costs)), rel=1e-9)
-        costs += start
-    return costs
+    return centaur_audit({"rounds": 5, "clip": 0.5, "init": "spectral"} | options, sds)
 
 
 def unit_steps_audit(options, sds) -> list[float]:
@@ -238,7 +235,7 @@ OPTIONS = {
         {"init": "spectral", "split": "text", "batches": 3, **CLIPS},
         {"init": "spectral", "split": "proof-halves", "epochs": 2, "batches": 2, **CLIPS},
         {"init": "random", "split": "all-samples-reused", "epochs": 3, **CLIPS},
-        {"init": "spectral", "split": "halves-then-all", "clip_unit": "user", "init_label_clip": 0.7, **CLIPS},
+        {"init": "spectral", "split": "halves-then-all", "clip_unit": "user", "init_pairs": "all", **CLIPS},
         {"init": "random", "split": "text", "fallback": "ridge", **CLIPS},
         {"init": "spectral", "split": "text", "fallback": "eigclip", "epochs": 2, **CLIPS},
         {"init": "spectral", "split": "text", "batches": 2, "clip_scale": "data", "init_label_clip": 0.7, **SCALED},
@@ -246,18 +243,17 @@ OPTIONS = {
     ],
     "altmin_ablations": [
         {"init": "random", "split": "text", "symmetry": "averaged", "epochs": 2, **CLIPS},
-        {"init": "spectral", "split": "halves-then-all", "init_pairs": "all", "init_label_clip": 0.7, **CLIPS},
         {"init": "random", "split": "text", "heads": "true", **CLIPS},
         {"init": "spectral", "split": "text", "heads": "true", "clip_scale": "data", "init_label_clip": 0.7, **SCALED},
     ],
-    "spectral_init": [{"init_label_clip": 1.5}, {"init_label_clip": 0.7, "clip_scale": "data", "split": "text"}],
+    "spectral_init": [{"init_label_clip": 1.5}, {"init_label_clip": 0.7, "clip_scale": "data", "init_pairs": "all"}],
     "step_lemmas": [
         {"split": "text", **SCALED},
         {"split": "halves-then-all", "clip_scale": "absolute", "start_sine": 0.3, **CLIPS},
     ],
     "gradient_descent": [
         {"init": "random", "split": "text", "clip_feature": 0.5, "step": 1.0},
-        {"init": "spectral", "split": "proof-halves", "clip_feature": 0.5, "step": 1.0, "epochs": 3},
+        {"init": "spectral", "split": "proof-halves", "init_pairs": "models", "clip_feature": 0.5, "step": 1.0},
     ],
     "power_method": [
         {"iterations": 3, "init_clip": 0.7, "starts": 2},
@@ -268,7 +264,8 @@ OPTIONS = {
         CENTAUR | {"init": "planted"},
         CENTAUR | {"init": "random", "clip_scale": "absolute", "step": 0.1},
         CENTAUR | {"init": "random", "participation": 0.7, "divide_by": "realised"},
-        CENTAUR | RUNS | {"starts": 3, "init_samples": 4},
+        CENTAUR | RUNS | {"starts": 3, "init_samples": 4, "last_clip": 0.02, "average_last": 1.0},
+        CENTAUR | {"init": "spectral", "init_pairs": "models", "last_clip": 2.0},
         {
             "rounds": 2,
             "clip": 0.5,
@@ -283,6 +280,7 @@ OPTIONS = {
         {},
         {"init": "random", "clip_scale": "absolute", "clip": 3.0, "step": 0.5},
         {"rounds": 2, "clip_scale": "absolute", "clip": 2.0, "init_label_clip": 0.7, "init_share": 0.2},
+        {"init_pairs": "all", "last_clip": 0.02, "average_last": 0.6},
         {"init": "planted", "rounds": 3, "start_sine": 0.3},
     ],
     "unit_steps": [{}, {"scale_guess": 3.0, "noise_guess": 0.3}, {"assumed_rank": 3}],

@@ -1,131 +1,152 @@
-"""Choose the settings of the published methods on public simulations, and write src/replication/studies/rivals.csv.
-Nothing that is judged is looked at.
+"""Choose the settings of the published methods on public simulations, and write src/replication/studies/rivals.csv, and
+beside it rivals_by_trials.csv: what fewer trials would have found. Nothing that is judged is looked at.
 
     python workflow/scripts/choose_rivals.py [--study unit_map fedrep] [--series rare-centaur ...]
 
 For each setting (n, m, d, k, label noise, epsilon) of a tuned series of the default scale:
-1. One grid for all settings, and for CENTAUR and private FedRep. Of these the options that their laws expect to be the
-   best `SHORTLIST` are run, and the `FORMER` ones; where data depart from the model of the laws, the best
-   `AT_EACH_CLIP` of each clip in place of the best of all. Of alternating minimisation, whose law has one pass, all are
-   run.
-2. They run on public data sets, `SEEDS`, which no judged cell has: all on the first `FIRST`, the `SECOND` options whose
-   larger risk is least on the others, too.
-3. Of those whose median risk is within `CLOSE` of the least, the one with the fewest rounds is chosen.
-   A run that breaks down counts as infinite risk.
+1. `TRIALS` options are drawn, uniformly in `RANGES`: a random search with as many trials for each method. What the
+   table has for the setting now is one more, trial 0.
+2. They run on public data sets, `SEEDS`, which no judged cell has: all on one, the best on two, and the best of these
+   on all, see `RUNGS`. The least median is chosen. A run that breaks down counts as infinite risk.
+3. The same rule among the first 1, 2, 4, ... of the drawn ones says whether more trials would change anything.
 In a search for a number of users this number stands for the risk.
 """
 
+import os
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
 import argparse
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
+import yaml
 from tqdm import tqdm
 
-from privrep.privacy.accounting import gdp_mu
 from privrep.simulate import run_cell
-from privrep.theory.choice import law
-from privrep.theory.rival_options import CLIPS, PASSES, ROUNDS
-from privrep.theory.whole_methods import Regime
-from privrep.users.misspecification import MISSPECIFICATIONS
-from privrep.users.problem import Problem, Users
+from privrep.users.problem import Users
 from replication.run.cli_errors import one_line_errors
 from replication.run.config import ROOT, read_config, read_study, study_names
 from replication.run.csv_tables import read_rows, write_rows
 from replication.run.grids import Cell, expand
-from replication.run.rivals import COLUMNS, SIZES, TABLE
+from replication.run.rivals import BY_TRIALS, BY_TRIALS_COLUMNS, COLUMNS, SIZES, TABLE, chosen_options
 
 SEEDS = range(2000, 2005)
-SHORTLIST, FIRST, SECOND = 8, 2, 4
-AT_EACH_CLIP = 2
-CLOSE = 1.01
+TRIALS, DRAWN_WITH = 64, 53
+"""Drawn options of each setting, and the seed of their generators."""
+RUNGS = ((1, 16), (2, 4))
+"""Numbers of data sets, and how many options, those whose largest risk is least, go on to more."""
 NOTHING = 0.1
 """A run counts as failed where its risk exceeds this share of that of predicting zero."""
-FORMER = {
-    "centaur": {"clip": 0.125, "rounds": 24, "step": 0.25, "init_share": 0.1},
-    "private_fedrep": {"clip": 0.125, "rounds": 12, "step": 1.0, "init_share": 0.1},
+
+
+STARTS = [{"init_pairs": "all"}, {"init_pairs": "models"}]
+SPECTRAL = [{"init": "spectral", **start} for start in STARTS]
+DESCENT = {
+    "clip": (0.005, 0.5),
+    "fall": (0.02, 1.0),
+    "rounds": (8, 64),
+    "step": (0.25, 2.0),
+    "average_last": [0.0, 0.25],
 }
-"""Options of every setting before they were chosen, which stay among the candidates."""
-LAWS = {"centaur": "centaur", "private_fedrep": "fedrep"}
-"""Algorithm -> its name among the laws of whole methods."""
+START = {"init_share": (0.05, 0.6), "init_label_clip": (0.1, 1.5)}
+MOMENTS = {"clip_feature": (0.03, 3.0), "clip_label": (0.03, 3.0), "epochs": (1, 6), "fallback": ["solve", "eigclip"]}
+RANGES = {
+    "private_fedrep": {**DESCENT, **START, "start": STARTS},
+    "centaur": {**DESCENT, **START, "init_clip": (0.05, 1.0), "start": [{"init": "power_method"}, *SPECTRAL]},
+    "altmin": {**MOMENTS, **START, "start": STARTS},
+}
+"""Method -> option -> the ends of its range, in logarithms, or a list of its values. Clips are in units of the data;
+`fall` is the last clip over the first, and a `start` stands for several options."""
+NEEDED = ("clip", "rounds", "clip_feature", "clip_label")
+"""Options without a default."""
 
 
-def method(cell: Cell) -> str:
-    """Return the algorithm that a cell runs or searches with."""
-    return cell.algorithm.removeprefix("smallest_users_").replace("smallest_users", "altmin")
+def drawn(values: tuple | list, at: float) -> object:
+    """Return what lies in a range at a number in [0, 1), real numbers with three digits."""
+    if isinstance(values, list):
+        return values[int(at * len(values))]
+    low, high = values
+    if isinstance(low, int):
+        return int(low * ((high + 1) / low) ** at)
+    return float(f"{low * (high / low) ** at:.3g}")
 
 
-def is_search(cell: Cell) -> bool:
-    """Return whether a cell searches for a number of users."""
-    return cell.algorithm.startswith("smallest_users")
+def method(algorithm: str) -> str:
+    """Return the method that an algorithm is or searches with."""
+    return algorithm.removeprefix("smallest_users_").replace("smallest_users", "altmin")
 
 
-def expected(cell: Cell, options: dict) -> float:
-    """Return what the law of a method expects at a setting: the excess risk over that of predicting zero, or the users
-    needed."""
-    problem = cell.problem
-    users = np.geomspace(64, problem.users, 200) if is_search(cell) else np.array([float(problem.users)])
-    sizes = Regime(users, problem.samples, problem.dim, problem.rank, problem.label_noise_sd)
-    name, chosen = LAWS[method(cell)], vars(cell.options) | options
-    risk = law(name, sizes, np.full(len(users), gdp_mu(cell.budget.epsilon, cell.budget.delta)), chosen).risk
-    if not is_search(cell):
-        return float(risk[0])
-    reached = risk <= cell.options.target
-    return float(users[reached.argmax()]) if reached.any() else math.inf
+def trials(cell: Cell) -> list[dict]:
+    """Return the options that are drawn for the setting of a cell."""
+    ranges, several = RANGES[method(cell.algorithm)], []
+    for numbers in np.random.default_rng([DRAWN_WITH, int(cell.key, 16)]).random((TRIALS, len(ranges))):
+        one = {name: drawn(values, at) for (name, values), at in zip(ranges.items(), numbers, strict=True)}
+        one |= one.pop("start")
+        if "fall" in one:
+            one["last_clip"] = float(f"{one['clip'] * one.pop('fall'):.3g}")
+        several.append(one)
+    return several
 
 
-def candidates(cell: Cell) -> list[dict]:
-    """Return the options that are run for the setting of a cell."""
-    if method(cell) not in LAWS:
-        return PASSES
-    ranked = sorted(ROUNDS, key=lambda options: expected(cell, options))
-    if any(getattr(cell.problem, name) != getattr(Problem, name) for name in MISSPECIFICATIONS):
-        shortlist = [one for clip in CLIPS for one in [one for one in ranked if one["clip"] == clip][:AT_EACH_CLIP]]
-    else:
-        shortlist = ranked[:SHORTLIST]
-    former = FORMER[method(cell)]
-    return shortlist if former in shortlist else [*shortlist, former]
+def choice(cell: Cell, present: dict) -> tuple[dict, list[dict]]:
+    """Return the options that are chosen for a cell's method and setting and how they did, and what fewer trials would
+    have found: columns of the two tables."""
+    tried = [present, *trials(cell)]
+    search = cell.algorithm.startswith("smallest_users")
 
+    @cache
+    def users(place: int) -> Users:
+        return Users(replace(cell.problem, seed=SEEDS[place]), master_seed=0)
 
-def choice(cell: Cell) -> dict:
-    """Return the options that are chosen for a cell's method and setting, and how they did: columns of the table."""
-    tried = candidates(cell)
-    values, failed = np.full((2, len(SEEDS), len(tried)), math.inf)
-    left = range(len(tried))
-    for place, seed in enumerate(SEEDS):
-        if place == FIRST:
-            left = np.argsort(values[:FIRST].max(axis=0), kind="stable")[:SECOND]
-        problem = replace(cell.problem, seed=seed)
-        users = Users(problem, master_seed=0)
-        for number in left:
-            options = replace(cell.options, **tried[number])
-            row, _, _ = run_cell(replace(cell, options=options, problem=problem), users)
-            found = row["status"] == "ok"
-            if found:
-                values[place, number] = row["smallest_users" if is_search(cell) else "excess_risk"]
-            failed[place, number] = not found or row["excess_risk"] > NOTHING * cell.problem.rank
-    medians = np.median(values, axis=0)
-    close = [number for number in left if medians[number] <= CLOSE * medians.min()]
-    best = min(close, key=lambda number: (tried[number].get("rounds", 0), medians[number]))
+    @cache
+    def run(number: int, place: int) -> tuple[float, bool]:
+        options = replace(cell.options, **tried[number])
+        row, _, _ = run_cell(replace(cell, options=options, problem=users(place).problem), users(place))
+        if row["status"] != "ok":
+            return math.inf, True
+        risk = row["excess_risk"]
+        return row["smallest_users"] if search else risk, risk > NOTHING * cell.problem.rank
+
+    def runs(number: int, sets: int = len(SEEDS)) -> np.ndarray:
+        return np.array([run(number, place) for place in range(sets)])
+
+    def median(number: int) -> float:
+        return float(np.median(runs(number)[:, 0]))
+
+    def best(numbers: Iterable[int]) -> int:
+        for sets, most in RUNGS:
+            numbers = sorted(numbers, key=lambda number: runs(number, sets)[:, 0].max())[:most]
+        return min(numbers, key=median)
+
+    counts = [2**power for power in range(TRIALS.bit_length()) if 2**power < TRIALS] + [TRIALS]
+    found = {0: 0} | {count: best(range(1, count + 1)) for count in counts}
+    chosen = min(found[TRIALS], 0, key=median)
     return {
-        "options": "{" + ", ".join(f"{name}: {value}" for name, value in tried[best].items()) + "}",
-        "value": medians[best],
+        "options": yaml.safe_dump(tried[chosen], default_flow_style=True, sort_keys=False, width=math.inf).strip(),
+        "value": median(chosen),
         "runs": len(SEEDS),
-        "failed": int(failed[:, best].sum()),
-    }
+        "failed": int(runs(chosen)[:, 1].sum()),
+    }, [{"trials": count, "value": median(number)} for count, number in found.items()]
 
 
-def settings(study: str) -> Iterator[Cell]:
-    """Yield one cell for each setting of the tuned series of a study."""
+def settings(study: str) -> Iterator[tuple[Cell, dict]]:
+    """Yield one cell for each setting of the tuned series of a study, and what is chosen for it now, nothing yet for a
+    series that is new."""
     resolved = read_study(read_config(), study)
     series = {}
     for name, one in resolved.series.items():
-        if one.tuned:  # any options of its grid do, which others replace
-            first = PASSES[0] if one.algorithm in ("altmin", "smallest_users") else ROUNDS[0]
+        if one.tuned:  # what has no default has any value, which others replace
+            first = {name: drawn(ends, 0) for name, ends in RANGES[method(one.algorithm)].items() if name in NEEDED}
             series[name] = one.model_copy(update={"tuned": False, "options": one.options | first})
-    cells = expand(resolved.model_copy(update={"series": series}))
-    return (cell for cell in cells if cell.problem.seed == 0)
+    known = {row["series"] for row in resolved.choices}
+    for cell in expand(resolved.model_copy(update={"series": series})):
+        if cell.problem.seed == 0:
+            yield cell, chosen_options(resolved.choices, cell.series, setting(cell)) if cell.series in known else {}
 
 
 def setting(cell: Cell) -> dict:
@@ -143,20 +164,27 @@ def main() -> None:
     parser.add_argument("--study", nargs="+", default=tuned, help="by default all that have tuned series")
     parser.add_argument("--series", nargs="+", help="by default all that are tuned")
     args = parser.parse_args()
-    table = ROOT / TABLE
 
     def is_chosen_anew(study: str, series: str) -> bool:
         return study in args.study and (args.series is None or series in args.series)
 
-    rows = [row for row in read_rows(table) if not is_chosen_anew(row["study"], row["series"])]
-    chosen = {}
-    for study in args.study:
-        cells = [cell for cell in settings(study) if is_chosen_anew(study, cell.series)]
-        for cell in tqdm(cells, f"choosing {study}"):
-            if cell.key not in chosen:  # sweeps share settings
-                chosen[cell.key] = choice(cell)
-            rows.append(setting(cell) | chosen[cell.key])
-            write_rows(table, rows, COLUMNS)
+    tables = {ROOT / TABLE: COLUMNS, ROOT / BY_TRIALS: BY_TRIALS_COLUMNS}
+    rows = {
+        path: [row for row in read_rows(path) if not is_chosen_anew(row["study"], row["series"])] for path in tables
+    }
+    with ProcessPoolExecutor() as pool:
+        chosen, cells = {}, []
+        for study in args.study:
+            for cell, present in settings(study):
+                if is_chosen_anew(study, cell.series):
+                    cells.append(cell)
+                    if cell.key not in chosen:  # sweeps share settings
+                        chosen[cell.key] = pool.submit(choice, cell, present)
+        for cell in tqdm(cells, "choosing"):
+            one, by_trials = chosen[cell.key].result()
+            for (path, columns), new in zip(tables.items(), ([one], by_trials), strict=True):
+                rows[path] += [setting(cell) | row for row in new]
+                write_rows(path, rows[path], columns)
 
 
 if __name__ == "__main__":

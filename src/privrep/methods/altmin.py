@@ -24,11 +24,11 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from privrep.methods.running.method import Iterate, LowRank
-from privrep.methods.spectral_init import SpectralInit
+from privrep.methods.spectral_init import StartedSpectrally
 from privrep.methods.steps.clip_units import CLIP_SCALE_COLUMN, SCALES, USER_SCALES
 from privrep.methods.steps.moment_step import FALLBACKS, MOMENT_COLUMNS, MomentStep, check_split, disjoint_batches
-from privrep.methods.steps.starts import START_COLUMNS, Start, check_start, free_start
-from privrep.options import Declared, among, check_any_sine, check_count, check_share, option, unless
+from privrep.methods.steps.starts import START_COLUMNS, check_start
+from privrep.options import among, check_any_sine, check_count, check_share, option, unless
 from privrep.privacy.accounting import Cost, Theorem, sequential_theorem
 from privrep.privacy.clipping import check_bound
 from privrep.privacy.mechanisms import Release
@@ -41,7 +41,7 @@ from privrep.users.subspace import orthonormalise
 
 
 @dataclass(frozen=True)
-class AltminOptions(Declared):
+class AltminOptions(StartedSpectrally):
     """Algorithm 1 of jain2021, by its options. A planted start knows the truth, for the local theory; privacy
     statements then take it as public. By default one noise multiplier serves all releases, as printed. User-level
     clipping is not in the paper."""
@@ -94,13 +94,8 @@ class AltminOptions(Declared):
                 final = FittedHeads(basis, split.final, penalty)
                 yield Iterate(basis, LowRank(basis, final), {"min_eigenvalue": smallest, **self.clip.log})
 
-    def start(self, samples: slice = slice(0)) -> Start:
-        """Return U_init, where it is spectral from these samples, on which its cost does not depend."""
-        spectral = SpectralInit(samples, self.init_label_clip, self.init_share)
-        return spectral if self.init == "spectral" else free_start(self.init, self.start_sine)
-
     moment_step, head_rule = MomentStep, FittedHeads
-    """The subspace step and the heads in it; with `start`, the parts that an ablation replaces."""
+    """The subspace step and the heads in it, which an ablation replaces."""
 
     @property
     def clip(self) -> MomentClip:

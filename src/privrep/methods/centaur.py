@@ -28,20 +28,21 @@ from typing import ClassVar
 import numpy as np
 
 from privrep.methods.power_method import PowerMethodOptions, PowerMethodStart
-from privrep.methods.running.method import Iterate, LowRank
+from privrep.methods.running.method import Iterate
+from privrep.methods.spectral_init import StartedSpectrally
 from privrep.methods.steps.clip_units import CLIP_SCALE_COLUMN, UPDATE_SCALES, gradient_threshold, moment_threshold
+from privrep.methods.steps.descent import Descent
 from privrep.methods.steps.server import DIVISORS, SERVER_COLUMNS, Server, check_rate
-from privrep.methods.steps.starts import START_COLUMNS, Start, check_start, free_start
-from privrep.options import Declared, among, check_count, check_positive, check_share, check_sine, option
+from privrep.methods.steps.starts import START_COLUMNS, Start, check_start
+from privrep.options import among, check_count, check_positive, check_share, check_sine, option
 from privrep.privacy.accounting import Cost, Theorem
 from privrep.privacy.clipping import check_bound
 from privrep.privacy.contributions import Outer
 from privrep.privacy.mechanisms import Release
-from privrep.users.heads import FINAL_HEADS, FINAL_HEADS_COLUMN, FittedHeads, final_penalty, fit_heads
+from privrep.users.heads import FINAL_HEADS, FINAL_HEADS_COLUMN, fit_heads
 from privrep.users.known import Known
 from privrep.users.problem import Block, UserData
 from privrep.users.splits import SAMPLE_USE_COLUMN, SAMPLE_USES, SampleDraws, check_draws
-from privrep.users.subspace import orthonormalise
 
 
 def representation_gradients(
@@ -70,7 +71,7 @@ class RepresentationGradients:
 
 
 @dataclass(frozen=True)
-class CentaurOptions(Declared):
+class CentaurOptions(Descent, StartedSpectrally):
     """CENTAUR for a linear representation; the theorem takes a step of 1/4, and laws of a good start a planted one."""
 
     rounds: int = option(SERVER_COLUMNS["rounds"], check_count)
@@ -81,13 +82,14 @@ class CentaurOptions(Declared):
     sample_use: str = option(SAMPLE_USE_COLUMN["sample_use"], among(SAMPLE_USES), "reuse")
     participation: float = option(SERVER_COLUMNS["participation"], check_rate, 1.0)
     divide_by: str = option(SERVER_COLUMNS["divide_by"], among(DIVISORS), "expected")
-    init: str = option(START_COLUMNS["init"], among(("planted", "power_method", "random")), "power_method")
+    init: str = option(START_COLUMNS["init"], among(("planted", "power_method", "random", "spectral")), "power_method")
     start_sine: float = option(START_COLUMNS["start_sine"], check_sine, 0.1)
     starts: int = option("independent runs of the power method, T_0", check_count, 36)
     iterations: int = option("iterations of the power method, L", check_count, 14)
     init_samples: int = option("samples per user and iteration of the power method", check_count, 8)
     init_clip: float = option("clipping bound of the power method (zeta_0), in units of clip_scale", check_bound, 1.0)
-    init_share: float = option("share of the privacy cost that the power method takes", check_share, 0.5)
+    init_label_clip: float = option("clipping bound of the labels in Algorithm 3", check_bound, 0.5)
+    init_share: float = option("share of the privacy cost that the start takes", check_share, 0.5)
     accuracy: float = option("accuracy of a good candidate in the selection, eps_i", check_share, 0.01)
     final_heads: str = option(FINAL_HEADS_COLUMN, among(FINAL_HEADS), "least squares")
     numbers: ClassVar = {
@@ -106,39 +108,33 @@ class CentaurOptions(Declared):
         return replace(
             self,
             clip_scale="absolute",
-            clip=gradient_threshold(self.clip_scale, self.clip, known),
+            **{name: gradient_threshold(self.clip_scale, clip, known) for name, clip in self.clips.items()},
             init_clip=moment_threshold(self.clip_scale, self.init_clip, known),
+            init_label_clip=self.label_threshold(known),
             step=self.step / known.head_condition**2,
         )
 
     def fit(self, users: UserData, release: Release) -> Iterator[Iterate]:
-        start = self.start.first(users, release, self.server.cost)
+        start = self.start().first(users, release, self.server.cost)
         yield start
-        samples = users.known.samples
-        draws = SampleDraws(self.sample_use, samples, release.streams["samples"], self.start.samples_used)
-        basis, q, penalty = start.subspace, self.batch_samples, final_penalty(self.final_heads, users.known)
-        for _ in range(self.rounds):
-            contribution = RepresentationGradients(basis, *draws.take(q, q))
-            gradient = self.server.mean("gradient", users, contribution, release)
-            basis = orthonormalise(basis - self.step * gradient)
-            personal = LowRank(basis, FittedHeads(basis, slice(0, samples), penalty))
-            yield Iterate(basis, personal, {"zeta": self.clip, **start.log})
+        samples, q = users.known.samples, self.batch_samples
+        draws = SampleDraws(self.sample_use, samples, release.streams["samples"], self.start().samples_used)
+        yield from self.descent(start, lambda basis: RepresentationGradients(basis, *draws.take(q, q)), users, release)
 
     @property
     def server(self) -> Server:
-        return Server(self.rounds, self.clip, self.participation, self.divide_by)
+        return Server(self.rounds, **self.clips, participation=self.participation, divide_by=self.divide_by)
 
-    @property
-    def start(self) -> Start:
+    def start(self, samples: slice = slice(None)) -> Start:
         if self.init != "power_method":
-            return free_start(self.init, self.start_sine)
+            return super().start(samples)
         shared = ("starts", "iterations", "init_samples", "init_clip", "clip_scale", "sample_use", "accuracy")
         return PowerMethodStart(PowerMethodOptions(**{name: getattr(self, name) for name in shared}), self.init_share)
 
     @property
     def cost(self) -> Cost:
         """Privacy cost of one user at multiplier 1, no gain from sampling; a start's noise follows from its share."""
-        return self.start.cost_with(self.server.cost)
+        return self.start().cost_with(self.server.cost)
 
     @property
     def theorem(self) -> Theorem:

@@ -23,10 +23,10 @@ from functools import partial
 import numpy as np
 
 from privrep.methods.running.method import Iterate, LowRank
-from privrep.methods.spectral_init import SpectralInit
+from privrep.methods.spectral_init import StartedSpectrally
 from privrep.methods.steps.moment_step import check_split
-from privrep.methods.steps.starts import START_COLUMNS, FreeStart, Start
-from privrep.options import Declared, among, check_count, option
+from privrep.methods.steps.starts import START_COLUMNS
+from privrep.options import among, check_count, option
 from privrep.privacy.accounting import Cost, Theorem, sequential_theorem
 from privrep.privacy.clipping import check_bound
 from privrep.privacy.contributions import Outer
@@ -55,7 +55,7 @@ class Sequential:
 
 
 @dataclass(frozen=True)
-class GradientDescentOptions(Sequential, Declared):
+class GradientDescentOptions(Sequential, StartedSpectrally):
     """Alternation with one gradient step per epoch, by its options."""
 
     init: str = option(START_COLUMNS["init"], among(("random", "spectral")))
@@ -64,6 +64,7 @@ class GradientDescentOptions(Sequential, Declared):
     step: float = option("step size, in units of the clipping bound", check_bound)
     epochs: int = option("passes over all users, E", check_count, 1)
     init_label_clip: float = option("clipping bound of the labels in Algorithm 3", check_bound, 2.0)
+    init_share = start_sine = None  # one noise multiplier serves start and steps, and no start is planted
 
     def build(self, known: Known) -> GradientDescentOptions:
         check_split(self.split, known)
@@ -79,10 +80,6 @@ class GradientDescentOptions(Sequential, Declared):
             gradient = release.sum("gradient", users, contribution, clip=self.clip_feature)
             basis = orthonormalise(basis - self.step / t * gradient / unit)
             yield Iterate(basis, LowRank(basis, FittedHeads(basis, split.final)))
-
-    def start(self, samples: slice = slice(0)) -> Start:
-        """Return U_init, where it is spectral from these samples, on which its cost does not depend."""
-        return SpectralInit(samples, self.init_label_clip) if self.init == "spectral" else FreeStart()
 
     @property
     def steps_cost(self) -> Cost:

@@ -20,7 +20,8 @@ floor(m / 2T) samples that serve once.
 
 Differs from both: U_init. The code takes singular vectors of a matrix that is zero but for rounding (it subtracts the
 same sum twice), without noise. The notes have a private one with half of the budget, from all pairs of samples, clipped
-by user. Here it is Algorithm 3 of jain2021, with `init_share` of the cost. eta in units of 1 / s_1^2 is this project's.
+by user: `init_pairs` "all". By default it is Algorithm 3 of jain2021, with `init_share` of the cost. eta in units of
+1 / s_1^2, a clip that changes over the rounds and an average of the last subspaces are this project's.
 
 >>> from privrep.simulate import fit
 >>> row, _ = fit("private_fedrep", users=2000, samples=16, dim=8, rank=2, epsilon=8.0)
@@ -37,25 +38,24 @@ from typing import ClassVar
 import numpy as np
 
 from privrep.methods.centaur import RepresentationGradients
-from privrep.methods.running.method import Iterate, LowRank
-from privrep.methods.spectral_init import SpectralInit
-from privrep.methods.steps.clip_units import CLIP_SCALE_COLUMN, UPDATE_SCALES, gradient_threshold, label_threshold
+from privrep.methods.running.method import Iterate
+from privrep.methods.spectral_init import StartedSpectrally
+from privrep.methods.steps.clip_units import CLIP_SCALE_COLUMN, UPDATE_SCALES, gradient_threshold
+from privrep.methods.steps.descent import Descent
 from privrep.methods.steps.server import SERVER_COLUMNS, Server
-from privrep.methods.steps.starts import START_COLUMNS, Start, check_start, free_start
-from privrep.options import Declared, among, check_count, check_positive, check_share, check_sine, option
+from privrep.methods.steps.starts import START_COLUMNS, check_start
+from privrep.options import among, check_count, check_positive, check_share, check_sine, option
 from privrep.privacy.accounting import Cost
 from privrep.privacy.clipping import check_bound
 from privrep.privacy.mechanisms import Release
-from privrep.users.heads import FINAL_HEADS, FINAL_HEADS_COLUMN, FittedHeads, final_penalty
+from privrep.users.heads import FINAL_HEADS, FINAL_HEADS_COLUMN
 from privrep.users.known import Known
 from privrep.users.problem import UserData
-from privrep.users.subspace import orthonormalise
 
 
 @dataclass(frozen=True)
-class PrivateFedrepOptions(Declared):
-    """Private FedRep, by its options. The defaults are those of the public code, but for the start. The clip of labels
-    is absolute where the others are, else in units of a label's sd, c sqrt(k) + sigma_F."""
+class PrivateFedrepOptions(Descent, StartedSpectrally):
+    """Private FedRep, by its options. The defaults are those of the public code, but for the start."""
 
     rounds: int = option(SERVER_COLUMNS["rounds"], check_count, 5)
     clip: float = option(SERVER_COLUMNS["clip"], check_bound, 0.5)
@@ -75,35 +75,25 @@ class PrivateFedrepOptions(Declared):
         # Least squares on k samples leaves no residual, and no gradient on the same ones.
         if known.samples <= known.rank:
             raise ValueError(f"samples is {known.samples}; it must be at least the rank and one, {known.rank + 1}")
-        label_scale = "absolute" if self.clip_scale == "absolute" else "data"
         return replace(
             self,
             clip_scale="absolute",
-            clip=gradient_threshold(self.clip_scale, self.clip, known),
-            init_label_clip=label_threshold(label_scale, self.init_label_clip, known),
+            **{name: gradient_threshold(self.clip_scale, clip, known) for name, clip in self.clips.items()},
+            init_label_clip=self.label_threshold(known),
             step=self.step / known.head_condition**2,
         )
 
     def fit(self, users: UserData, release: Release) -> Iterator[Iterate]:
         everything = np.arange(users.known.samples)
-        start = self.start(users.known.samples).first(users, release, self.server.cost)
+        start = self.start().first(users, release, self.server.cost)
         yield start
-        basis, penalty = start.subspace, final_penalty(self.final_heads, users.known)
-        for _ in range(self.rounds):
-            contribution = RepresentationGradients(basis, everything, everything)
-            gradient = self.server.mean("gradient", users, contribution, release)
-            basis = orthonormalise(basis - self.step * gradient)
-            heads = FittedHeads(basis, slice(0, len(everything)), penalty)
-            yield Iterate(basis, LowRank(basis, heads), {"zeta": self.clip})
+        yield from self.descent(
+            start, lambda basis: RepresentationGradients(basis, everything, everything), users, release
+        )
 
     @property
     def server(self) -> Server:
-        return Server(self.rounds, self.clip)
-
-    def start(self, samples: int = 0) -> Start:
-        """Return U_init, where it is spectral from the pairs of so many samples, on which its cost does not depend."""
-        spectral = SpectralInit(slice(0, samples - samples % 2), self.init_label_clip, self.init_share)
-        return spectral if self.init == "spectral" else free_start(self.init, self.start_sine)
+        return Server(self.rounds, **self.clips)
 
     @property
     def cost(self) -> Cost:

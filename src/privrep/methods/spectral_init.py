@@ -7,7 +7,8 @@
 E[M] has eigenvalues c_d^2 lam_i in the true subspace, c_d ~ d^{-1/2}, and 0 outside.
 
 Clips and sensitivities stand in `privrep.privacy.paired_samples`.
-Not in the paper: with `pairs` "all", W_j takes all pairs of a user's samples and is clipped as a whole.
+Not in the paper: with `init_pairs` "all", W_j takes all pairs of a user's samples and is clipped as a whole; with
+"models" it is the square of the user's ridge model at norm one, the start of unit steps, and no label is clipped.
 
 Differs from the print: pairs are (2p-1, 2p), where Algorithm 3 prints (2p, 2p+1), which reads sample m+1 (E19);
 the noise is 2 P zeta^2 Delta for any number of pairs, which for P = m/2 is the printed m zeta^2 Delta (E7).
@@ -28,11 +29,15 @@ import numpy as np
 
 from privrep.methods.running.method import Iterate
 from privrep.methods.steps.clip_units import CLIP_SCALE_COLUMN, SCALES, label_threshold
+from privrep.methods.steps.starts import Start, free_start
+from privrep.methods.unit_steps import ridge_models, unit
 from privrep.options import Declared, among, option
 from privrep.privacy.accounting import Cost, Theorem
 from privrep.privacy.clipping import check_bound
+from privrep.privacy.contributions import Semidefinite
 from privrep.privacy.mechanisms import GAUSSIAN_COST, Release
 from privrep.privacy.paired_samples import AllPairs, DisjointPairs, LabelledDirections
+from privrep.users.heads import final_penalty
 from privrep.users.known import Known
 from privrep.users.problem import Block, UserData
 from privrep.users.splits import SPLIT_COLUMN, split_samples
@@ -59,7 +64,18 @@ class SamplePairs:
         return self.kind(block.features[self.samples], block.labels[self.samples], block.feature_norms[self.samples])
 
 
-PAIRS = {"disjoint": DisjointPairs, "all": AllPairs}  # disjoint as printed, or all
+@dataclass(frozen=True)
+class OwnModels:
+    """Contribution of users: theta_j theta_j^T / |theta_j|^2 of ridge models on a range of their samples."""
+
+    samples: slice
+    penalty: float
+
+    def __call__(self, block: Block) -> Semidefinite:
+        return Semidefinite(unit(ridge_models(block.features[self.samples], block.labels[self.samples], self.penalty)))
+
+
+PAIRS = {"disjoint": DisjointPairs, "all": AllPairs, "models": OwnModels}  # disjoint as printed
 
 
 @dataclass(frozen=True)
@@ -81,7 +97,10 @@ class SpectralInit:
 
     def subspace(self, users: UserData, release: Release) -> np.ndarray:
         """Release U, (d, k) orthonormal."""
-        noisy = release.sum("spectral_init", users, SamplePairs(self.samples, PAIRS[self.pairs]), clip=self.label_clip)
+        known, contribution, clip = users.known, SamplePairs(self.samples, PAIRS[self.pairs]), self.label_clip
+        if self.pairs == "models":
+            contribution, clip = OwnModels(self.samples, final_penalty("ridge", known) * known.dim / known.rank), 1.0
+        noisy = release.sum("spectral_init", users, contribution, clip=clip)
         return np.ascontiguousarray(np.linalg.eigh(noisy)[1][:, ::-1][:, : users.known.rank])
 
     def fit(self, users: UserData, release: Release) -> Iterator[Iterate]:
@@ -101,8 +120,27 @@ class SpectralInit:
         return Iterate(self.subspace(users, release.start(relative)))
 
 
+@dataclass(frozen=True, kw_only=True)
+class StartedSpectrally(Declared):
+    """Base class of the methods that may start with Algorithm 3, with their other options of starts."""
+
+    init_pairs: str = option(
+        "what users add in Algorithm 3: disjoint sample pairs, all, or their models squared", among(PAIRS), "disjoint"
+    )
+
+    def start(self, samples: slice = slice(None)) -> Start:
+        """Return U_init, where it is spectral from these samples, on which its cost does not depend."""
+        if self.init == "spectral":
+            return SpectralInit(samples, self.init_label_clip, self.init_share, self.init_pairs)
+        return free_start(self.init, self.start_sine)
+
+    def label_threshold(self, known: Known) -> float:
+        """Return zeta, whose unit is a label's sd, c sqrt(k) + sigma_F, unless the other clips are absolute."""
+        return label_threshold("absolute" if self.clip_scale == "absolute" else "data", self.init_label_clip, known)
+
+
 @dataclass(frozen=True)
-class SpectralInitOptions(Declared):
+class SpectralInitOptions(StartedSpectrally):
     """Options of Algorithm 3 alone, for the laws of Lemma 4.6."""
 
     init_label_clip: float = option("clipping bound of the labels in Algorithm 3", check_bound)
@@ -111,5 +149,5 @@ class SpectralInitOptions(Declared):
     numbers: ClassVar = {"zeta": "clipping bound of the labels in absolute terms"}
 
     def build(self, known: Known) -> SpectralInit:
-        samples = split_samples(self.split, known.samples).init
-        return SpectralInit(samples, label_threshold(self.clip_scale, self.init_label_clip, known))
+        label_clip = label_threshold(self.clip_scale, self.init_label_clip, known)
+        return SpectralInit(split_samples(self.split, known.samples).init, label_clip, pairs=self.init_pairs)

@@ -1,5 +1,4 @@
-"""Grid from which the options of the published methods are chosen, by runs on public simulations and by the laws of the
-guide: one for all settings."""
+"""Grid from which the laws of the guide choose options of the published methods: one for all settings."""
 
 from __future__ import annotations
 

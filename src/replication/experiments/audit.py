@@ -79,6 +79,9 @@ AUDITED = {
     "ppsgd": ppsgd.PpsgdOptions(**LOCAL, personal_step=0.1),
     "pmtl": pmtl.PmtlOptions(rounds=3, clip=0.4),
     "private_fedrep": private_fedrep.PrivateFedrepOptions(rounds=3),
+    "private_fedrep, clips fall": private_fedrep.PrivateFedrepOptions(
+        rounds=3, last_clip=0.1, average_last=0.7, init_pairs="all"
+    ),
     "single_model": single_model.SingleModelOptions(method="moments", clip_feature=1.0, clip_label=1.0),
     "full_prior": full_prior.FullPriorOptions(),
     "unit_steps": unit_steps.UnitStepsOptions(),

@@ -28,7 +28,12 @@ RELEASES = {
         **CLIPS, init="random", split="all-samples-reused", clip_unit="user"
     ),
     "moments of one model": single_model.SingleModelOptions(method="moments", clip_feature=1.0, clip_label=1.0),
-    "matrix of Algorithm 3": spectral_init.SpectralInitOptions(init_label_clip=1.0, clip_scale="absolute"),
+    **{
+        f"matrix of Algorithm 3{what}": spectral_init.SpectralInitOptions(
+            init_label_clip=1.0, clip_scale="absolute", init_pairs=pairs
+        )
+        for what, pairs in (("", "disjoint"), (", all pairs", "all"), (", models", "models"))
+    },
     "full prior": full_prior.FullPriorOptions(),
     "gradient of CENTAUR": centaur.CentaurOptions(
         rounds=1, clip=0.4, batch_samples=1, clip_scale="absolute", init="random"

@@ -16,11 +16,14 @@ import yaml
 from replication.run.csv_tables import read_rows
 
 TABLE = Path("src/replication/studies/rivals.csv")
+BY_TRIALS = Path("src/replication/studies/rivals_by_trials.csv")
 SIZES = ("users", "samples", "dim", "rank")
 REALS = ("label_noise_sd", "epsilon")
 COLUMNS = ("study", "series", *SIZES, *REALS, "options", "value", "runs", "failed")
 """value : median over the public data sets of the excess risk or, in a search, of the number of users. failed : runs of
 the chosen setting whose risk is near that of predicting zero."""
+BY_TRIALS_COLUMNS = ("study", "series", *SIZES, *REALS, "trials", "value")
+"""trials : how many of the drawn options were tried, or 0 for what had been chosen before. value : of the best."""
 LEAST = 1e-9
 """Number in place of no label noise in logarithms."""
 

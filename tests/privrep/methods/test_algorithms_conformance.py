@@ -159,13 +159,14 @@ def test_the_truth_is_for_scoring(case):
 
 @dataclass(frozen=True)
 class Brought:
-    """Data that somebody brings: samples and their sizes, without a truth, heads, a scale or a law."""
+    """Data that somebody brings: samples, their sizes and public guesses, without a truth, heads or a law."""
 
     source: Users
 
     @property
     def known(self):
-        return SimpleNamespace(**{name: getattr(PROBLEM, name) for name in ("users", "samples", "dim", "rank")})
+        names = ("users", "samples", "dim", "rank", "label_noise_sd", "head_variance")
+        return SimpleNamespace(**{name: getattr(PROBLEM.known, name) for name in names})
 
     def blocks(self, start: int = 0, stop: int | None = None):
         for block in self.source.blocks(start, stop):

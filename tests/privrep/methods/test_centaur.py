@@ -8,6 +8,7 @@ driven by noise of sd g = eta sigma_g zeta_g / n, so distF = g sqrt((d - k) sum_
 
 import math
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -16,7 +17,7 @@ from conftest import fixed_noise, gather, handle, make_task
 from privrep.methods.centaur import CentaurOptions
 from privrep.methods.power_method import power_method
 from privrep.methods.private_fedrep import PrivateFedrepOptions
-from privrep.methods.running.runner import fit
+from privrep.methods.running.runner import fit, open_release
 from privrep.methods.steps.candidate_selection import select
 from privrep.methods.steps.grassmann_chain import uniform_starts
 from privrep.privacy.accounting import Budget, gdp_epsilon
@@ -186,6 +187,20 @@ def test_the_steady_state_follows_its_law(change, options):
     assert shen2023.centaur_frobenius(noise, problem.dim, lam / lam[0], step) == pytest.approx(law.value, rel=1e-12)
     for factor in (2**-0.5, 2**0.5):
         assert not law.fits(measured, factor)
+
+
+# What no paper has
+
+
+@pytest.mark.parametrize("kind", [algorithm, partial(PrivateFedrepOptions, rounds=3, init="random")])
+def test_the_last_subspaces_are_averaged(kind):
+    """The top directions of the mean projector of a share of the rounds, the last ones; the descent is another."""
+    paths = []
+    for share in (0.0, 0.67):
+        method, task = kind(average_last=share).build(PROBLEM.known), make_task(Users(PROBLEM), fixed_noise(0.3))
+        paths.append([iterate.subspace for iterate in method.fit(task.users, open_release(method, task))])
+    mean = sum(basis @ basis.T for basis in paths[0][-2:])
+    assert dist2(paths[1][-1], np.linalg.eigh(mean)[1][:, -2:]) < 1e-7 < dist2(paths[1][-1], paths[0][-1])
 
 
 # Scores

@@ -325,7 +325,8 @@ def test_mechanisms_pass(name):
 
 
 PAIRS = {"altmin", "altmin, users clipped", "altmin, all pairs", "single_model"}
-STARTED = PAIRS - {"single_model"} | {"private_fedrep", "unit_steps", "exponential_staged"}
+FEDREP = {"private_fedrep", "private_fedrep, clips fall"}
+STARTED = PAIRS - {"single_model"} | FEDREP | {"unit_steps", "exponential_staged"}
 ONE_RELEASE = {"spectral_init", "power_method", "single_model", "exponential"}
 SINGLE = ONE_RELEASE - PAIRS | {"exponential_staged"}
 SAMPLED = {"dp_fedavg, half take part"}

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import math
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from types import SimpleNamespace
+
 import pytest
 import yaml
 from workflow_helpers import script
 
-from privrep.users.problem import Problem
+from privrep.methods.running.runner import prepared
 from replication.run.config import ROOT, read_config, read_study, study_names
 from replication.run.csv_tables import read_rows
 from replication.run.grids import expand
-from replication.run.rivals import COLUMNS, REALS, SIZES, TABLE, chosen_options
-from replication.studies.unit_map import analysis as unit_map
+from replication.run.rivals import BY_TRIALS, COLUMNS, REALS, SIZES, TABLE, chosen_options
 
 ROWS = read_rows(ROOT / TABLE)
 STUDIES = {name: read_study(read_config(), name) for name in study_names()}
@@ -19,7 +23,6 @@ TUNED = [(study, name) for study, one in STUDIES.items() for name, series in one
 
 
 CHOOSE = script("choose_rivals")
-DEPARTURES = tuple(f"{name}-" for name in unit_map.MISSPECIFICATIONS)
 
 
 def synthetic(**values) -> dict:
@@ -29,18 +32,15 @@ def synthetic(**values) -> dict:
 
 @pytest.mark.parametrize(("study", "name"), TUNED)
 def test_cells_have_what_the_table_says(study, name):
-    """Of the default scale: each tuned cell has the options of its own row, which are options of the grid."""
+    """Of the default scale: each tuned cell has the options of its own row."""
     table = {
         tuple(float(row[column]) for column in (*SIZES, *REALS)): yaml.safe_load(row["options"])
         for row in ROWS
         if (row["study"], row["series"]) == (study, name)
     }
-    grid = [*CHOOSE.ROUNDS, *CHOOSE.PASSES]
     for cell in (cell for cell in expand(STUDIES[study]) if cell.series == name):
         sizes = (float(getattr(cell.problem, size)) for size in (*SIZES, "label_noise_sd"))
-        setting = (*sizes, cell.budget.epsilon)
-        assert table[setting].items() <= vars(cell.options).items()
-        assert table[setting] in grid
+        assert table[*sizes, cell.budget.epsilon].items() <= vars(cell.options).items()
 
 
 def test_rows_are_of_tuned_series():
@@ -68,60 +68,55 @@ def test_what_is_not_in_the_table_takes_the_nearest_row():
         chosen_options(rows, "c", setting | {"users": 300})
 
 
-def test_the_choice_is_the_least_median_with_the_fewest_rounds(monkeypatch):
-    """Of those near the least; one that is best on the first data sets and fails later is not chosen."""
-    (cell, *_) = (one for one in CHOOSE.settings("unit_map") if one.series == "centaur")
-    risks = {12: [1.005] * 5, 24: [1.0] * 5, 48: [0.5, 0.5, 9.0, 9.0, 9.0], 3: [8.0] * 5, 4: [2.0] * 5, 5: [3.0] * 5}
-    monkeypatch.setattr(CHOOSE, "candidates", lambda cell: [{"rounds": rounds} for rounds in risks])
-    monkeypatch.setattr(CHOOSE, "Users", lambda problem, master_seed: problem)
+SETTINGS = list(CHOOSE.settings("unit_map"))
+
+
+@pytest.mark.parametrize("series", ["altmin", "centaur", "fedrep", "users-altmin", "users-centaur", "users-fedrep"])
+def test_drawn_options_can_be_run(series):
+    """As many for each method, no two alike, with clips that fall."""
+    cell = next(cell for cell, _ in SETTINGS if cell.series == series)
+    drawn = CHOOSE.trials(cell)
+    assert len({str(one) for one in drawn}) == len(drawn) == CHOOSE.TRIALS
+    for options in drawn:
+        prepared(replace(cell.options, **options), cell.problem)
+        assert options.get("last_clip", 0) <= options.get("clip", 0)
+
+
+@pytest.mark.parametrize(("now", "chosen"), [(0.9, "rounds: 3"), (0.3, "rounds: 9")])
+def test_the_choice_is_the_least_median(monkeypatch, now, chosen):
+    """Also of what was chosen before; one that is best on the first data sets and fails later is not chosen; fewer
+    trials find what the same rule finds among them."""
+    cell = next(cell for cell, _ in SETTINGS if cell.series == "centaur")
+    risks = {1: [2.0] * 5, 2: [0.5, 0.5, 9.0, 9.0, 9.0], 3: [0.7, 0.7, 0.7, math.inf, 0.8], 4: [3.0] * 5, 9: [now] * 5}
+    monkeypatch.setattr(CHOOSE, "TRIALS", 4)
+    monkeypatch.setattr(CHOOSE, "trials", lambda cell: [{"rounds": rounds} for rounds in (1, 2, 3, 4)])
+    monkeypatch.setattr(CHOOSE, "Users", lambda problem, master_seed: SimpleNamespace(problem=problem))
 
     def run(cell, users):
-        risk = risks[vars(cell.options)["rounds"]][users.seed - CHOOSE.SEEDS[0]]
-        return {"status": "ok", "excess_risk": risk}, None, None
+        risk = risks[cell.options.rounds][users.problem.seed - CHOOSE.SEEDS[0]]
+        return {"status": "ok" if risk < math.inf else "failed", "excess_risk": risk}, None, None
 
     monkeypatch.setattr(CHOOSE, "run_cell", run)
-    found = CHOOSE.choice(cell)
-    assert (found["options"], found["value"], found["failed"]) == ("{rounds: 12}", 1.005, 5)
-
-
-def test_the_shortlist_is_that_of_the_law_and_the_former_setting():
-    for cell in (one for one in CHOOSE.settings("unit_map") if one.series in ("altmin", "centaur", "fedrep")):
-        tried = CHOOSE.candidates(cell)
-        if cell.series == "altmin":
-            assert tried == CHOOSE.PASSES
-            continue
-        assert CHOOSE.FORMER[cell.algorithm] in tried
-        worst = max(CHOOSE.expected(cell, options) for options in tried[: CHOOSE.SHORTLIST])
-        assert all(CHOOSE.expected(cell, options) >= worst for options in CHOOSE.ROUNDS if options not in tried)
-
-
-def test_where_data_depart_from_the_law_each_clip_has_its_best():
-    """Two of each clip by the law, and the former setting; at a problem of the model the law's shortlist."""
-    for cell in CHOOSE.settings("unit_map"):
-        departs = any(getattr(cell.problem, name) != getattr(Problem, name) for name in CHOOSE.MISSPECIFICATIONS)
-        told = cell.series.startswith(("small-", "large-"))  # the size, so that nothing departs
-        assert departs == (cell.series.startswith(DEPARTURES) and not told)
-        if departs and not cell.series.endswith("altmin"):
-            tried = CHOOSE.candidates(cell)
-            assert CHOOSE.FORMER[cell.algorithm] in tried
-            for clip in CHOOSE.CLIPS:
-                of_clip = [one for one in CHOOSE.ROUNDS if one["clip"] == clip]
-                best = sorted(of_clip, key=lambda options: CHOOSE.expected(cell, options))[: CHOOSE.AT_EACH_CLIP]
-                assert all(one in tried for one in best)
-            assert len(tried) <= CHOOSE.AT_EACH_CLIP * len(CHOOSE.CLIPS) + 1
+    found, by_trials = CHOOSE.choice(cell, {"rounds": 9})
+    assert found["options"] == f"{{{chosen}}}"
+    assert found["failed"] == 5
+    assert [(one["trials"], one["value"]) for one in by_trials] == [(0, now), (1, 2.0), (2, 2.0), (4, 0.7)]
 
 
 def test_other_series_stay(monkeypatch, tmp_path):
     """With --series only these are chosen anew: rows of all others are written as they were."""
-    table = tmp_path / TABLE
-    table.parent.mkdir(parents=True)
-    table.write_bytes((ROOT / TABLE).read_bytes())
+    (tmp_path / TABLE).parent.mkdir(parents=True)
+    for table in (TABLE, BY_TRIALS):
+        (tmp_path / table).write_bytes((ROOT / table).read_bytes())
     monkeypatch.setattr(CHOOSE, "ROOT", tmp_path)
-    monkeypatch.setattr(CHOOSE, "choice", lambda cell: {"options": "{}", "value": 1.0, "runs": 5, "failed": 0})
+    monkeypatch.setattr(CHOOSE, "ProcessPoolExecutor", ThreadPoolExecutor)
+    new = {"options": "{}", "value": 1.0, "runs": 5, "failed": 0}, [{"trials": 1, "value": 1.0}]
+    monkeypatch.setattr(CHOOSE, "choice", lambda cell, present: new)
     monkeypatch.setattr("sys.argv", ["choose_rivals.py", "--study", "unit_map", "--series", "rare-centaur"])
     CHOOSE.main()
-    found = read_rows(table)
+    found = read_rows(tmp_path / TABLE)
     anew = [row for row in found if row["series"] == "rare-centaur"]
     assert len(anew) == 3 and all(row["options"] == "{}" for row in anew)
     others = [row for row in found if row["series"] != "rare-centaur"]
     assert others == [row for row in ROWS if row["series"] != "rare-centaur"]
+    assert {row["value"] for row in read_rows(tmp_path / BY_TRIALS) if row["series"] == "rare-centaur"} == {"1.0"}

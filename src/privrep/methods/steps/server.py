@@ -9,6 +9,10 @@ which are a method's own.
 Here is GM. sigma is twice the noise multiplier: its sensitivity under replacement of a user is 2 zeta. Differs from the
 print: GM divides by |C_t|, which is not the subsampled Gaussian mechanism, and is undefined for an empty C_t (E51).
 `divide_by: realised` does so; no gain from sampling is then claimed.
+
+Not in the paper: with `last_clip`, zeta falls or rises from round to round in equal ratios, on a schedule that is
+public before the first round. A round is clipped at its own zeta_t, has sensitivity 2 zeta_t, and noise in proportion,
+so that it costs what it costs at any other zeta.
 """
 
 from __future__ import annotations
@@ -42,11 +46,18 @@ class Server:
     clip: float
     participation: float = 1.0  # p in (0, 1]
     divide_by: str = "expected"  # p n, or |C_t| where "realised"
+    last_clip: float | None = None  # of the last round; by default all have `clip`
 
     @property
     def cost(self) -> Cost:
         """Privacy cost of one user at noise multiplier 1, with no gain from sampling users."""
         return self.rounds * GAUSSIAN_COST
+
+    def clip_of(self, number: int) -> float:
+        """Return the clipping bound of a round, which are numbered from 0."""
+        if self.last_clip is None:
+            return self.clip
+        return self.clip * (self.last_clip / self.clip) ** (number / max(self.rounds - 1, 1))
 
     def handle(self, release: Release) -> Release:
         """Return the release handle of one round; dividing by |C_t| makes it known."""
@@ -59,8 +70,8 @@ class Server:
             raise ArithmeticError("nobody takes part in a round, and the mean over nobody is not defined")
         return many
 
-    def mean(self, name: str, users: UserData, contribution: Callable, release: Release) -> np.ndarray:
-        """Release the noisy mean of one round, GM (shen2023, Algorithm 1)."""
+    def mean(self, name: str, users: UserData, contribution: Callable, release: Release, number: int = 0) -> np.ndarray:
+        """Release the noisy mean of one round, by its number, GM (shen2023, Algorithm 1)."""
         handle = self.handle(release)
         many = self.divisor(handle)
-        return handle.sum(name, users, contribution, clip=self.clip) / many
+        return handle.sum(name, users, contribution, clip=self.clip_of(number)) / many

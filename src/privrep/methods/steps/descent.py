@@ -1,0 +1,54 @@
+"""Rounds of gradient steps on a subspace, of CENTAUR and private FedRep, with what no paper has: a clip that changes
+from round to round on a public schedule, and an average of the last subspaces, which costs nothing.
+
+    B <- QR( B - eta G_t )              G_t the noisy mean of a round, clipped at its own bound
+    the subspace is that of the mean projector of the last ones, B_t B_t^T
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from privrep.methods.running.method import Iterate, LowRank
+from privrep.options import Declared, check_any_sine, option, unless
+from privrep.privacy.clipping import check_bound
+from privrep.privacy.mechanisms import Release
+from privrep.users.heads import FittedHeads, final_penalty
+from privrep.users.problem import UserData
+from privrep.users.subspace import average, orthonormalise
+
+
+@dataclass(frozen=True, kw_only=True)
+class Descent(Declared):
+    """Base class of the methods whose rounds are gradient steps; they have `server`, `clip`, `step` and
+    `final_heads`."""
+
+    last_clip: float | None = option(
+        "clipping bound in the last round, from that of the first in equal ratios", unless(None, check_bound), None
+    )
+    average_last: float = option(
+        "share of the rounds, the last ones, whose subspaces are averaged", check_any_sine, 0.0
+    )
+
+    @property
+    def clips(self) -> dict[str, float]:
+        """Clipping bounds of the first round and, where it has one of its own, of the last, by option."""
+        return {"clip": self.clip} | ({} if self.last_clip is None else {"last_clip": self.last_clip})
+
+    def descent(
+        self, start: Iterate, contribution: Callable[[np.ndarray], Callable], users: UserData, release: Release
+    ) -> Iterator[Iterate]:
+        """Yield an iterate for each round from a start, by what users add at a subspace."""
+        basis, last = start.subspace, []
+        everything, penalty = slice(0, users.known.samples), final_penalty(self.final_heads, users.known)
+        averaged = max(1, round(self.average_last * self.server.rounds))
+        for number in range(self.server.rounds):
+            gradient = self.server.mean("gradient", users, contribution(basis), release, number)
+            basis = orthonormalise(basis - self.step * gradient)
+            last = [*last, basis][-averaged:]
+            mean = average(np.array(last)) if len(last) > 1 else basis
+            personal = LowRank(mean, FittedHeads(mean, everything, penalty))
+            yield Iterate(mean, personal, {"zeta": self.server.clip_of(number), **start.log})
