@@ -39,16 +39,17 @@ from typing import ClassVar
 import numpy as np
 from scipy.special import digamma
 
-from privrep.methods.running.method import Iterate, LowRank
+from privrep.methods.running.method import FullRank, Iterate
 from privrep.methods.steps import unit_schedule as shares
 from privrep.methods.steps.error_tracking import FilterState
+from privrep.methods.steps.posterior import Mixture, Prior, by_size, eigh_of_each
 from privrep.methods.steps.unit_schedule import Sizes, descent_share, schedule
 from privrep.methods.steps.whitening import Whitening, learned_level, learned_scales, released_whitening, shrunk
 from privrep.options import Declared, check_count, check_positive, option, unless
 from privrep.privacy.clipping import float64, lengths, zero_rows_except
 from privrep.privacy.contributions import Outer, Scalars, Semidefinite, SymmetricOuter
 from privrep.privacy.mechanisms import GAUSSIAN_COST, Part, Release
-from privrep.users.heads import FittedHeads, projected, solve_positive_definite
+from privrep.users.heads import projected, solve_positive_definite
 from privrep.users.known import Known
 from privrep.users.problem import Block, UserData
 from privrep.users.subspace import orthonormalise
@@ -132,35 +133,74 @@ def unit_models(whitening: Whitening, penalty: float, block: Block) -> Semidefin
 
 
 @dataclass(frozen=True, eq=False)
+class PrincipalRows:
+    """Samples of each user in the principal axes of its Gram matrix: features W x, (q, B, d) float32 with q = min(m,
+    d), which are orthogonal to each other, their squared lengths (q, B), and labels (q, B)."""
+
+    features: np.ndarray
+    squares: np.ndarray
+    labels: np.ndarray
+
+    @classmethod
+    def of(cls, whitening: Whitening, block: Block) -> PrincipalRows:
+        rows = np.ascontiguousarray(whitening.rows(block.features).transpose(1, 0, 2), np.float64)
+        labels = block.labels.T[:, :, None].astype(np.float64)
+        if rows.shape[1] > rows.shape[2]:
+            turned, rows = np.linalg.qr(rows)
+            labels = turned.transpose(0, 2, 1) @ labels
+        squares, axes = eigh_of_each(rows @ rows.transpose(0, 2, 1))
+        axes = axes.transpose(0, 2, 1)
+        turned = (axes @ rows).transpose(1, 0, 2), np.maximum(squares, 0.0).T, (axes @ labels)[:, :, 0].T
+        return cls(*(np.ascontiguousarray(one, kind) for one, kind in zip(turned, ("f4", "f8", "f8"), strict=True)))
+
+    @property
+    def nbytes(self) -> int:
+        return self.features.nbytes + self.squares.nbytes + self.labels.nbytes
+
+
+@dataclass(frozen=True, eq=False)
 class Round:
     """Contribution of users in a round."""
 
     whitening: Whitening
     basis: np.ndarray
-    frame: np.ndarray  # B H^1/2, (d, k)
-    residual: float  # expected variance of what a head leaves of a label
+    root: np.ndarray  # H^1/2, (k, k)
+    outside: float  # expected variance of a coordinate of a model outside of the subspace, k e^2
+    noise2: float  # expected variance of the noise
     scale: float  # h
+
+    @property
+    def residual(self) -> float:
+        """Expected variance of what a head leaves of a label."""
+        dim, rank = self.basis.shape
+        return max(dim - rank, 1) * self.outside + self.noise2
 
     def __call__(self, block: Block) -> tuple[Scalars, Semidefinite, Outer]:
         """Return log residuals over expectation; second moments of heads, (k, k); and steps, (d, k)."""
-        labels = block.labels / np.float32(self.scale)
-        seen = projected(block.features, self.whitening.frame(self.frame))
-        gram = np.einsum("iqb,jqb->ijb", seen, seen)
-        right = np.einsum("iqb,qb->ib", seen, labels, dtype=np.float64)
-        rank, users = right.shape
-        # Least squares and ridge heads at once: systems this small cost as much as there are calls.
-        both = np.concatenate([gram, gram + self.residual * np.eye(rank)[:, :, None]], axis=2)
-        solved = solve_positive_definite(both, np.concatenate([right, right], axis=1))
-        plain, heads = solved[:, :users], solved[:, users:]
-        power = np.einsum("qb,qb->b", labels, labels, dtype=np.float64)
+        name = "unit rows", self.whitening.matrix.tobytes()
+        rows = block.once(name, partial(PrincipalRows.of, self.whitening, block))
+        seen, labels = projected(rows.features, self.basis), rows.labels / self.scale
+        rank, _, users = seen.shape
+        # Labels have covariance 1 / weights + Z M Z^T, where the subspace adds M to what each coordinate has.
+        values, vectors = np.linalg.eigh(self.root @ self.root)
+        added = vectors * np.sqrt(np.maximum(values - self.outside, 0.0))
+        weights = 1 / (self.outside * rows.squares + self.noise2)
+        more = np.tensordot(added.T, seen, 1)
+        weighed = more * weights
+        gram = np.einsum("iqb,jqb->ijb", weighed, more) + np.eye(rank)[:, :, None]
+        right = np.einsum("iqb,qb->ib", seen, labels), np.einsum("iqb,qb->ib", weighed, labels)
+        # Systems this small cost as much as there are calls.
+        both = np.concatenate([np.einsum("iqb,jqb->ijb", seen, seen), gram], axis=2)
+        solved = solve_positive_definite(both, np.concatenate(right, axis=1))
+        power = np.einsum("qb,qb->b", block.labels, block.labels, dtype=np.float64) / self.scale**2
         # What is left is positive but for rounding.
-        unexplained = np.maximum(power - np.einsum("ib,ib->b", right, plain), 1e-14 * power)
-        left = labels - np.einsum("iqb,ib->qb", seen, heads)
-        gradients = np.einsum("qbd,qb->bd", block.features, left.astype(np.float32)).astype(np.float64)
-        gradients = self.whitening.rows(gradients)
-        gradients -= (gradients @ self.basis) @ self.basis.T
+        unexplained = np.maximum(power - np.einsum("ib,ib->b", right[0], solved[:, :users]), 1e-14 * power)
         logs = log_powers(unexplained, block.counts - rank, self.residual)
-        return logs, Semidefinite(unit(heads.T)), self.steps(gradients, heads.T)
+        left = weights * (labels - np.einsum("iqb,ib->qb", more, solved[:, users:]))
+        heads = np.einsum("iqb,qb->bi", seen, left) @ self.root
+        size = np.maximum(np.abs(left).max(axis=0), 1e-300)
+        gradients = np.einsum("qbd,qb->bd", rows.features, (left / size).astype(np.float32)) * size[:, None]
+        return logs, Semidefinite(unit(heads)), self.steps(gradients - (gradients @ self.basis) @ self.basis.T, heads)
 
     def steps(self, gradients: np.ndarray, heads: np.ndarray) -> Outer:
         return Outer(unit(gradients), unit(heads))
@@ -189,6 +229,27 @@ class HeadMoments:
         values = np.maximum(values, max(FLOOR * noise_sd, 1e-6))
         roots = np.sqrt(values * (self.rank / values.sum()))
         return (vectors * roots) @ vectors.T, (vectors / roots) @ vectors.T
+
+
+def expected_distance(known: FilterState, whitening: Whitening, basis: np.ndarray, inverse: np.ndarray) -> float:
+    """Return the expected distF in the given coordinates, also by users being few."""
+    sizes = known.sizes
+    few = 1 / (sizes.entries * sizes.users * sizes.gain(known.error2, known.noise2) ** 2)
+    turned, upper = np.linalg.qr(whitening.frame(basis))
+    outside = whitening.frame(np.eye(len(basis)) - basis @ basis.T)
+    outside -= turned @ (turned.T @ outside)
+    spread = (outside**2).sum() * (np.linalg.solve(upper.T, inverse) ** 2).sum()
+    return math.sqrt(min((known.error2 + few) * spread, sizes.rank))
+
+
+@dataclass(frozen=True, eq=False)
+class PosteriorHeads:
+    """Models of the users of a block, (B, d): posterior means under a Gaussian prior."""
+
+    prior: Prior
+
+    def __call__(self, block: Block) -> np.ndarray:
+        return by_size(Mixture((self.prior,)).heads, block).values
 
 
 @dataclass(frozen=True)
@@ -222,36 +283,45 @@ class UnitSteps:
         basis = self.start(users, whitening, noise2, start.start())
         yield Iterate(orthonormalise(whitening.frame(basis)))
 
-        known = self.tracker.guessed(plan.path[0], noise2)
+        known = self.tracker.guessed(sizes, plan.path[0], noise2)
         heads, root, inverse = self.head_moments(n, d, k), np.eye(k), np.eye(k)
         for number, handle in enumerate(rounds):
             share = handle.part / release.part
             width = RESIDUAL_WIDTH if number else START_WIDTH
+            contribution = self.round(sizes, known, whitening=whitening, basis=basis, root=root, scale=scale)
             logs, second, step = handle.sums(
                 users,
-                self.round(sizes, known, whitening=whitening, basis=basis, frame=basis @ root, scale=scale),
+                contribution,
                 Part("unit_residual", width, shares.SCALARS),
                 Part("unit_heads", 1.0, shares.METRICS),
                 Part("unit_step", 1.0, shares.STEPS),
             )
             noise_sd = 2 * width / (n * mu * math.sqrt(shares.SCALARS * share))
-            known = known if number else known.checked(sizes, logs / n, noise_sd)
-            known = known.measured(sizes, logs / n, noise_sd)
+            variance = (2 / (n * mu * math.sqrt(shares.STEPS * share))) ** 2
+            mean = step / n - basis @ (basis.T @ step) / n
+            known = known.measured(logs / n, noise_sd, width, contribution.residual)
+            known = known.seen((mean**2).sum() / sizes.entries, variance)
             heads.add(basis @ root, second, shares.METRICS * share * mu**2 if mu < math.inf else share)
-            eta = known.step_length(sizes.step_noise2(mu * math.sqrt(shares.STEPS * share), known.error2, known.noise2))
-            basis = orthonormalise(basis + eta * step @ inverse / (n * self.kappa(sizes, known)))
-            known = known.stepped(eta)
+            length = known.step_length(variance)
+            basis = orthonormalise(basis + length * mean @ inverse)
+            known = known.stepped(length, variance)
             root, inverse = heads.within(basis)
-            frame = whitening.frame(basis @ root)
             log = {
                 "rounds": len(plan.rounds),
                 "start_share": plan.start,
                 "learned_scale": scale,
-                "expected_distF": math.sqrt(sizes.dist2(known.error2)),
+                "expected_distF": expected_distance(known, whitening, basis, inverse),
                 "learned_noise": scale * math.sqrt(known.noise2),
             }
-            personal = LowRank(frame, FittedHeads(frame, slice(None), sizes.residual(known.error2, known.noise2)))
-            yield Iterate(orthonormalise(whitening.frame(basis)), personal, log)
+            personal = self.posterior(whitening, basis, root, k * known.error2, known.noise_bound(noise2))
+            yield Iterate(orthonormalise(whitening.frame(basis)), FullRank(personal), log)
+
+    @staticmethod
+    def posterior(whitening, basis, root, outside, noise2) -> PosteriorHeads:
+        """Return the rule by which users find their models."""
+        shape = basis @ root @ basis.T + math.sqrt(outside) * (np.eye(len(basis)) - basis @ basis.T)
+        frame = whitening.frame(shape)
+        return PosteriorHeads(Prior(np.zeros(len(frame)), frame, np.array([1 / noise2]), np.ones(1)))
 
     def start(self, users: UserData, whitening: Whitening, noise2: float, release: Release) -> np.ndarray:
         """Release the first subspace, (d, k): leading eigenvectors of the moments of users' models."""
@@ -260,11 +330,7 @@ class UnitSteps:
         return np.ascontiguousarray(np.linalg.eigh(noisy)[1][:, ::-1][:, :k])
 
     def round(self, sizes: Sizes, known: FilterState, **where: object) -> Round:
-        return Round(residual=sizes.residual(known.error2, known.noise2), **where)
-
-    def kappa(self, sizes: Sizes, known: FilterState) -> float:
-        """Return the length of the mean step over that of the error."""
-        return sizes.gain(known.error2, known.noise2)
+        return Round(outside=sizes.rank * known.error2, noise2=known.noise2, **where)
 
     def learned_whitening(
         self, sizes: Sizes, mu: float, level: float, users: UserData, release: Release

@@ -1,6 +1,7 @@
-"""An extended Kalman filter for (log e^2, log s^2), see `privrep.methods.steps.unit_schedule`, from released numbers.
+"""What released numbers tell of e^2 and s^2 of unit steps: a posterior on a grid of their logarithms.
 
-What is measured is the logarithm of the residual (d - k) k e^2 + s^2.
+Measured are, in each round, the mean log residual of users, each clipped, and the energy of the released step, which is
+noise and kappa times the error. See `privrep.methods.steps.unit_schedule` for e^2, s^2 and kappa.
 """
 
 from __future__ import annotations
@@ -9,63 +10,131 @@ import math
 from dataclasses import dataclass, replace
 
 import numpy as np
+from scipy.special import digamma, ndtr, polygamma
 
 from privrep.methods.steps.unit_schedule import CONTRACTION, SMALLEST, Sizes
 
-MODEL_SD = 0.1  # standard deviation of what the model of the residual leaves out
+MODEL_SD, ENERGY_SD = 0.1, 0.2  # standard deviations of what models of log residual and log energy leave out
 STEP_SD, DRIFT_SD = 0.3, 0.5
 """Standard deviations of what the model leaves out in log e^2: of any round, and of a contraction by e."""
-GUESS_SD, FAILED_SD = (1.0, 2.0), (3.0, 2.0)
-"""Standard deviations of the first guesses of log e^2 and log s^2, after a start as expected, and after a failed one,
-which moves the first by up to 8; a noise level that is off by 3 moves the second by 2.2."""
-SURPRISE = 3.0  # a start has failed if the first residual is off by more than so many deviations
+GUESS_SD = (1.0, 2.0)  # standard deviations of the first guesses of log e^2 and log s^2
+FAILED = 0.05  # density of larger errors after a start that failed, up to the largest, over that of the guess
+POINTS, ABOVE, BELOW = (80, 31), 10.0, 6.0  # points of the grid; log e^2 lies so far about its mean
+SPAN, LEAST_SD = 4.0, 0.02  # log s^2 lies within so many standard deviations, at least of this size
 
 
 @dataclass(frozen=True)
 class FilterState:
-    """State of the filter: mean (2,) and covariance (2, 2) of (log e^2, log s^2)."""
+    """Probabilities (J, K) of log e^2 (J,) and log s^2 (K,)."""
 
-    mean: np.ndarray
-    covariance: np.ndarray
+    sizes: Sizes
+    log_errors: np.ndarray
+    log_noises: np.ndarray
+    weights: np.ndarray
 
     @classmethod
-    def guessed(cls, error2: float, noise2: float) -> FilterState:
-        """Return the state before anything is measured."""
-        return cls(np.log([error2, noise2]), np.diag(np.square(GUESS_SD)))
+    def guessed(cls, sizes: Sizes, error2: float, noise2: float) -> FilterState:
+        """Return what is known before anything is measured: the start is as expected, or worse if it failed."""
+        log_error, log_noise = math.log(error2), math.log(noise2)
+        errors, noises = cls._grid(sizes, log_error, log_noise, GUESS_SD[1])
+        of_error = np.exp(-(((errors - log_error) / GUESS_SD[0]) ** 2) / 2) + FAILED * (errors > log_error)
+        of_noise = np.exp(-(((noises - log_noise) / GUESS_SD[1]) ** 2) / 2)
+        weights = np.outer(of_error, of_noise)
+        return cls(sizes, errors, noises, weights / weights.sum())
+
+    @staticmethod
+    def _grid(sizes: Sizes, log_error: float, log_noise: float, noise_sd: float) -> tuple[np.ndarray, np.ndarray]:
+        top = min(math.log(sizes.largest_error2), log_error + ABOVE)
+        half = SPAN * max(noise_sd, LEAST_SD)
+        return np.linspace(top - ABOVE - BELOW, top, POINTS[0]), log_noise + np.linspace(-half, half, POINTS[1])
+
+    @property
+    def cells(self) -> tuple[np.ndarray, np.ndarray]:
+        """e^2 (J, 1) and s^2 (1, K) of the cells."""
+        return np.exp(self.log_errors)[:, None], np.exp(self.log_noises)[None, :]
 
     @property
     def error2(self) -> float:
-        return max(math.exp(self.mean[0]), SMALLEST)
+        return float(self.weights.sum(axis=1) @ np.exp(self.log_errors))
 
     @property
     def noise2(self) -> float:
-        return math.exp(self.mean[1])
+        return math.exp(self.weights.sum(axis=0) @ self.log_noises)
 
-    def measured(self, sizes: Sizes, log_ratio: float, sd: float) -> FilterState:
-        """Update the state by a measurement of the log residual over its expectation, with this sd."""
-        across, variance = self._expected(sizes, sd)
-        weight = across / variance
-        return replace(self, mean=self.mean + weight * log_ratio, covariance=self.covariance - np.outer(weight, across))
+    def noise_bound(self, declared: float) -> float:
+        """Return the larger of tracked and declared s^2, as far as the first may be off."""
+        of_noise = self.weights.sum(axis=0)
+        mean = of_noise @ self.log_noises
+        sd = math.sqrt(of_noise @ (self.log_noises - mean) ** 2)
+        return math.exp(min(max(math.log(declared), mean), mean + 2 * sd))
 
-    def checked(self, sizes: Sizes, log_ratio: float, sd: float) -> FilterState:
-        """Return the first guesses, less sure where they do not explain the first measurement: the start failed."""
-        failed = log_ratio**2 > SURPRISE**2 * self._expected(sizes, sd)[1]
-        return replace(self, covariance=np.diag(np.square(FAILED_SD))) if failed else self
+    def measured(self, found: float, sd: float, width: float, residual: float) -> FilterState:
+        """Update by the mean over users, released with this sd, of log residuals over an expected one, each clipped."""
+        error2, noise2 = self.cells
+        freedom, rank = self.sizes.freedom, self.sizes.rank
+        # Heads are taken midway between those of one length and Gaussian ones.
+        typical = math.exp((digamma(rank / 2) + math.log(2 / rank)) / 2)
+        away = np.log(self.sizes.residual(typical * error2, noise2) / residual)
+        expected = clipped_mean(away, math.sqrt(polygamma(1, freedom / 2)), width)
+        return self._weighed((found - expected) ** 2 / (sd**2 + MODEL_SD**2))
 
-    def _expected(self, sizes: Sizes, sd: float) -> tuple[np.ndarray, float]:
-        """Return the covariance of (log e^2, log s^2) with a measured log residual, and that one's variance."""
-        part = sizes.dist2(self.error2) / sizes.residual(self.error2, self.noise2)
-        slope = np.array([part, 1 - part])
-        across = self.covariance @ slope
-        return across, slope @ across + sd**2 + MODEL_SD**2
+    def seen(self, energy: float, variance: float) -> FilterState:
+        """Update by the mean square of an entry of the mean step outside of the subspace, with noise of this variance."""
+        error2, noise2 = self.cells
+        entries, signal = self.sizes.entries, self.sizes.gain(error2, noise2) ** 2 * error2
+        share = variance / (variance + signal)
+        spread = share * (2 - share) * polygamma(1, entries / 2) + ENERGY_SD**2
+        bias = digamma(entries / 2) + math.log(2 / entries)
+        away = np.log(max(energy, 1e-300) / (variance + signal)) - share * bias
+        return self._weighed(away**2 / spread, np.log(spread))
 
-    def step_length(self, noise2: float) -> float:
-        """Return eta of a step that has noise of this variance."""
-        return self.error2 / (self.error2 + noise2)
+    def _weighed(self, squares: np.ndarray, logs: np.ndarray | float = 0.0) -> FilterState:
+        logs = -(squares + logs) / 2
+        weights = self.weights * np.exp(logs - logs[self.weights > 0].max())
+        return replace(self, weights=weights / weights.sum())
 
-    def stepped(self, eta: float) -> FilterState:
-        """Predict the state after a round of gain eta."""
-        drift = math.log(1 - CONTRACTION * eta)
-        variance = STEP_SD**2 + (DRIFT_SD * drift) ** 2
-        drifted = self.mean + np.array([drift, 0.0])
-        return replace(self, mean=drifted, covariance=self.covariance + np.diag([variance, 0.0]))
+    def step_length(self, variance: float) -> float:
+        """Return by what a mean step with noise of this variance is multiplied: the best linear estimate of the error."""
+        error2, noise2 = self.cells
+        gain = self.sizes.gain(error2, noise2)
+        return float((self.weights * gain * error2).sum() / ((self.weights * gain**2 * error2).sum() + variance))
+
+    def stepped(self, length: float, variance: float) -> FilterState:
+        """Predict what is known after a mean step, with noise of this variance, times this length."""
+        error2, noise2 = self.cells
+        eta = length * self.sizes.gain(error2, noise2)
+        left = ((1 - eta) ** 2 + (1 - CONTRACTION) * eta) * error2 + length**2 * variance
+        largest = math.log(self.sizes.largest_error2)
+        errors = np.clip(np.log(left), math.log(SMALLEST), largest)
+        noises = np.broadcast_to(self.log_noises, errors.shape)
+        mean, noise = ((self.weights * one).sum() for one in (errors, noises))
+        drift = mean - (self.weights.sum(axis=1) @ self.log_errors)
+        noise_sd = math.sqrt((self.weights * (noises - noise) ** 2).sum())
+        grid = self._grid(self.sizes, mean, noise, noise_sd)
+        weights = dealt(errors, noises, self.weights, grid)
+        sd = math.hypot(STEP_SD, DRIFT_SD * drift)
+        apart = grid[0][:, None] - grid[0][None, :]
+        blurred = np.exp(-((apart / sd) ** 2) / 2)
+        return FilterState(self.sizes, *grid, (blurred / blurred.sum(axis=0)) @ weights)
+
+
+def clipped_mean(mean: np.ndarray, sd: float, width: float) -> np.ndarray:
+    """Return means of normal numbers clipped to +-width."""
+    low, high = (-width - mean) / sd, (width - mean) / sd
+    density = np.exp(-(low**2) / 2) - np.exp(-(high**2) / 2)
+    inside = ndtr(high) - ndtr(low)
+    return mean * inside + sd * density / math.sqrt(2 * math.pi) + width * (ndtr(-high) - ndtr(low))
+
+
+def dealt(errors: np.ndarray, noises: np.ndarray, weights: np.ndarray, grid: tuple) -> np.ndarray:
+    """Divide the weights of points, (J, K) each, among the corners of a grid around them, those outside at its edge."""
+    whole = np.zeros([len(axis) for axis in grid])
+    parts = []
+    for points, axis in zip((errors, noises), grid, strict=True):
+        place = np.clip((points - axis[0]) / (axis[1] - axis[0]), 0, len(axis) - 1)
+        first = np.minimum(place.astype(int), len(axis) - 2)
+        parts.append(((first, 1 - place + first), (first + 1, place - first)))
+    for row, by_row in parts[0]:
+        for column, by_column in parts[1]:
+            np.add.at(whole, (row, column), weights * by_row * by_column)
+    return whole
