@@ -7,20 +7,23 @@ publicly known.
     labels      <- y / h
     theta_i     <- X_i^T (X_i X_i^T k/d + s^2 I)^-1 y_i
     B           <- top k eigenvectors of sum_i theta_i theta_i^T / |theta_i|^2 + noise;      H <- I;   e^2 as expected
-    for t = 1..T:                                                           residual = (d - k) k e^2 + s^2
-        w_i     <- ridge heads in X_i B H^1/2 with penalty `residual`;  r_i what they leave of y_i;
-        g_i     <- (I - B B^T) X_i^T r_i
+    for t = 1..T:
+        C_i     <- k e^2 X_i (I - B B^T) X_i^T + s^2 I                 covariance of what heads in B leave of the labels
+        w_i     <- (H^-1 + Z_i^T C_i^-1 Z_i)^-1 Z_i^T C_i^-1 y_i  with Z_i = X_i B;  over H^1/2
+        g_i     <- (I - B B^T) X_i^T C_i^-1 (y_i - Z_i H^1/2 w_i)
         z       <- mean of log(|least squares residual of i|^2 / (m - k)) over expectation,
                 clipped to +-9.2 in round 1, then +-2, + noise
-        (e^2, s^2) <- Kalman update by z
-        R       <- ( sum_i (g_i/|g_i|) (w_i/|w_i|)^T + noise ) / n kappa(e^2, s^2)
-        eta     <- e^2 / (e^2 + variance of the noise in R)
+        R       <- ( sum_i (g_i/|g_i|) (w_i/|w_i|)^T + noise ) / n        = kappa(e^2, s^2) times the error, and noise
+        law of (e^2, s^2) <- that given z and |(I - B B^T) R|^2
+        c       <- best linear estimate of the error from R under a law whose log e^2 is a standard deviation larger
         H       <- second moments of the heads, from all rounds' ( sum_i w_i w_i^T/|w_i|^2 + noise )
-        B       <- QR( B + eta R H^-1/2 );     e^2 <- (1 - 0.9 eta) e^2
-    each user: ridge heads in B H^1/2, on all samples
+        B       <- QR( B + c R H^-1/2 );     law of (e^2, s^2) <- that after such a step
+    each user: posterior mean under the prior B H B^T + k e^2 (I - B B^T), on all samples
 
 Every user adds at most one unit to each sum of the descent whatever its data, so that no scale enters the privacy.
-All samples serve all steps: if features are symmetric about the subspace, U* is a fixed point.
+All samples serve all steps: if features are symmetric about the subspace, U* is a fixed point. What follows a release
+depends on released numbers alone. A user weighed by its covariance costs no more time than one that is not: in the
+principal axes of its own samples, which are found once, C_i is diagonal but for k dimensions.
 
 >>> from privrep.simulate import fit
 >>> row, _ = fit("unit_steps", users=2000, samples=16, dim=8, rank=2, epsilon=8.0)
@@ -32,7 +35,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import ClassVar
 
@@ -42,7 +45,7 @@ from scipy.special import digamma
 from privrep.methods.running.method import FullRank, Iterate
 from privrep.methods.steps import unit_schedule as shares
 from privrep.methods.steps.error_tracking import FilterState
-from privrep.methods.steps.posterior import Mixture, Prior, by_size, eigh_of_each
+from privrep.methods.steps.posterior import Prior, eigh_of_each
 from privrep.methods.steps.unit_schedule import Sizes, descent_share, schedule
 from privrep.methods.steps.whitening import Whitening, learned_level, learned_scales, released_whitening, shrunk
 from privrep.options import Declared, check_count, check_positive, option, unless
@@ -175,32 +178,42 @@ class Round:
         dim, rank = self.basis.shape
         return max(dim - rank, 1) * self.outside + self.noise2
 
-    def __call__(self, block: Block) -> tuple[Scalars, Semidefinite, Outer]:
-        """Return log residuals over expectation; second moments of heads, (k, k); and steps, (d, k)."""
+    @property
+    def added(self) -> np.ndarray:
+        """Root (k, k) of what the prior of models has in the subspace beside the variance outside of it."""
+        values, vectors = np.linalg.eigh(self.root @ self.root)
+        return vectors * np.sqrt(np.maximum(values - self.outside, 0.0))
+
+    def weighed(self, block: Block) -> tuple[np.ndarray, np.ndarray]:
+        """Return logarithms of what least squares heads leave, over expectation, and X^T S^-1 y (B, d) with S the
+        covariance of the labels y: of which the prior's covariance makes posterior means."""
         name = "unit rows", self.whitening.matrix.tobytes()
         rows = block.once(name, partial(PrincipalRows.of, self.whitening, block))
         seen, labels = projected(rows.features, self.basis), rows.labels / self.scale
         rank, _, users = seen.shape
-        # Labels have covariance 1 / weights + Z M Z^T, where the subspace adds M to what each coordinate has.
-        values, vectors = np.linalg.eigh(self.root @ self.root)
-        added = vectors * np.sqrt(np.maximum(values - self.outside, 0.0))
         weights = 1 / (self.outside * rows.squares + self.noise2)
-        more = np.tensordot(added.T, seen, 1)
-        weighed = more * weights
-        gram = np.einsum("iqb,jqb->ijb", weighed, more) + np.eye(rank)[:, :, None]
-        right = np.einsum("iqb,qb->ib", seen, labels), np.einsum("iqb,qb->ib", weighed, labels)
-        # Systems this small cost as much as there are calls.
+        inside = np.tensordot(self.added.T, seen, 1)
+        scaled = inside * weights
+        gram = np.einsum("iqb,jqb->ijb", scaled, inside) + np.eye(rank)[:, :, None]
+        right = np.einsum("iqb,qb->ib", seen, labels)
+        # Least squares and posterior means at once: systems this small cost as much as there are calls.
         both = np.concatenate([np.einsum("iqb,jqb->ijb", seen, seen), gram], axis=2)
-        solved = solve_positive_definite(both, np.concatenate(right, axis=1))
+        solved = solve_positive_definite(both, np.concatenate([right, np.einsum("iqb,qb->ib", scaled, labels)], axis=1))
+        plain, heads = solved[:, :users], solved[:, users:]
         power = np.einsum("qb,qb->b", block.labels, block.labels, dtype=np.float64) / self.scale**2
         # What is left is positive but for rounding.
-        unexplained = np.maximum(power - np.einsum("ib,ib->b", right[0], solved[:, :users]), 1e-14 * power)
-        logs = log_powers(unexplained, block.counts - rank, self.residual)
-        left = weights * (labels - np.einsum("iqb,ib->qb", more, solved[:, users:]))
-        heads = np.einsum("iqb,qb->bi", seen, left) @ self.root
+        unexplained = np.maximum(power - np.einsum("ib,ib->b", right, plain), 1e-14 * power)
+        left = weights * (labels - np.einsum("iqb,ib->qb", inside, heads))
         size = np.maximum(np.abs(left).max(axis=0), 1e-300)
-        gradients = np.einsum("qbd,qb->bd", rows.features, (left / size).astype(np.float32)) * size[:, None]
-        return logs, Semidefinite(unit(heads)), self.steps(gradients - (gradients @ self.basis) @ self.basis.T, heads)
+        found = np.einsum("qbd,qb->bd", rows.features, (left / size).astype(np.float32)) * size[:, None]
+        return log_powers(unexplained, block.counts - rank, self.residual), found
+
+    def __call__(self, block: Block) -> tuple[Scalars, Semidefinite, Outer]:
+        """Return log residuals over expectation; second moments of heads, (k, k); and steps, (d, k)."""
+        logs, found = self.weighed(block)
+        inside = found @ self.basis
+        heads = inside @ self.root
+        return logs, Semidefinite(unit(heads)), self.steps(found - inside @ self.basis.T, heads)
 
     def steps(self, gradients: np.ndarray, heads: np.ndarray) -> Outer:
         return Outer(unit(gradients), unit(heads))
@@ -243,13 +256,26 @@ def expected_distance(known: FilterState, whitening: Whitening, basis: np.ndarra
 
 
 @dataclass(frozen=True, eq=False)
-class PosteriorHeads:
+class PosteriorMeans:
     """Models of the users of a block, (B, d): posterior means under a Gaussian prior."""
 
-    prior: Prior
+    last: Round
+
+    @property
+    def shape(self) -> np.ndarray:
+        """The prior's covariance in the coordinates of W, over h^2, (d, d)."""
+        inside = self.last.basis @ self.last.added
+        return inside @ inside.T + self.last.outside * np.eye(len(inside))
+
+    @property
+    def prior(self) -> Prior:
+        """The same prior in the given coordinates."""
+        values, vectors = np.linalg.eigh(self.shape)
+        root = self.last.whitening.frame(vectors * np.sqrt(np.maximum(values, 0.0)))
+        return Prior(np.zeros(len(root)), root, np.array([1 / self.last.noise2]), np.ones(1))
 
     def __call__(self, block: Block) -> np.ndarray:
-        return by_size(Mixture((self.prior,)).heads, block).values
+        return self.last.weighed(block)[1] @ (self.last.scale * self.last.whitening.frame(self.shape)).T
 
 
 @dataclass(frozen=True)
@@ -264,13 +290,14 @@ class UnitSteps:
     """All releases together, since their shares of mu^2 add up to one."""
     theorem = None
 
+    sizes = Sizes
     schedule = staticmethod(schedule)
     tracker = FilterState
     head_moments = HeadMoments
     """Parts that an ablation replaces, and the methods below."""
 
     def fit(self, users: UserData, release: Release) -> Iterator[Iterate]:
-        sizes = Sizes(users.known.users, users.known.samples, users.known.dim, self.rank)
+        sizes = self.sizes(users.known.users, users.known.samples, users.known.dim, self.rank)
         n, d, k = sizes.users, sizes.dim, sizes.rank
         mu = 1 / release.noise_multiplier if release.noise_multiplier else math.inf
         level = learned_level(users, release.share(shares.LEVEL))
@@ -288,22 +315,22 @@ class UnitSteps:
         for number, handle in enumerate(rounds):
             share = handle.part / release.part
             width = RESIDUAL_WIDTH if number else START_WIDTH
-            contribution = self.round(sizes, known, whitening=whitening, basis=basis, root=root, scale=scale)
+            of_users = self.round(sizes, known, whitening=whitening, basis=basis, root=root, scale=scale)
             logs, second, step = handle.sums(
                 users,
-                contribution,
+                of_users,
                 Part("unit_residual", width, shares.SCALARS),
                 Part("unit_heads", 1.0, shares.METRICS),
                 Part("unit_step", 1.0, shares.STEPS),
             )
             noise_sd = 2 * width / (n * mu * math.sqrt(shares.SCALARS * share))
             variance = (2 / (n * mu * math.sqrt(shares.STEPS * share))) ** 2
-            mean = step / n - basis @ (basis.T @ step) / n
-            known = known.measured(logs / n, noise_sd, width, contribution.residual)
-            known = known.seen((mean**2).sum() / sizes.entries, variance)
+            step = (step - basis @ (basis.T @ step)) / n
+            known = known.measured(logs / n, noise_sd, width, of_users.residual)
+            known = known.seen((step**2).sum() / sizes.entries, variance)
             heads.add(basis @ root, second, shares.METRICS * share * mu**2 if mu < math.inf else share)
             length = known.step_length(variance)
-            basis = orthonormalise(basis + length * mean @ inverse)
+            basis = orthonormalise(basis + length * step @ inverse)
             known = known.stepped(length, variance)
             root, inverse = heads.within(basis)
             log = {
@@ -313,15 +340,10 @@ class UnitSteps:
                 "expected_distF": expected_distance(known, whitening, basis, inverse),
                 "learned_noise": scale * math.sqrt(known.noise2),
             }
-            personal = self.posterior(whitening, basis, root, k * known.error2, known.noise_bound(noise2))
-            yield Iterate(orthonormalise(whitening.frame(basis)), FullRank(personal), log)
-
-    @staticmethod
-    def posterior(whitening, basis, root, outside, noise2) -> PosteriorHeads:
-        """Return the rule by which users find their models."""
-        shape = basis @ root @ basis.T + math.sqrt(outside) * (np.eye(len(basis)) - basis @ basis.T)
-        frame = whitening.frame(shape)
-        return PosteriorHeads(Prior(np.zeros(len(frame)), frame, np.array([1 / noise2]), np.ones(1)))
+            last = replace(
+                of_users, basis=basis, root=root, outside=k * known.error2, noise2=known.largest_noise2(noise2)
+            )
+            yield Iterate(orthonormalise(whitening.frame(basis)), FullRank(PosteriorMeans(last)), log)
 
     def start(self, users: UserData, whitening: Whitening, noise2: float, release: Release) -> np.ndarray:
         """Release the first subspace, (d, k): leading eigenvectors of the moments of users' models."""

@@ -15,12 +15,17 @@ from scipy.special import digamma, ndtr, polygamma
 from privrep.methods.steps.unit_schedule import CONTRACTION, SMALLEST, Sizes
 
 MODEL_SD, ENERGY_SD = 0.1, 0.2  # standard deviations of what models of log residual and log energy leave out
-STEP_SD, DRIFT_SD = 0.3, 0.5
+STEP_SD, DRIFT_SD = 0.15, 0.3
 """Standard deviations of what the model leaves out in log e^2: of any round, and of a contraction by e."""
-GUESS_SD = (1.0, 2.0)  # standard deviations of the first guesses of log e^2 and log s^2
-FAILED = 0.05  # density of larger errors after a start that failed, up to the largest, over that of the guess
-POINTS, ABOVE, BELOW = (80, 31), 10.0, 6.0  # points of the grid; log e^2 lies so far about its mean
-SPAN, LEAST_SD = 4.0, 0.02  # log s^2 lies within so many standard deviations, at least of this size
+GUESS_SD = (1.0, 0.5)  # standard deviations of the first guesses of log e^2 and log s^2
+FAILED = 0.05  # density of larger errors, all alike, after a start that failed, over that of the guess
+WRONG, WRONG_SD = 0.01, 3.0  # the same of a guess of s^2 that is wrong, and the standard deviation of its logarithm
+CAUTION = 1.0
+"""Steps are as long as is best for a log e^2 so many standard deviations larger: steps that are too short leave the
+error larger than is believed, and the next ones are shorter still, while long ones add noise alone."""
+SURE = 2.0  # s^2 is no larger than what was found by so many standard deviations
+POINTS, ABOVE, BELOW = (80, 41), 10.0, 6.0  # of the grid; its ends about the mean of log e^2
+SPAN, LEAST_SD = 3.0, 0.02  # its ends about the mean of log s^2 in standard deviations, which are at least this
 
 
 @dataclass(frozen=True)
@@ -34,11 +39,13 @@ class FilterState:
 
     @classmethod
     def guessed(cls, sizes: Sizes, error2: float, noise2: float) -> FilterState:
-        """Return what is known before anything is measured: the start is as expected, or worse if it failed."""
+        """Return what is known before anything is measured: the start is as expected, or worse where it failed, and the
+        noise is as stated, or anything near where that is wrong."""
         log_error, log_noise = math.log(error2), math.log(noise2)
-        errors, noises = cls._grid(sizes, log_error, log_noise, GUESS_SD[1])
+        errors, noises = cls._grid(sizes, log_error, log_noise, WRONG_SD)
         of_error = np.exp(-(((errors - log_error) / GUESS_SD[0]) ** 2) / 2) + FAILED * (errors > log_error)
-        of_noise = np.exp(-(((noises - log_noise) / GUESS_SD[1]) ** 2) / 2)
+        away = (noises - log_noise) ** 2 / 2
+        of_noise = np.exp(-away / GUESS_SD[1] ** 2) + WRONG * np.exp(-away / WRONG_SD**2)
         weights = np.outer(of_error, of_noise)
         return cls(sizes, errors, noises, weights / weights.sum())
 
@@ -61,12 +68,16 @@ class FilterState:
     def noise2(self) -> float:
         return math.exp(self.weights.sum(axis=0) @ self.log_noises)
 
-    def noise_bound(self, declared: float) -> float:
-        """Return the larger of tracked and declared s^2, as far as the first may be off."""
-        of_noise = self.weights.sum(axis=0)
-        mean = of_noise @ self.log_noises
-        sd = math.sqrt(of_noise @ (self.log_noises - mean) ** 2)
-        return math.exp(min(max(math.log(declared), mean), mean + 2 * sd))
+    @staticmethod
+    def _moments(points: np.ndarray, weights: np.ndarray) -> tuple[float, float]:
+        """Return mean and standard deviation."""
+        mean = (weights * points).sum()
+        return float(mean), math.sqrt((weights * (points - mean) ** 2).sum())
+
+    def largest_noise2(self, declared: float) -> float:
+        """Return the larger of the declared s^2 and the one found, but no more than that one may be."""
+        mean, sd = self._moments(self.log_noises, self.weights.sum(axis=0))
+        return math.exp(min(max(math.log(declared), mean), mean + SURE * sd))
 
     def measured(self, found: float, sd: float, width: float, residual: float) -> FilterState:
         """Update by the mean over users, released with this sd, of log residuals over an expected one, each clipped."""
@@ -79,7 +90,7 @@ class FilterState:
         return self._weighed((found - expected) ** 2 / (sd**2 + MODEL_SD**2))
 
     def seen(self, energy: float, variance: float) -> FilterState:
-        """Update by the mean square of an entry of the mean step outside of the subspace, with noise of this variance."""
+        """Update by the mean square of an entry of the mean step, which has noise of this variance."""
         error2, noise2 = self.cells
         entries, signal = self.sizes.entries, self.sizes.gain(error2, noise2) ** 2 * error2
         share = variance / (variance + signal)
@@ -94,8 +105,10 @@ class FilterState:
         return replace(self, weights=weights / weights.sum())
 
     def step_length(self, variance: float) -> float:
-        """Return by what a mean step with noise of this variance is multiplied: the best linear estimate of the error."""
+        """Return by what a mean step with this variance of noise is multiplied: the best linear estimate."""
+        _, sd = self._moments(self.log_errors, self.weights.sum(axis=1))
         error2, noise2 = self.cells
+        error2 = error2 * math.exp(CAUTION * sd)
         gain = self.sizes.gain(error2, noise2)
         return float((self.weights * gain * error2).sum() / ((self.weights * gain**2 * error2).sum() + variance))
 
@@ -107,15 +120,13 @@ class FilterState:
         largest = math.log(self.sizes.largest_error2)
         errors = np.clip(np.log(left), math.log(SMALLEST), largest)
         noises = np.broadcast_to(self.log_noises, errors.shape)
-        mean, noise = ((self.weights * one).sum() for one in (errors, noises))
-        drift = mean - (self.weights.sum(axis=1) @ self.log_errors)
-        noise_sd = math.sqrt((self.weights * (noises - noise) ** 2).sum())
-        grid = self._grid(self.sizes, mean, noise, noise_sd)
-        weights = dealt(errors, noises, self.weights, grid)
-        sd = math.hypot(STEP_SD, DRIFT_SD * drift)
-        apart = grid[0][:, None] - grid[0][None, :]
-        blurred = np.exp(-((apart / sd) ** 2) / 2)
-        return FilterState(self.sizes, *grid, (blurred / blurred.sum(axis=0)) @ weights)
+        mean, _ = self._moments(errors, self.weights)
+        drift = mean - self._moments(self.log_errors, self.weights.sum(axis=1))[0]
+        grid = self._grid(self.sizes, mean, *self._moments(self.log_noises, self.weights.sum(axis=0)))
+        weights = dealt((errors, noises), self.weights, grid)
+        apart = np.subtract.outer(grid[0], grid[0]) / math.hypot(STEP_SD, DRIFT_SD * drift)
+        blurred = np.exp(-(apart**2) / 2)
+        return replace(self, log_errors=grid[0], log_noises=grid[1], weights=blurred / blurred.sum(axis=0) @ weights)
 
 
 def clipped_mean(mean: np.ndarray, sd: float, width: float) -> np.ndarray:
@@ -126,15 +137,16 @@ def clipped_mean(mean: np.ndarray, sd: float, width: float) -> np.ndarray:
     return mean * inside + sd * density / math.sqrt(2 * math.pi) + width * (ndtr(-high) - ndtr(low))
 
 
-def dealt(errors: np.ndarray, noises: np.ndarray, weights: np.ndarray, grid: tuple) -> np.ndarray:
-    """Divide the weights of points, (J, K) each, among the corners of a grid around them, those outside at its edge."""
-    whole = np.zeros([len(axis) for axis in grid])
-    parts = []
-    for points, axis in zip((errors, noises), grid, strict=True):
-        place = np.clip((points - axis[0]) / (axis[1] - axis[0]), 0, len(axis) - 1)
-        first = np.minimum(place.astype(int), len(axis) - 2)
-        parts.append(((first, 1 - place + first), (first + 1, place - first)))
-    for row, by_row in parts[0]:
-        for column, by_column in parts[1]:
-            np.add.at(whole, (row, column), weights * by_row * by_column)
-    return whole
+def dealt(points: tuple[np.ndarray, np.ndarray], weights: np.ndarray, grid: tuple) -> np.ndarray:
+    """Divide weights (J, K) of points among the corners of a grid around each, those outside among its edge's."""
+    shape = tuple(map(len, grid))
+    places = [
+        np.clip((one - axis[0]) / (axis[1] - axis[0]), 0, len(axis) - 1) for one, axis in zip(points, grid, strict=True)
+    ]
+    corners = [np.minimum(one.astype(int), size - 2) for one, size in zip(places, shape, strict=True)]
+    found = np.zeros(math.prod(shape))
+    for corner in ((0, 0), (0, 1), (1, 0), (1, 1)):
+        at = [first + more for first, more in zip(corners, corner, strict=True)]
+        parts = weights * math.prod(1 - np.abs(one - to) for one, to in zip(places, at, strict=True))
+        found += np.bincount(np.ravel_multi_index(at, shape).ravel(), parts.ravel(), len(found))
+    return found.reshape(shape)
