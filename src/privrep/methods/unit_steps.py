@@ -61,6 +61,7 @@ SCALE_WIDTH, START_WIDTH, RESIDUAL_WIDTH = 4.6, 9.2, 2.0
 """Clips of a log scale, and of a log residual after a start, which may have failed, and later: factors 10, 100, e."""
 LEAST_NOISE = 1e-3  # the label noise is taken to be at least this share of the heads' scale
 LEAST_VARIANCE = 1e-4  # variances of the features are taken to be at least this share of their mean
+DEPARTED = 1.25  # distF is expected to be so many times what it is where features and heads are as modelled; measured
 FLOOR = 1.5  # eigenvalues of H are raised to this many standard deviations of its noise
 
 
@@ -245,14 +246,14 @@ class HeadMoments:
 
 
 def expected_distance(known: FilterState, whitening: Whitening, basis: np.ndarray, inverse: np.ndarray) -> float:
-    """Return the expected distF in the given coordinates, also by users being few."""
+    """Return the expected distF in the given coordinates, also by users being few and less regular than modelled."""
     sizes = known.sizes
     few = 1 / (sizes.entries * sizes.users * sizes.gain(known.error2, known.noise2) ** 2)
     turned, upper = np.linalg.qr(whitening.frame(basis))
     outside = whitening.frame(np.eye(len(basis)) - basis @ basis.T)
     outside -= turned @ (turned.T @ outside)
     spread = (outside**2).sum() * (np.linalg.solve(upper.T, inverse) ** 2).sum()
-    return math.sqrt(min((known.error2 + few) * spread, sizes.rank))
+    return min(DEPARTED * math.sqrt((known.error2 + few) * spread), math.sqrt(sizes.rank))
 
 
 @dataclass(frozen=True, eq=False)
