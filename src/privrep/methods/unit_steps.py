@@ -88,12 +88,14 @@ class HyperparameterOptions(Declared):
 
 
 def learned_scale(users: UserData, release: Release, rank: int, head_scale: float, noise: float) -> float:
-    """Release h from the mean log power of the labels, given public guesses of it and of the label noise."""
-    guess = rank * head_scale**2 + noise**2
-    logs = release.sum("unit_scale", users, partial(log_scales, math.log(guess)), clip=SCALE_WIDTH) / users.known.users
-    logs = min(max(logs, -SCALE_WIDTH), SCALE_WIDTH)
+    """Release h from the mean log power of the labels, given public guesses of it and of the label noise, which stand
+    where noise could have made the difference."""
+    guess, n = rank * head_scale**2 + noise**2, users.known.users
+    logs = release.sum("unit_scale", users, partial(log_scales, math.log(guess)), clip=SCALE_WIDTH) / n
     # Heads are taken midway between those of one length and Gaussian ones.
-    power = guess * math.exp(logs - log_chi(np.asarray(rank)) / 2)
+    logs = min(max(logs, -SCALE_WIDTH), SCALE_WIDTH) - log_chi(np.asarray(rank)) / 2
+    doubt = 2 * (2 * SCALE_WIDTH * release.noise_multiplier / n)
+    power = guess * math.exp(logs - doubt**2 / logs if abs(logs) > doubt else 0.0)
     return math.sqrt(max(power - noise**2, 0.1 * power) / rank)
 
 

@@ -19,13 +19,13 @@ STEP_SD, DRIFT_SD = 0.15, 0.3
 """Standard deviations of what the model leaves out in log e^2: of any round, and of a contraction by e."""
 GUESS_SD = (1.0, 0.5)  # standard deviations of the first guesses of log e^2 and log s^2
 FAILED = 0.05  # density of larger errors, all alike, after a start that failed, over that of the guess
-WRONG, WRONG_SD = 0.01, 3.0  # the same of a guess of s^2 that is wrong, and the standard deviation of its logarithm
+WRONG, WRONG_SD = 0.02, 3.0  # the same of a guess of s^2 that is wrong, and the standard deviation of its logarithm
 CAUTION = 1.0
 """Steps are as long as is best for a log e^2 so many standard deviations larger: steps that are too short leave the
 error larger than is believed, and the next ones are shorter still, while long ones add noise alone."""
 SURE = 2.0  # s^2 is no larger than what was found by so many standard deviations
-POINTS, ABOVE, BELOW = (80, 41), 10.0, 6.0  # of the grid; its ends about the mean of log e^2
-SPAN, LEAST_SD = 3.0, 0.02  # its ends about the mean of log s^2 in standard deviations, which are at least this
+POINTS, ABOVE, BELOW = (80, 61), 10.0, 6.0  # of the grid; its ends about the mean of log e^2
+SPAN, LEAST_SD = 4.0, 0.02  # its ends about the mean of log s^2 in standard deviations, which are at least this
 
 
 @dataclass(frozen=True)
@@ -100,8 +100,8 @@ class FilterState:
         return self._weighed(away**2 / spread, np.log(spread))
 
     def _weighed(self, squares: np.ndarray, logs: np.ndarray | float = 0.0) -> FilterState:
-        logs = -(squares + logs) / 2
-        weights = self.weights * np.exp(logs - logs[self.weights > 0].max())
+        logs = np.where(self.weights > 0, -(squares + logs) / 2, -np.inf)
+        weights = self.weights * np.exp(logs - logs.max())
         return replace(self, weights=weights / weights.sum())
 
     def step_length(self, variance: float) -> float:
