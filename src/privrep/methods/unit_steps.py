@@ -40,11 +40,10 @@ from functools import partial
 from typing import ClassVar
 
 import numpy as np
-from scipy.special import digamma
 
 from privrep.methods.running.method import FullRank, Iterate
 from privrep.methods.steps import unit_schedule as shares
-from privrep.methods.steps.error_tracking import FilterState
+from privrep.methods.steps.error_tracking import FilterState, log_chi
 from privrep.methods.steps.posterior import Prior, eigh_of_each
 from privrep.methods.steps.unit_schedule import Sizes, descent_share, schedule
 from privrep.methods.steps.whitening import Whitening, learned_level, learned_scales, released_whitening, shrunk
@@ -71,12 +70,6 @@ def unit(rows: np.ndarray) -> np.ndarray:
     norms = lengths(rows) * (1 + 1e-12)
     sound = np.isfinite(norms) & (norms > 1e-100)
     return zero_rows_except(sound, rows) / np.where(sound, norms, 1.0)[:, None]
-
-
-def log_chi(freedom: np.ndarray) -> np.ndarray:
-    """Return E log(chi^2 / f) for f degrees of freedom, positive integers."""
-    values = np.arange(1, freedom.max() + 1)
-    return (digamma(values / 2) + np.log(2 / values))[freedom - 1]
 
 
 @dataclass(frozen=True)
@@ -161,7 +154,7 @@ class PrincipalRows:
 
     @property
     def nbytes(self) -> int:
-        return self.features.nbytes + self.squares.nbytes + self.labels.nbytes
+        return sum(one.nbytes for one in vars(self).values())
 
 
 @dataclass(frozen=True, eq=False)
@@ -247,15 +240,14 @@ class HeadMoments:
         return (vectors * roots) @ vectors.T, (vectors / roots) @ vectors.T
 
 
-def expected_distance(known: FilterState, whitening: Whitening, basis: np.ndarray, inverse: np.ndarray) -> float:
+def expected_distance(known: FilterState, whitening: Whitening, basis: np.ndarray) -> float:
     """Return the expected distF in the given coordinates, also by users being few and less regular than modelled."""
-    sizes = known.sizes
+    sizes, (turned, upper) = known.sizes, np.linalg.qr(whitening.frame(basis))
     few = 1 / (sizes.entries * sizes.users * sizes.gain(known.error2, known.noise2) ** 2)
-    turned, upper = np.linalg.qr(whitening.frame(basis))
     outside = whitening.frame(np.eye(len(basis)) - basis @ basis.T)
-    outside -= turned @ (turned.T @ outside)
-    spread = (outside**2).sum() * (np.linalg.solve(upper.T, inverse) ** 2).sum()
-    return min(DEPARTED * math.sqrt((known.error2 + few) * spread), math.sqrt(sizes.rank))
+    sides = outside - turned @ (turned.T @ outside), np.linalg.inv(upper)
+    spread = math.prod(float(np.linalg.norm(side)) for side in sides)
+    return min(DEPARTED * math.sqrt(known.error2 + few) * spread, math.sqrt(sizes.rank))
 
 
 @dataclass(frozen=True, eq=False)
@@ -340,7 +332,7 @@ class UnitSteps:
                 "rounds": len(plan.rounds),
                 "start_share": plan.start,
                 "learned_scale": scale,
-                "expected_distF": expected_distance(known, whitening, basis, inverse),
+                "expected_distF": expected_distance(known, whitening, basis),
                 "learned_noise": scale * math.sqrt(known.noise2),
             }
             last = replace(

@@ -18,7 +18,7 @@ from scipy import stats
 
 from privrep.methods.running.runner import fit
 from privrep.methods.steps import unit_schedule as plan
-from privrep.methods.steps.error_tracking import MODEL_SD, FilterState, clipped_mean
+from privrep.methods.steps.error_tracking import MODEL_SD, FilterState, clipped_mean, log_chi
 from privrep.methods.steps.posterior import Mixture
 from privrep.methods.steps.whitening import Whitening, whitened_samples
 from privrep.methods.unit_steps import (
@@ -29,7 +29,6 @@ from privrep.methods.unit_steps import (
     Round,
     UnitSteps,
     UnitStepsOptions,
-    log_chi,
     unit,
     unit_models,
 )
@@ -274,7 +273,7 @@ def test_the_gain_of_a_step(m, d, k, noise):
     assert 0.9 < found / expected < 1.15
     assert not 0.9 < found / (1.5 * expected) < 1.15
     if noise == 0.05 and m > 8:
-        assert found / sizes.plain_gain(error2, noise**2) > 1.2
+        assert found * math.sqrt(sizes.step_noise2(2 / 12_000, error2, noise**2)) > 1.2
     # A residual twice as large would move its logarithm by 0.7.
     assert abs(logs / 12_000) < 0.1
 

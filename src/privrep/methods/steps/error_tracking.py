@@ -23,7 +23,7 @@ WRONG, WRONG_SD = 0.02, 3.0  # the same of a guess of s^2 that is wrong, and the
 CAUTION = 1.0
 """Steps are as long as is best for a log e^2 so many standard deviations larger: steps that are too short leave the
 error larger than is believed, and the next ones are shorter still, while long ones add noise alone."""
-SURE = 2.0  # s^2 is no larger than what was found by so many standard deviations
+NOISE_SDS = 2.0  # s^2 is no larger than what was found by so many standard deviations
 POINTS, ABOVE, BELOW = (80, 61), 10.0, 6.0  # of the grid; its ends about the mean of log e^2
 SPAN, LEAST_SD = 4.0, 0.02  # its ends about the mean of log s^2 in standard deviations, which are at least this
 
@@ -41,12 +41,10 @@ class FilterState:
     def guessed(cls, sizes: Sizes, error2: float, noise2: float) -> FilterState:
         """Return what is known before anything is measured: the start is as expected, or worse where it failed, and the
         noise is as stated, or anything near where that is wrong."""
-        log_error, log_noise = math.log(error2), math.log(noise2)
-        errors, noises = cls._grid(sizes, log_error, log_noise, WRONG_SD)
-        of_error = np.exp(-(((errors - log_error) / GUESS_SD[0]) ** 2) / 2) + FAILED * (errors > log_error)
-        away = (noises - log_noise) ** 2 / 2
-        of_noise = np.exp(-away / GUESS_SD[1] ** 2) + WRONG * np.exp(-away / WRONG_SD**2)
-        weights = np.outer(of_error, of_noise)
+        errors, noises = cls._grid(sizes, math.log(error2), math.log(noise2), WRONG_SD)
+        far, off = errors - math.log(error2), (noises - math.log(noise2)) ** 2 / 2
+        of_error = np.exp(-((far / GUESS_SD[0]) ** 2) / 2) + FAILED * (far > 0)
+        weights = np.outer(of_error, np.exp(-off / GUESS_SD[1] ** 2) + WRONG * np.exp(-off / WRONG_SD**2))
         return cls(sizes, errors, noises, weights / weights.sum())
 
     @staticmethod
@@ -66,49 +64,44 @@ class FilterState:
 
     @property
     def noise2(self) -> float:
-        return math.exp(self.weights.sum(axis=0) @ self.log_noises)
+        return math.exp(self._moments(self.log_noises)[0])
 
-    @staticmethod
-    def _moments(points: np.ndarray, weights: np.ndarray) -> tuple[float, float]:
-        """Return mean and standard deviation."""
-        mean = (weights * points).sum()
-        return float(mean), math.sqrt((weights * (points - mean) ** 2).sum())
+    def _moments(self, points: np.ndarray) -> tuple[float, float]:
+        """Return mean and standard deviation of a number of each cell."""
+        mean = (self.weights * points).sum()
+        return float(mean), math.sqrt((self.weights * (points - mean) ** 2).sum())
 
     def largest_noise2(self, declared: float) -> float:
         """Return the larger of the declared s^2 and the one found, but no more than that one may be."""
-        mean, sd = self._moments(self.log_noises, self.weights.sum(axis=0))
-        return math.exp(min(max(math.log(declared), mean), mean + SURE * sd))
+        mean, sd = self._moments(self.log_noises)
+        return math.exp(min(max(math.log(declared), mean), mean + NOISE_SDS * sd))
 
     def measured(self, found: float, sd: float, width: float, residual: float) -> FilterState:
         """Update by the mean over users, released with this sd, of log residuals over an expected one, each clipped."""
         error2, noise2 = self.cells
-        freedom, rank = self.sizes.freedom, self.sizes.rank
         # Heads are taken midway between those of one length and Gaussian ones.
-        typical = math.exp((digamma(rank / 2) + math.log(2 / rank)) / 2)
+        typical = math.exp(log_chi(np.asarray(self.sizes.rank)) / 2)
         away = np.log(self.sizes.residual(typical * error2, noise2) / residual)
-        expected = clipped_mean(away, math.sqrt(polygamma(1, freedom / 2)), width)
-        return self._weighed((found - expected) ** 2 / (sd**2 + MODEL_SD**2))
+        expected = clipped_mean(away, math.sqrt(polygamma(1, self.sizes.freedom / 2)), width)
+        return self._weighed((found - expected) ** 2, sd**2 + MODEL_SD**2)
 
     def seen(self, energy: float, variance: float) -> FilterState:
         """Update by the mean square of an entry of the mean step, which has noise of this variance."""
         error2, noise2 = self.cells
-        entries, signal = self.sizes.entries, self.sizes.gain(error2, noise2) ** 2 * error2
-        share = variance / (variance + signal)
-        spread = share * (2 - share) * polygamma(1, entries / 2) + ENERGY_SD**2
-        bias = digamma(entries / 2) + math.log(2 / entries)
-        away = np.log(max(energy, 1e-300) / (variance + signal)) - share * bias
-        return self._weighed(away**2 / spread, np.log(spread))
+        entries, expected = self.sizes.entries, self.sizes.gain(error2, noise2) ** 2 * error2 + variance
+        share = variance / expected
+        away = np.log(max(energy, 1e-300) / expected) - share * log_chi(np.asarray(entries))
+        return self._weighed(away**2, share * (2 - share) * polygamma(1, entries / 2) + ENERGY_SD**2)
 
-    def _weighed(self, squares: np.ndarray, logs: np.ndarray | float = 0.0) -> FilterState:
-        logs = np.where(self.weights > 0, -(squares + logs) / 2, -np.inf)
+    def _weighed(self, squares: np.ndarray, variance: np.ndarray | float) -> FilterState:
+        logs = np.where(self.weights > 0, -(squares / variance + np.log(variance)) / 2, -np.inf)
         weights = self.weights * np.exp(logs - logs.max())
         return replace(self, weights=weights / weights.sum())
 
     def step_length(self, variance: float) -> float:
         """Return by what a mean step with this variance of noise is multiplied: the best linear estimate."""
-        _, sd = self._moments(self.log_errors, self.weights.sum(axis=1))
         error2, noise2 = self.cells
-        error2 = error2 * math.exp(CAUTION * sd)
+        error2 = error2 * math.exp(CAUTION * self._moments(self.log_errors[:, None])[1])
         gain = self.sizes.gain(error2, noise2)
         return float((self.weights * gain * error2).sum() / ((self.weights * gain**2 * error2).sum() + variance))
 
@@ -117,16 +110,19 @@ class FilterState:
         error2, noise2 = self.cells
         eta = length * self.sizes.gain(error2, noise2)
         left = ((1 - eta) ** 2 + (1 - CONTRACTION) * eta) * error2 + length**2 * variance
-        largest = math.log(self.sizes.largest_error2)
-        errors = np.clip(np.log(left), math.log(SMALLEST), largest)
-        noises = np.broadcast_to(self.log_noises, errors.shape)
-        mean, _ = self._moments(errors, self.weights)
-        drift = mean - self._moments(self.log_errors, self.weights.sum(axis=1))[0]
-        grid = self._grid(self.sizes, mean, *self._moments(self.log_noises, self.weights.sum(axis=0)))
-        weights = dealt((errors, noises), self.weights, grid)
-        apart = np.subtract.outer(grid[0], grid[0]) / math.hypot(STEP_SD, DRIFT_SD * drift)
-        blurred = np.exp(-(apart**2) / 2)
+        errors = np.log(np.clip(left, SMALLEST, self.sizes.largest_error2))
+        mean, _ = self._moments(errors)
+        grid = self._grid(self.sizes, mean, *self._moments(self.log_noises))
+        weights = dealt((errors, np.broadcast_to(self.log_noises, errors.shape)), self.weights, grid)
+        sd = math.hypot(STEP_SD, DRIFT_SD * (mean - self._moments(self.log_errors[:, None])[0]))
+        blurred = np.exp(-((np.subtract.outer(grid[0], grid[0]) / sd) ** 2) / 2)
         return replace(self, log_errors=grid[0], log_noises=grid[1], weights=blurred / blurred.sum(axis=0) @ weights)
+
+
+def log_chi(freedom: np.ndarray) -> np.ndarray:
+    """Return E log(chi^2 / f) for f degrees of freedom, positive integers."""
+    values = np.arange(1, freedom.max() + 1)
+    return (digamma(values / 2) + np.log(2 / values))[freedom - 1]
 
 
 def clipped_mean(mean: np.ndarray, sd: float, width: float) -> np.ndarray:
@@ -139,14 +135,10 @@ def clipped_mean(mean: np.ndarray, sd: float, width: float) -> np.ndarray:
 
 def dealt(points: tuple[np.ndarray, np.ndarray], weights: np.ndarray, grid: tuple) -> np.ndarray:
     """Divide weights (J, K) of points among the corners of a grid around each, those outside among its edge's."""
-    shape = tuple(map(len, grid))
-    places = [
-        np.clip((one - axis[0]) / (axis[1] - axis[0]), 0, len(axis) - 1) for one, axis in zip(points, grid, strict=True)
-    ]
-    corners = [np.minimum(one.astype(int), size - 2) for one, size in zip(places, shape, strict=True)]
-    found = np.zeros(math.prod(shape))
+    pairs = list(zip(points, grid, strict=True))
+    places = [np.clip((one - axis[0]) / (axis[1] - axis[0]), 0, len(axis) - 1.001) for one, axis in pairs]
+    found = np.zeros([len(axis) for axis in grid])
     for corner in ((0, 0), (0, 1), (1, 0), (1, 1)):
-        at = [first + more for first, more in zip(corners, corner, strict=True)]
-        parts = weights * math.prod(1 - np.abs(one - to) for one, to in zip(places, at, strict=True))
-        found += np.bincount(np.ravel_multi_index(at, shape).ravel(), parts.ravel(), len(found))
-    return found.reshape(shape)
+        at = tuple(one.astype(int) + more for one, more in zip(places, corner, strict=True))
+        np.add.at(found, at, weights * math.prod(1 - np.abs(one - to) for one, to in zip(places, at, strict=True)))
+    return found

@@ -87,26 +87,22 @@ class Sizes:
         """Return the root mean square of |g| |w|: a head w strays from v by (m - k) / ((m - k - 1) E tr C^-1) in each
         coordinate; |v|^2 is k."""
         trace, gradient2 = self.information(error2, noise2)
-        strayed = self.freedom / (max(self.freedom - 1, 1) * trace)
-        return np.sqrt(gradient2 * self.rank * (1 + strayed))
+        return np.sqrt(gradient2 * self.rank * (1 + self.freedom / (max(self.freedom - 1, 1) * trace)))
 
     def gain(self, error2: np.ndarray, noise2: np.ndarray) -> np.ndarray:
         """Return kappa: the mean over users of (g/|g|)(w/|w|)^T is kappa times the error (I - P) U*."""
         return self.information(error2, noise2)[1] / (self.outside * self.length(error2, noise2))
 
-    def plain_gain(self, error2: float, noise2: float) -> float:
-        """Return kappa of gradients X^T r, with which the schedule is planned.
+    def step_noise2(self, mu: float, error2: float, noise2: float) -> float:
+        """Return the variance of an entry of the released mean, a sum of sensitivity 2, over kappa, for C = I, with
+        which the schedule is planned.
 
         X^T r has m - k degrees of freedom; its mean square is (m - k) ((d - k) s^2 + (d + m - 2k + 1) (d - k) k e^2),
         that of a Wishart matrix times a vector. A head strays by the residual over m - k - 1."""
         out, left = self.outside, self.freedom
         gradient2 = left * (out * noise2 + (out + left + 1) * self.dist2(error2))
-        strayed = self.residual(error2, noise2) / max(left - 1, 1)
-        return left / math.sqrt(gradient2 * self.rank * (1 + strayed))
-
-    def step_noise2(self, mu: float, error2: float, noise2: float) -> float:
-        """Return the variance of an entry of the released mean over the plain kappa: a sum of sensitivity 2."""
-        return (2 / (self.users * mu * self.plain_gain(error2, noise2))) ** 2
+        length2 = gradient2 * self.rank * (1 + self.residual(error2, noise2) / max(left - 1, 1))
+        return (2 / (self.users * mu * left)) ** 2 * length2
 
     def covariance_noise(self, mu: float) -> float:
         """Return the norm of the noise in the released covariance with its share of mu^2."""
