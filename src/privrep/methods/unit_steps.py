@@ -126,11 +126,6 @@ def half_products(features: np.ndarray, labels: np.ndarray, penalty: float) -> S
     return SymmetricOuter(*(unit(ridge_models(features[half], labels[half], penalty)) for half in halves))
 
 
-def unit_models(whitening: Whitening, penalty: float, block: Block) -> Semidefinite:
-    """Contribution of users to the start: theta_i theta_i^T / |theta_i|^2, (d, d)."""
-    return Semidefinite(unit(ridge_models(whitening.rows(block.features), block.labels, penalty)))
-
-
 @dataclass(frozen=True, eq=False)
 class PrincipalRows:
     """Samples of each user in the principal axes of its Gram matrix: features W x, (q, B, d) float32 with q = min(m,
@@ -152,9 +147,25 @@ class PrincipalRows:
         turned = (axes @ rows).transpose(1, 0, 2), np.maximum(squares, 0.0).T, (axes @ labels)[:, :, 0].T
         return cls(*(np.ascontiguousarray(one, kind) for one, kind in zip(turned, ("f4", "f8", "f8"), strict=True)))
 
+    @classmethod
+    def kept(cls, whitening: Whitening, block: Block) -> PrincipalRows:
+        """Return those of a block, found once."""
+        return block.once(("unit rows", whitening.matrix.tobytes()), partial(cls.of, whitening, block))
+
+    def combined(self, weights: np.ndarray) -> np.ndarray:
+        """Return sums of each user's rows with weights (q, B), (B, d)."""
+        size = np.maximum(np.abs(weights).max(axis=0), 1e-300)
+        return np.einsum("qbd,qb->bd", self.features, (weights / size).astype(np.float32)) * size[:, None]
+
     @property
     def nbytes(self) -> int:
         return sum(one.nbytes for one in vars(self).values())
+
+
+def unit_models(whitening: Whitening, penalty: float, block: Block) -> Semidefinite:
+    """Contribution of users to the start: theta_i theta_i^T / |theta_i|^2, (d, d), of ridge models."""
+    rows = PrincipalRows.kept(whitening, block)
+    return Semidefinite(unit(rows.combined(rows.labels / (rows.squares + penalty))))
 
 
 @dataclass(frozen=True, eq=False)
@@ -183,8 +194,7 @@ class Round:
     def weighed(self, block: Block) -> tuple[np.ndarray, np.ndarray]:
         """Return logarithms of what least squares heads leave, over expectation, and X^T S^-1 y (B, d) with S the
         covariance of the labels y: of which the prior's covariance makes posterior means."""
-        name = "unit rows", self.whitening.matrix.tobytes()
-        rows = block.once(name, partial(PrincipalRows.of, self.whitening, block))
+        rows = PrincipalRows.kept(self.whitening, block)
         seen, labels = projected(rows.features, self.basis), rows.labels / self.scale
         rank, _, users = seen.shape
         weights = 1 / (self.outside * rows.squares + self.noise2)
@@ -200,9 +210,7 @@ class Round:
         # What is left is positive but for rounding.
         unexplained = np.maximum(power - np.einsum("ib,ib->b", right, plain), 1e-14 * power)
         left = weights * (labels - np.einsum("iqb,ib->qb", inside, heads))
-        size = np.maximum(np.abs(left).max(axis=0), 1e-300)
-        found = np.einsum("qbd,qb->bd", rows.features, (left / size).astype(np.float32)) * size[:, None]
-        return log_powers(unexplained, block.counts - rank, self.residual), found
+        return log_powers(unexplained, block.counts - rank, self.residual), rows.combined(left)
 
     def __call__(self, block: Block) -> tuple[Scalars, Semidefinite, Outer]:
         """Return log residuals over expectation; second moments of heads, (k, k); and steps, (d, k)."""
