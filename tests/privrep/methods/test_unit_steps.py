@@ -25,7 +25,7 @@ from privrep.methods.unit_steps import (
     RESIDUAL_WIDTH,
     SCALE_WIDTH,
     HeadMoments,
-    PosteriorMeans,
+    ModelsOfUsers,
     Round,
     UnitSteps,
     UnitStepsOptions,
@@ -188,7 +188,7 @@ def test_the_sums_of_a_round_are_those_of_a_loop(rng, samples):
     given = whitening, basis, root, OUTSIDE, NOISE2, SCALE
     for got, expected in zip(round_sums(block, *given), (step, second, logs), strict=True):
         np.testing.assert_allclose(got, expected, rtol=0, atol=2e-4)
-    means = PosteriorMeans(Round(*given))
+    means = ModelsOfUsers(Round(*given))
     np.testing.assert_allclose(means(block), models, rtol=0, atol=2e-4)
     np.testing.assert_allclose(Mixture((means.prior,)).heads(block), models, rtol=0, atol=2e-4)
 
