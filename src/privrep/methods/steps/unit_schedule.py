@@ -93,16 +93,18 @@ class Sizes:
         """Return kappa: the mean over users of (g/|g|)(w/|w|)^T is kappa times the error (I - P) U*."""
         return self.information(error2, noise2)[1] / (self.outside * self.length(error2, noise2))
 
-    def step_noise2(self, mu: float, error2: float, noise2: float) -> float:
-        """Return the variance of an entry of the released mean, a sum of sensitivity 2, over kappa, for C = I, with
-        which the schedule is planned.
+    def length2(self, error2: float, noise2: float) -> float:
+        """Return the mean square of |g| |w| for C = I, with which the schedule is planned.
 
         X^T r has m - k degrees of freedom; its mean square is (m - k) ((d - k) s^2 + (d + m - 2k + 1) (d - k) k e^2),
         that of a Wishart matrix times a vector. A head strays by the residual over m - k - 1."""
         out, left = self.outside, self.freedom
         gradient2 = left * (out * noise2 + (out + left + 1) * self.dist2(error2))
-        length2 = gradient2 * self.rank * (1 + self.residual(error2, noise2) / max(left - 1, 1))
-        return (2 / (self.users * mu * left)) ** 2 * length2
+        return gradient2 * self.rank * (1 + self.residual(error2, noise2) / max(left - 1, 1))
+
+    def step_noise2(self, mu: float, error2: float, noise2: float) -> float:
+        """Return the variance of an entry of the released mean, a sum of sensitivity 2, over kappa, for C = I."""
+        return (2 / (self.users * mu * self.freedom)) ** 2 * self.length2(error2, noise2)
 
     def covariance_noise(self, mu: float) -> float:
         """Return the norm of the noise in the released covariance with its share of mu^2."""
