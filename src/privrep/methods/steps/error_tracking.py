@@ -23,9 +23,10 @@ WRONG, WRONG_SD = 0.02, 3.0  # the same of a guess of s^2 that is wrong, and the
 CAUTION = 1.0
 """Steps are as long as is best for a log e^2 so many standard deviations larger: steps that are too short leave the
 error larger than is believed, and the next ones are shorter still, while long ones add noise alone."""
+ASTRAY = 1e-3  # probability, in each round, that log s^2 is anywhere on the grid
 NOISE_SDS = 2.0  # s^2 is no larger than what was found by so many standard deviations
 POINTS, ABOVE, BELOW = (80, 61), 10.0, 6.0  # of the grid; its ends about the mean of log e^2
-SPAN, LEAST_SD = 4.0, 0.02  # its ends about the mean of log s^2 in standard deviations, which are at least this
+SPAN, LEAST_SD = 4.0, 0.25  # its ends about the mean of log s^2 in standard deviations, which are at least this
 
 
 @dataclass(frozen=True)
@@ -113,7 +114,8 @@ class FilterState:
         errors = np.log(np.clip(left, SMALLEST, self.sizes.largest_error2))
         mean, _ = self._moments(errors)
         grid = self._grid(self.sizes, mean, *self._moments(self.log_noises))
-        weights = dealt((errors, np.broadcast_to(self.log_noises, errors.shape)), self.weights, grid)
+        weights = (1 - ASTRAY) * dealt((errors, np.broadcast_to(self.log_noises, errors.shape)), self.weights, grid)
+        weights += ASTRAY * weights.mean(axis=1, keepdims=True)
         sd = math.hypot(STEP_SD, DRIFT_SD * (mean - self._moments(self.log_errors[:, None])[0]))
         blurred = np.exp(-((np.subtract.outer(grid[0], grid[0]) / sd) ** 2) / 2)
         return replace(self, log_errors=grid[0], log_noises=grid[1], weights=blurred / blurred.sum(axis=0) @ weights)
