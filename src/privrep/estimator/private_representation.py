@@ -28,7 +28,7 @@ from privrep.methods.mixed_model import MixedModel
 from privrep.methods.running.method import Iterate, Method, Task
 from privrep.methods.running.runner import open_release
 from privrep.methods.steps.calibration import BINARY, COUNT, GAUSSIAN
-from privrep.methods.steps.posterior import Mixture, Prior, by_size
+from privrep.methods.steps.posterior import Mixture, by_size
 from privrep.methods.steps.stacking import ANSWERS, OWN, SHARE, UNKNOWN
 from privrep.methods.unit_steps import UnitSteps
 from privrep.options import among, check_count, check_share, check_whole, misnamed, number, requires, unless
@@ -434,9 +434,8 @@ class PrivateRepresentation(RegressorMixin, BaseEstimator):
             return SharedPrior(
                 schema, found.mean, found.mixture, self.max_samples, found.mean_noise, found.error, found.calibration
             )
-        ridge, nothing = last.personal.heads, np.zeros(schema.dim)
-        alone = Mixture((Prior(nothing, ridge.basis, np.array([1 / ridge.penalty]), np.ones(1)),))
-        return SharedPrior(schema, nothing, alone, self.max_samples, nothing, math.nan)
+        nothing = np.zeros(schema.dim)
+        return SharedPrior(schema, nothing, Mixture((last.personal.models.prior,)), self.max_samples, nothing, math.nan)
 
 
 def set_parameters(estimator: BaseEstimator, given: dict) -> None:

@@ -7,20 +7,23 @@ publicly known.
     labels      <- y / h
     theta_i     <- X_i^T (X_i X_i^T k/d + s^2 I)^-1 y_i
     B           <- top k eigenvectors of sum_i theta_i theta_i^T / |theta_i|^2 + noise;      H <- I;   e^2 as expected
-    for t = 1..T:                                                           residual = (d - k) k e^2 + s^2
-        w_i     <- ridge heads in X_i B H^1/2 with penalty `residual`;  r_i what they leave of y_i;
-        g_i     <- (I - B B^T) X_i^T r_i
+    for t = 1..T:
+        C_i     <- k e^2 X_i (I - B B^T) X_i^T + s^2 I                 covariance of what heads in B leave of the labels
+        w_i     <- (H^-1 + Z_i^T C_i^-1 Z_i)^-1 Z_i^T C_i^-1 y_i  with Z_i = X_i B;  over H^1/2
+        g_i     <- (I - B B^T) X_i^T C_i^-1 (y_i - Z_i H^1/2 w_i)
         z       <- mean of log(|least squares residual of i|^2 / (m - k)) over expectation,
                 clipped to +-9.2 in round 1, then +-2, + noise
-        (e^2, s^2) <- Kalman update by z
-        R       <- ( sum_i (g_i/|g_i|) (w_i/|w_i|)^T + noise ) / n kappa(e^2, s^2)
-        eta     <- e^2 / (e^2 + variance of the noise in R)
+        R       <- ( sum_i (g_i/|g_i|) (w_i/|w_i|)^T + noise ) / n        = kappa(e^2, s^2) times the error, and noise
+        law of (e^2, s^2) <- that given z and |(I - B B^T) R|^2
+        c       <- best linear estimate of the error from R under a law whose log e^2 is a standard deviation larger
         H       <- second moments of the heads, from all rounds' ( sum_i w_i w_i^T/|w_i|^2 + noise )
-        B       <- QR( B + eta R H^-1/2 );     e^2 <- (1 - 0.9 eta) e^2
-    each user: ridge heads in B H^1/2, on all samples
+        B       <- QR( B + c R H^-1/2 );     law of (e^2, s^2) <- that after such a step
+    each user: posterior mean under the prior B H B^T + k e^2 (I - B B^T), on all samples
 
 Every user adds at most one unit to each sum of the descent whatever its data, so that no scale enters the privacy.
-All samples serve all steps: if features are symmetric about the subspace, U* is a fixed point.
+All samples serve all steps: if features are symmetric about the subspace, U* is a fixed point. What follows a release
+depends on released numbers alone. A user weighed by its covariance costs no more time than one that is not: in the
+principal axes of its own samples, which are found once, C_i is diagonal but for k dimensions.
 
 >>> from privrep.simulate import fit
 >>> row, _ = fit("unit_steps", users=2000, samples=16, dim=8, rank=2, epsilon=8.0)
@@ -32,23 +35,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import ClassVar
 
 import numpy as np
-from scipy.special import digamma
 
-from privrep.methods.running.method import Iterate, LowRank
+from privrep.methods.running.method import FullRank, Iterate
 from privrep.methods.steps import unit_schedule as shares
-from privrep.methods.steps.error_tracking import FilterState
+from privrep.methods.steps.error_tracking import FilterState, log_chi
+from privrep.methods.steps.unit_round import ModelsOfUsers, PrincipalRows, Round, log_powers, unit
 from privrep.methods.steps.unit_schedule import Sizes, descent_share, schedule
 from privrep.methods.steps.whitening import Whitening, learned_level, learned_scales, released_whitening, shrunk
 from privrep.options import Declared, check_count, check_positive, option, unless
-from privrep.privacy.clipping import float64, lengths, zero_rows_except
-from privrep.privacy.contributions import Outer, Scalars, Semidefinite, SymmetricOuter
+from privrep.privacy.contributions import Scalars, Semidefinite, SymmetricOuter
 from privrep.privacy.mechanisms import GAUSSIAN_COST, Part, Release
-from privrep.users.heads import FittedHeads, projected, solve_positive_definite
 from privrep.users.known import Known
 from privrep.users.problem import Block, UserData
 from privrep.users.subspace import orthonormalise
@@ -57,21 +58,8 @@ SCALE_WIDTH, START_WIDTH, RESIDUAL_WIDTH = 4.6, 9.2, 2.0
 """Clips of a log scale, and of a log residual after a start, which may have failed, and later: factors 10, 100, e."""
 LEAST_NOISE = 1e-3  # the label noise is taken to be at least this share of the heads' scale
 LEAST_VARIANCE = 1e-4  # variances of the features are taken to be at least this share of their mean
+DEPARTED = 1.25  # distF is expected to be so many times what it is where features and heads are as modelled; measured
 FLOOR = 1.5  # eigenvalues of H are raised to this many standard deviations of its noise
-
-
-def unit(rows: np.ndarray) -> np.ndarray:
-    """Divide rows by their lengths, in float64: of norm at most 1, and 0 where a length is not finite or tiny."""
-    rows = float64(rows)
-    norms = lengths(rows) * (1 + 1e-12)
-    sound = np.isfinite(norms) & (norms > 1e-100)
-    return zero_rows_except(sound, rows) / np.where(sound, norms, 1.0)[:, None]
-
-
-def log_chi(freedom: np.ndarray) -> np.ndarray:
-    """Return E log(chi^2 / f) for f degrees of freedom, positive integers."""
-    values = np.arange(1, freedom.max() + 1)
-    return (digamma(values / 2) + np.log(2 / values))[freedom - 1]
 
 
 @dataclass(frozen=True)
@@ -83,21 +71,15 @@ class HyperparameterOptions(Declared):
 
 
 def learned_scale(users: UserData, release: Release, rank: int, head_scale: float, noise: float) -> float:
-    """Release h from the mean log power of the labels, given public guesses of it and of the label noise."""
-    guess = rank * head_scale**2 + noise**2
-    logs = release.sum("unit_scale", users, partial(log_scales, math.log(guess)), clip=SCALE_WIDTH) / users.known.users
-    logs = min(max(logs, -SCALE_WIDTH), SCALE_WIDTH)
+    """Release h from the mean log power of the labels, given public guesses of it and of the label noise, which stand
+    where noise could have made the difference."""
+    guess, n = rank * head_scale**2 + noise**2, users.known.users
+    logs = release.sum("unit_scale", users, partial(log_scales, math.log(guess)), clip=SCALE_WIDTH) / n
     # Heads are taken midway between those of one length and Gaussian ones.
-    power = guess * math.exp(logs - log_chi(np.asarray(rank)) / 2)
+    logs = min(max(logs, -SCALE_WIDTH), SCALE_WIDTH) - log_chi(np.asarray(rank)) / 2
+    doubt = 2 * (2 * SCALE_WIDTH * release.noise_multiplier / n)
+    power = guess * math.exp(logs - doubt**2 / logs if abs(logs) > doubt else 0.0)
     return math.sqrt(max(power - noise**2, 0.1 * power) / rank)
-
-
-def log_powers(power: np.ndarray, freedom: np.ndarray, variance: float = 1.0, expected: float = 0.0) -> Scalars:
-    """Return log(power / (freedom variance)) less its expectation, (B,); 0 without degrees of freedom."""
-    sound = (freedom > 0) & (power > 0) & np.isfinite(power)
-    freedom = np.where(sound, freedom, 1)
-    logs = np.log(np.where(sound, power, 1.0) / freedom / variance) - log_chi(freedom) - expected
-    return Scalars(np.where(sound, logs, 0.0))
 
 
 def log_scales(expected: float, block: Block) -> Scalars:
@@ -127,43 +109,9 @@ def half_products(features: np.ndarray, labels: np.ndarray, penalty: float) -> S
 
 
 def unit_models(whitening: Whitening, penalty: float, block: Block) -> Semidefinite:
-    """Contribution of users to the start: theta_i theta_i^T / |theta_i|^2, (d, d)."""
-    return Semidefinite(unit(ridge_models(whitening.rows(block.features), block.labels, penalty)))
-
-
-@dataclass(frozen=True, eq=False)
-class Round:
-    """Contribution of users in a round."""
-
-    whitening: Whitening
-    basis: np.ndarray
-    frame: np.ndarray  # B H^1/2, (d, k)
-    residual: float  # expected variance of what a head leaves of a label
-    scale: float  # h
-
-    def __call__(self, block: Block) -> tuple[Scalars, Semidefinite, Outer]:
-        """Return log residuals over expectation; second moments of heads, (k, k); and steps, (d, k)."""
-        labels = block.labels / np.float32(self.scale)
-        seen = projected(block.features, self.whitening.frame(self.frame))
-        gram = np.einsum("iqb,jqb->ijb", seen, seen)
-        right = np.einsum("iqb,qb->ib", seen, labels, dtype=np.float64)
-        rank, users = right.shape
-        # Least squares and ridge heads at once: systems this small cost as much as there are calls.
-        both = np.concatenate([gram, gram + self.residual * np.eye(rank)[:, :, None]], axis=2)
-        solved = solve_positive_definite(both, np.concatenate([right, right], axis=1))
-        plain, heads = solved[:, :users], solved[:, users:]
-        power = np.einsum("qb,qb->b", labels, labels, dtype=np.float64)
-        # What is left is positive but for rounding.
-        unexplained = np.maximum(power - np.einsum("ib,ib->b", right, plain), 1e-14 * power)
-        left = labels - np.einsum("iqb,ib->qb", seen, heads)
-        gradients = np.einsum("qbd,qb->bd", block.features, left.astype(np.float32)).astype(np.float64)
-        gradients = self.whitening.rows(gradients)
-        gradients -= (gradients @ self.basis) @ self.basis.T
-        logs = log_powers(unexplained, block.counts - rank, self.residual)
-        return logs, Semidefinite(unit(heads.T)), self.steps(gradients, heads.T)
-
-    def steps(self, gradients: np.ndarray, heads: np.ndarray) -> Outer:
-        return Outer(unit(gradients), unit(heads))
+    """Contribution of users to the start: theta_i theta_i^T / |theta_i|^2, (d, d), of ridge models."""
+    rows = PrincipalRows.kept(whitening, block)
+    return Semidefinite(unit(rows.combined(rows.labels / (rows.squares + penalty))))
 
 
 @dataclass
@@ -191,6 +139,16 @@ class HeadMoments:
         return (vectors * roots) @ vectors.T, (vectors / roots) @ vectors.T
 
 
+def expected_distance(known: FilterState, whitening: Whitening, basis: np.ndarray) -> float:
+    """Return the expected distF in the given coordinates, also by users being few and less regular than modelled."""
+    sizes, (turned, upper) = known.sizes, np.linalg.qr(whitening.frame(basis))
+    few = 1 / (sizes.entries * sizes.users * sizes.gain(known.error2, known.noise2) ** 2)
+    outside = whitening.frame(np.eye(len(basis)) - basis @ basis.T)
+    sides = outside - turned @ (turned.T @ outside), np.linalg.inv(upper)
+    spread = math.prod(float(np.linalg.norm(side)) for side in sides)
+    return min(DEPARTED * math.sqrt(known.error2 + few) * spread, math.sqrt(sizes.rank))
+
+
 @dataclass(frozen=True)
 class UnitSteps:
     """Unit steps."""
@@ -203,13 +161,14 @@ class UnitSteps:
     """All releases together, since their shares of mu^2 add up to one."""
     theorem = None
 
+    sizes = Sizes
     schedule = staticmethod(schedule)
     tracker = FilterState
     head_moments = HeadMoments
     """Parts that an ablation replaces, and the methods below."""
 
     def fit(self, users: UserData, release: Release) -> Iterator[Iterate]:
-        sizes = Sizes(users.known.users, users.known.samples, users.known.dim, self.rank)
+        sizes = self.sizes(users.known.users, users.known.samples, users.known.dim, self.rank)
         n, d, k = sizes.users, sizes.dim, sizes.rank
         mu = 1 / release.noise_multiplier if release.noise_multiplier else math.inf
         level = learned_level(users, release.share(shares.LEVEL))
@@ -222,36 +181,40 @@ class UnitSteps:
         basis = self.start(users, whitening, noise2, start.start())
         yield Iterate(orthonormalise(whitening.frame(basis)))
 
-        known = self.tracker.guessed(plan.path[0], noise2)
+        known = self.tracker.guessed(sizes, plan.path[0], noise2)
         heads, root, inverse = self.head_moments(n, d, k), np.eye(k), np.eye(k)
         for number, handle in enumerate(rounds):
             share = handle.part / release.part
             width = RESIDUAL_WIDTH if number else START_WIDTH
+            of_users = self.round(sizes, known, whitening=whitening, basis=basis, root=root, scale=scale)
             logs, second, step = handle.sums(
                 users,
-                self.round(sizes, known, whitening=whitening, basis=basis, frame=basis @ root, scale=scale),
+                of_users,
                 Part("unit_residual", width, shares.SCALARS),
                 Part("unit_heads", 1.0, shares.METRICS),
                 Part("unit_step", 1.0, shares.STEPS),
             )
             noise_sd = 2 * width / (n * mu * math.sqrt(shares.SCALARS * share))
-            known = known if number else known.checked(sizes, logs / n, noise_sd)
-            known = known.measured(sizes, logs / n, noise_sd)
+            variance = (2 / (n * mu * math.sqrt(shares.STEPS * share))) ** 2
+            step = (step - basis @ (basis.T @ step)) / n
+            known = known.measured(logs / n, noise_sd, width, of_users.residual)
+            known = known.seen((step**2).sum() / sizes.entries, variance)
             heads.add(basis @ root, second, shares.METRICS * share * mu**2 if mu < math.inf else share)
-            eta = known.step_length(sizes.step_noise2(mu * math.sqrt(shares.STEPS * share), known.error2, known.noise2))
-            basis = orthonormalise(basis + eta * step @ inverse / (n * self.kappa(sizes, known)))
-            known = known.stepped(eta)
+            length = known.step_length(variance)
+            basis = orthonormalise(basis + length * step @ inverse)
+            known = known.stepped(length, variance)
             root, inverse = heads.within(basis)
-            frame = whitening.frame(basis @ root)
             log = {
                 "rounds": len(plan.rounds),
                 "start_share": plan.start,
                 "learned_scale": scale,
-                "expected_distF": math.sqrt(sizes.dist2(known.error2)),
+                "expected_distF": expected_distance(known, whitening, basis),
                 "learned_noise": scale * math.sqrt(known.noise2),
             }
-            personal = LowRank(frame, FittedHeads(frame, slice(None), sizes.residual(known.error2, known.noise2)))
-            yield Iterate(orthonormalise(whitening.frame(basis)), personal, log)
+            last = replace(
+                of_users, basis=basis, root=root, outside=k * known.error2, noise2=known.largest_noise2(noise2)
+            )
+            yield Iterate(orthonormalise(whitening.frame(basis)), FullRank(ModelsOfUsers(last)), log)
 
     def start(self, users: UserData, whitening: Whitening, noise2: float, release: Release) -> np.ndarray:
         """Release the first subspace, (d, k): leading eigenvectors of the moments of users' models."""
@@ -260,11 +223,7 @@ class UnitSteps:
         return np.ascontiguousarray(np.linalg.eigh(noisy)[1][:, ::-1][:, :k])
 
     def round(self, sizes: Sizes, known: FilterState, **where: object) -> Round:
-        return Round(residual=sizes.residual(known.error2, known.noise2), **where)
-
-    def kappa(self, sizes: Sizes, known: FilterState) -> float:
-        """Return the length of the mean step over that of the error."""
-        return sizes.gain(known.error2, known.noise2)
+        return Round(outside=sizes.rank * known.error2, noise2=known.noise2, **where)
 
     def learned_whitening(
         self, sizes: Sizes, mu: float, level: float, users: UserData, release: Release

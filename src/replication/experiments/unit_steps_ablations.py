@@ -31,25 +31,25 @@ class WithoutStart(UnitSteps):
 
 
 class WithoutTracking(UnitSteps):
-    """No Kalman update by the measured residual."""
+    """No look at the measured residual and the energy of a step."""
 
     class tracker(FilterState):
-        """What is known without the measurement."""
+        """What is known without them."""
 
-        def measured(self, sizes: Sizes, log_ratio: float, sd: float) -> FilterState:
+        def measured(self, *ignored: float) -> FilterState:
             return self
 
-        checked = measured
+        seen = measured
 
 
 class WithoutGain(UnitSteps):
-    """Steps of length 1."""
+    """Steps as long as the error would be without noise."""
 
     class tracker(FilterState):
-        """What is known, and a step of length 1."""
+        """What is known, and a step that leaves noise out."""
 
-        def step_length(self, noise2: float) -> float:
-            return 1.0
+        def step_length(self, variance: float) -> float:
+            return super().step_length(0.0)
 
 
 class WithoutMoments(UnitSteps):
@@ -75,15 +75,21 @@ class ClippedRound(Round):
         return replace(plain, left=plain.left * np.where(length < self.length, length / self.length, 1.0)[:, None])
 
 
+class Halved(Sizes):
+    """Of steps that are half as long on average."""
+
+    def gain(self, error2: np.ndarray, noise2: np.ndarray) -> np.ndarray:
+        return super().gain(error2, noise2) / 2
+
+
 class WithoutNormOne(UnitSteps):
     """Contributions that keep their length, clipped at twice the expected one."""
 
-    def round(self, sizes: Sizes, known: FilterState, **where: object) -> Round:
-        length = 2 * sizes.length(known.error2, known.noise2)
-        return ClippedRound(**vars(super().round(sizes, known, **where)), length=length)
+    sizes = Halved
 
-    def kappa(self, sizes: Sizes, known: FilterState) -> float:
-        return super().kappa(sizes, known) / 2
+    def round(self, sizes: Sizes, known: FilterState, **where: object) -> Round:
+        length = 2 * float(sizes.length(known.error2, known.noise2))
+        return ClippedRound(**vars(super().round(sizes, known, **where)), length=length)
 
 
 ABLATIONS = {

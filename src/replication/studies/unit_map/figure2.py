@@ -253,7 +253,7 @@ def parts(cells: pd.DataFrame, quantities: Quantities) -> dict[str, object]:
     known = {name.lower(): value for name, value in found.items() if isinstance(value, int | float | tuple)}
     known |= dict(zip(("least_start", "most_start"), law.START_SHARES, strict=True))
     known |= dict(zip(("error_sd", "noise_sd"), error_tracking.GUESS_SD, strict=True))
-    return known | {"worth": 1 - law.WORTH, "failed_sd": error_tracking.FAILED_SD[0]}
+    return known | {"worth": 1 - law.WORTH}
 
 
 def on_figure2(cells: pd.DataFrame) -> tuple[list[Measured], dict[str, pd.DataFrame]]:

@@ -7,9 +7,7 @@ import math
 import numpy as np
 import pandas as pd
 from scipy.optimize import brentq
-from scipy.stats import norm
 
-from privrep.methods.steps.error_tracking import SURPRISE
 from privrep.methods.steps.unit_schedule import Sizes, schedule
 from privrep.privacy.accounting import gdp_mu
 from replication.evidence.facts import NotMeasured, Quantities
@@ -89,11 +87,7 @@ def users_constant(cells: pd.DataFrame) -> dict[str, float]:
 
 
 def runs_astray(cells: pd.DataFrame, quantities: Quantities) -> dict[str, object]:
-    """Return how many runs go astray, how many the noise in the first residual lets expect, and the worst.
-
-    A first residual that noise makes small by more than SURPRISE standard deviations counts as a start that failed:
-    the first guess of the error is made less sure, and follows that noise down.
-    """
+    """Return how many runs go astray, and the worst."""
     rows = with_predictions(cells)
     rows = rows[rows["law"].notna()]
     over = rows["distF"] / rows["law"]
@@ -104,7 +98,6 @@ def runs_astray(cells: pd.DataFrame, quantities: Quantities) -> dict[str, object
     return {
         "runs": len(rows),
         "astray": int((over > ASTRAY).sum()),
-        "expected": float(norm.sf(SURPRISE) * len(rows)),
         "over": float(over.max()),
         "median": float(alike.median()),
         "noise": float(worst["label_noise_sd"]),
