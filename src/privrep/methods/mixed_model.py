@@ -125,8 +125,8 @@ class MixedModel:
         of_level, of_length, of_mean, *of_mixture = map(release.share, given)
         root = isotropic(d, plan.LEVEL_CONSTANT, self.constant)
         clip = math.sqrt(0.75)
-        released = of_level.sum("mixed_level", users, partial(by_size, own_errors, root, unit), clip=clip) + n / 2
-        size, square, count = released
+        mine = partial(by_size, own_errors, root, unit)
+        size, square, count = of_level.sum("mixed_level", users, mine, clip=clip) + n / 2
         count_sd = 2 * clip * of_level.noise_multiplier
         people = max(count, count_sd, n / 10)
         level = plan.between(size / people, plan.LEAST_LEVEL, 1.0)
