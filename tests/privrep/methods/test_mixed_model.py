@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 
 from privrep.methods.mixed_model import MixedModel, own_errors
+from privrep.methods.steps import mixed_model_plan as plan
 from privrep.methods.steps.calibration import BINARY, COUNT, Calibration, calibration, left_out_changes
 from privrep.methods.steps.posterior import Mixture, Prior, Spectra, by_size, eigh_of_each
-from privrep.methods.steps.stacking import ANSWERS, SHARE, Candidates, best_weights, gain, prior, products
+from privrep.methods.steps.stacking import ANSWERS, SHARE, Candidates, best_weights, gain, isotropic, prior, products
 from privrep.privacy.ledger import Ledger
 from privrep.privacy.mechanisms import Release
 from privrep.users.given_users import GivenUsers
@@ -232,6 +233,9 @@ def test_without_noise_the_mean_is_that_of_least_squares_and_the_shape_that_of_t
     np.testing.assert_allclose(mean, [0.2, 0.1, 0.1, 0.1], atol=0.05)
     covariance = sum(one.strengths @ one.weights * one.root @ one.root.T for one in mixture.priors)
     assert covariance[1, 1] / np.trace(covariance) > 0.6
+    root, unit = isotropic(4, plan.LEVEL_CONSTANT, True), 0.5 / plan.GUESSED_LABEL
+    sizes = np.concatenate([by_size(own_errors, root, unit, block).values for block in users.blocks()])[:, 0] + 0.5
+    assert last.log["level"] == pytest.approx(unit * sizes.mean())
     assert ANSWERS[last.log["answer"]] == SHARE
 
 
