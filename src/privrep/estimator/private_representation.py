@@ -109,9 +109,9 @@ class PrivateRepresentation(RegressorMixin, BaseEstimator):
     delta : by default 1/n^2 for n users; above 1/n it warns.
     method : "prior", the released mixed model, or "unit_steps", a subspace of the given rank.
     rank : of the released prior; None for all of it. Unit steps need one.
-    family : "gaussian"; "poisson" for counts, or "binary" for 0 and 1: predictions are positive, or probabilities, and
-        calibrated by one further release. `PrivateRepresentationClassifier` has two classes of any names; more classes,
-        and survival times that are censored, are not served.
+    family : "gaussian"; "poisson" for counts, whose predictions are positive; or "binary" for 0 and 1, where they are
+        probabilities, calibrated by one further release. `PrivateRepresentationClassifier` has two classes of any
+        names; more classes, and survival times that are censored, are not served.
     structure : in what people are said to differ beyond the shared mean: "full", all features; "level", a constant
         alone; or a list of columns, beside the constant. Own data, which are always mixed in, have all features.
     kinds : of the features: "number", "flag" or the levels of a category; by name or in order. By default numbers.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from privrep.users.schema import Schema
 
 VERSION = 2
 """Of the file's form."""
+PRIOR = tuple(one.name for one in fields(Prior))
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,7 +29,7 @@ class SharedPrior:
     max_samples : the most rows by which a head is fitted.
     mean_noise : standard deviations of the noise of privacy in `mean`, (d,), at most.
     error : typical squared error of a label that was left out; NaN for a method that releases none.
-    calibration : of predictions, where the label is one of two classes or a count.
+    calibration : of predictions, where the label is one of two classes; for a count it keeps them above 0.
     """
 
     schema: Schema
@@ -74,15 +75,7 @@ class SharedPrior:
             "mean": texts(self.mean),
             "mean_noise": texts(self.mean_noise),
             "error": repr(float(self.error)),
-            "priors": [
-                {
-                    "mean": texts(prior.mean),
-                    "root": [texts(row) for row in prior.root],
-                    "strengths": texts(prior.strengths),
-                    "weights": texts(prior.weights),
-                }
-                for prior in self.heads.priors
-            ],
+            "priors": [{name: texts(getattr(prior, name)) for name in PRIOR} for prior in self.heads.priors],
             **({"calibration": bent} if bent else {}),
         }
 
@@ -92,15 +85,7 @@ class SharedPrior:
         if read.get("version") != VERSION:
             raise ValueError(f"version is {read.get('version')!r}; this privrep reads {VERSION}")
         try:
-            priors = tuple(
-                Prior(
-                    mean=numbers(one["mean"]),
-                    root=np.array(list(map(numbers, one["root"]))),
-                    strengths=numbers(one["strengths"]),
-                    weights=numbers(one["weights"]),
-                )
-                for one in read["priors"]
-            )
+            priors = tuple(Prior(**{name: numbers(one[name]) for name in PRIOR}) for one in read["priors"])
             mean, noise, error = numbers(read["mean"]), numbers(read["mean_noise"]), float(read["error"])
             bent = {name: numbers(values) for name, values in read.get("calibration", {}).items()}
             calibration = Calibration(**bent) if bent else None
@@ -114,11 +99,11 @@ class SharedPrior:
         return json.dumps(self.to_dict(), indent=1)
 
 
-def texts(values: np.ndarray) -> list[str]:
-    """Shortest decimals that give the same numbers."""
-    return [repr(float(value)) for value in values]
+def texts(values: np.ndarray) -> list:
+    """Shortest decimals that give the same numbers, in lists as deep as the array."""
+    return np.vectorize(repr, otypes=[object])(np.asarray(values, object)).tolist()
 
 
-def numbers(read: list[str]) -> np.ndarray:
+def numbers(read: list) -> np.ndarray:
     """The inverse of `texts`."""
-    return np.array([float(text) for text in read])
+    return np.array(read, float)

@@ -20,7 +20,7 @@ of its unit; a flag: 1 less 0; a level: less the mean of all levels. noise_sd, l
 as if no step made less of it, and its 95 % interval; which users there are, and shrinkage towards 0, is not in it."""
 BETWEEN = """\
 Between users: how far coefficients are from 0 or the shared mean, in priors that predict well; often too wide, and with
-no interval. Residual: error of a left-out label. Own data: the same by users' own rows alone, with noise of privacy."""
+no interval. Residual: error of a left-out label. Own data: a typical user's by own rows alone, with its noise."""
 
 
 @dataclass(frozen=True, eq=False)

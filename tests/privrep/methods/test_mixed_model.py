@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 
 from privrep.methods.mixed_model import MixedModel, own_errors
-from privrep.methods.steps.calibration import BINARY, COUNT, Calibration, calibration, left_out_changes
+from privrep.methods.steps import mixed_model_plan as plan
+from privrep.methods.steps.calibration import Calibration, calibration, left_out_changes
 from privrep.methods.steps.posterior import Mixture, Prior, Spectra, by_size, eigh_of_each
-from privrep.methods.steps.stacking import ANSWERS, SHARE, Candidates, best_weights, gain, prior, products
+from privrep.methods.steps.stacking import ANSWERS, SHARE, Candidates, best_weights, gain, isotropic, prior, products
 from privrep.privacy.ledger import Ledger
 from privrep.privacy.mechanisms import Release
 from privrep.users.given_users import GivenUsers
@@ -232,6 +233,9 @@ def test_without_noise_the_mean_is_that_of_least_squares_and_the_shape_that_of_t
     np.testing.assert_allclose(mean, [0.2, 0.1, 0.1, 0.1], atol=0.05)
     covariance = sum(one.strengths @ one.weights * one.root @ one.root.T for one in mixture.priors)
     assert covariance[1, 1] / np.trace(covariance) > 0.6
+    root, unit = isotropic(4, plan.LEVEL_CONSTANT, True), 0.5 / plan.GUESSED_LABEL
+    sizes = np.concatenate([by_size(own_errors, root, unit, block).values for block in users.blocks()])[:, 0] + 0.5
+    assert last.log["level"] == pytest.approx(unit * sizes.mean())
     assert ANSWERS[last.log["answer"]] == SHARE
 
 
@@ -284,28 +288,25 @@ def test_a_rank_truncates_the_shapes():
     assert abs(last.subspace[1, 0]) > 0.9
 
 
-def of_labels(predicted: np.ndarray, labels: np.ndarray, multiplier: float, family: str = BINARY) -> Calibration:
+def of_labels(predicted: np.ndarray, labels: np.ndarray, multiplier: float) -> Calibration:
     """Calibrate predictions of one row a user, which the mean alone makes."""
     features = np.stack([np.ones(len(labels)), predicted], axis=1)[None].astype(np.float32)
     users = GivenUsers(Known(len(labels), 1, 2, 1), features, labels[None].astype(np.float32))
     release = Release.from_one(multiplier, np.random.default_rng(0), len(labels), Ledger())
     mixture = Mixture((prior(np.array([0.0, 1.0]), np.eye(2)[:, :1], [0.0]),))
-    return calibration(users, mixture, family, 0.5, 1.0, release)
+    return calibration(users, mixture, 0.5, 1.0, release)
 
 
 def test_a_calibration_finds_mean_labels_and_in_noise_keeps_predictions():
     """Monotone and within its ends, at whatever noise."""
     rng, at = np.random.default_rng(0), np.linspace(-1, 1, 81)
     predicted = rng.uniform(-1.2, 1.2, 40_000)
-    for family, mean, labels in (
-        (BINARY, at**3, np.where(rng.random(40_000) < (predicted.clip(-1, 1) ** 3 + 1) / 2, 1, -1)),
-        (COUNT, (at + 1) ** 2 / 2 - 1, (predicted.clip(-1, 1) + 1) ** 2 / 2 - 1 + rng.uniform(-0.1, 0.1, 40_000)),
-    ):
-        exact, noisy, lost = (of_labels(predicted, labels, one, family) for one in (0.0, 300.0, 1e9))
-        for one in (exact, noisy, lost):
-            assert (np.diff(one.values) >= 0).all() and one.values[0] > -1 and one.values[-1] < 1
-        assert np.abs(exact(at) - mean).max() < 0.15 < np.abs(at - mean).max()
-        np.testing.assert_allclose(lost(at), at, atol=0.06)
+    labels = np.where(rng.random(40_000) < (predicted.clip(-1, 1) ** 3 + 1) / 2, 1, -1)
+    exact, noisy, lost = (of_labels(predicted, labels, one) for one in (0.0, 300.0, 1e9))
+    for one in (exact, noisy, lost):
+        assert (np.diff(one.values) >= 0).all() and one.values[0] > -1 and one.values[-1] < 1
+    assert np.abs(exact(at) - at**3).max() < 0.15 < np.abs(at - at**3).max()
+    np.testing.assert_allclose(lost(at), at, atol=0.06)
 
 
 def test_contributions_to_a_calibration_are_those_of_the_definition():

@@ -1,8 +1,8 @@
-"""Calibration: one release bends predictions of squared-loss heads into probabilities, or into means of counts.
+"""Calibration: one release bends predictions of squared-loss heads for 0 and 1 into probabilities.
 
-Knots are public: even over the range of a probability, growing from the least label by the released level of errors for
-a count. A prediction counts at the two knots around it, with weights that add up to one. With r_ij the error of user i
-on its left-out row j over the level, and h_ijk the weight of its prediction at knot k,
+Knots are public, even over the range of a probability. A prediction counts at the two knots around it, with weights
+that add up to one. With r_ij the error of user i on its left-out row j over the level, and h_ijk the weight of its
+prediction at knot k,
 
     a_ik = mean_j h_ijk,   e_ik = mean_j h_ijk r_ij,   released: sum_i clip( (a_i / 2, e_i); c ) + noise.
 
@@ -11,12 +11,15 @@ c are releases or public; so replacing a user changes its own vector alone. Both
 clip, and the sum moves by at most 2 c, by the triangle inequality. One row at a knot with an error of q levels, and the
 same with the other sign, are nearly opposite: (1/2, q) and (1/2, -q), clipped, are 2 c q / sqrt(q^2 + 1/4) apart.
 
-A clip bends rare outcomes towards nothing, and noise bends none: c grows with n mu, for classes up to the largest error
-in levels, where hardly anything is clipped, for counts, whose largest is many levels, up to a constant.
+A clip bends rare outcomes towards nothing, and noise bends none: c grows with n mu up to the largest error in levels,
+where hardly anything is clipped.
 
 All else is a function of the release. The change of a knot is the posterior mean of e = a * change, with the variance
 of the noise and of the errors of users, for changes of sd `CHANGE_SD` levels: knots of few users keep the identity.
 Then isotonic, with the posterior precisions as weights.
+
+Predictions of counts are only kept above 0, by what is released already: a calibration of theirs earned nothing on the
+tables that were tried.
 """
 
 from __future__ import annotations
@@ -34,7 +37,7 @@ from privrep.privacy.mechanisms import Release
 from privrep.users.problem import Block, UserData
 
 GAUSSIAN, BINARY, COUNT = "gaussian", "binary", "poisson"
-"""Families of labels; predictions of the second and the third are calibrated."""
+"""Families of labels; predictions of the second are calibrated, those of the third are above 0."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,19 +61,18 @@ def left_out_changes(mixture: Mixture, knots: np.ndarray, level: float, block: B
     return np.concatenate([mean_over_samples(one, block) for one in sums]).T
 
 
-def calibration(
-    users: UserData, mixture: Mixture, family: str, level: float, unit: float, release: Release
-) -> Calibration:
+def positive(level: float, unit: float) -> Calibration:
+    """Return predictions of counts as they are, but at least a part of the level."""
+    ends = np.array([plan.LEAST_COUNT * level - unit, unit])
+    return Calibration(ends, ends)
+
+
+def calibration(users: UserData, mixture: Mixture, level: float, unit: float, release: Release) -> Calibration:
     """Release the calibration of a mixture.
 
     level : a typical error of own data, as labels are, which lie in [-unit, unit]."""
-    n = users.known.users
-    if family == BINARY:
-        knots, least, most = unit * np.linspace(-1, 1, plan.KNOTS), 2 * unit * plan.LEAST_PROBABILITY, 2 * unit / level
-    else:
-        knots = np.r_[0.0, np.geomspace(plan.FIRST_KNOT * level, 2 * unit, plan.KNOTS - 1)] - unit
-        least, most = plan.LEAST_COUNT * level, plan.COUNT_CLIP
-    clip = plan.between(n / max(release.noise_multiplier, 1e-9) / plan.UNCLIPPED, 1.0, most)
+    n, knots, least = users.known.users, unit * np.linspace(-1, 1, plan.KNOTS), 2 * unit * plan.LEAST_PROBABILITY
+    clip = plan.between(n / max(release.noise_multiplier, 1e-9) / plan.UNCLIPPED, 1.0, 2 * unit / level)
     sums = release.sum("mixed_calibration", users, partial(by_size, left_out_changes, mixture, knots, level), clip=clip)
     there, left = np.clip(2 * sums[: plan.KNOTS], 0.0, n), sums[plan.KNOTS :]
     variance = np.maximum((2 * clip * release.noise_multiplier) ** 2 + there, 1e-9)

@@ -30,7 +30,7 @@ FALL_SD = 0.4  # relative, of what a further row takes
 RAISED, LEAST_SHAPE = 0.25, 1e-3  # least eigenvalues of S over its noise's norm, and over the largest
 LEAST_ERROR = 0.25  # least squared error of the mixture over that of own data, of which one less its gain is left
 CALIBRATION, KNOTS, CHANGE_SD, UNCLIPPED = 0.1, 9, 0.2, 80.0  # share of mu^2; knots, prior sd in levels; n mu over clip
-LEAST_PROBABILITY, LEAST_COUNT, FIRST_KNOT, COUNT_CLIP = 0.01, 0.1, 0.25, 2.0  # least predictions; of counts in levels
+LEAST_PROBABILITY, LEAST_COUNT = 0.01, 0.1  # least predictions; of counts in levels
 EVEN = 0.1  # least part of the trace that is spread evenly where eigenvalues are shrunk
 
 
