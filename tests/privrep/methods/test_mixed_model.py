@@ -210,7 +210,7 @@ def test_a_gain_is_a_mean_over_users_of_two_rows_or_more():
         rows = np.r_[labels, rng.uniform(-1, 1, alone)], np.r_[features, rng.standard_normal((alone, 2))]
         data = GivenUsers.capped(*rows, np.r_[number, np.arange(4000, 4000 + alone)], 4000 + alone, 4, 2)
         log = fitted(data, 0.0)[0].log
-        gains_of.append((log["gain"], log["gain_high"] - log["gain"]))
+        gains_of.append((log["gain"], log["gain"] - log["gain_low"]))
     np.testing.assert_allclose(gains_of[1], gains_of[0], rtol=0.15)
 
 
@@ -275,7 +275,7 @@ def test_the_interval_of_the_gain_covers_that_on_fresh_rows():
             (labels - (features * heads.heads(block)[number]).sum(axis=1))[fresh] ** 2
             for heads in (models.own, models.mixture)
         )
-        half = last.log["gain_high"] - last.log["gain"]
+        half = last.log["gain"] - last.log["gain_low"]
         for part in hits:
             hits[part] += abs((own - mixed).mean() - last.log["gain"]) <= part * half
     assert hits[1.0] >= 48 > hits[0.25]

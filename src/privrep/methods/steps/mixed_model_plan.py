@@ -27,6 +27,7 @@ ERROR_CLIP = 2.0  # of a left-out error, the largest between two labels
 ANSWER_CLIP, ANSWER_MORE = 16.0, 1000.0  # of a user's gain over its typical size; n mu above which the clip grows
 TWO_ROWS, TWO_ROWS_SD = 0.65, 0.25  # part of a gain that a second row leaves, and its standard deviation
 FALL_SD = 0.4  # relative, of what a further row takes
+UPPER = 2.0  # upper part of the interval over the lower, chosen on tables that were developed on
 RAISED, LEAST_SHAPE = 0.25, 1e-3  # least eigenvalues of S over its noise's norm, and over the largest
 LEAST_ERROR = 0.25  # least squared error of the mixture over that of own data, of which one less its gain is left
 CALIBRATION, KNOTS, CHANGE_SD, UNCLIPPED = 0.1, 9, 0.2, 80.0  # share of mu^2; knots, prior sd in levels; n mu over clip

@@ -243,5 +243,6 @@ def released_mixture(
     private = (2 * clip * of_answer.noise_multiplier / people) ** 2
     variance = min(max(square - mean**2, 0.0), clip**2) / people + (mean * people_sd / people) ** 2
     half = 1.96 * math.sqrt(private + variance + max(doubt**2 - private, 0.0))
-    answer = Answer(*(float(one) * unit**2 for one in (mean, mean - half, mean + half)), own)
+    # What a clip cuts, and what a further row takes, were more often more than is told than less.
+    answer = Answer(*(float(one) * unit**2 for one in (mean, mean - half, mean + plan.UPPER * half)), own)
     return candidates.mixture(chosen), candidates.mixture(weights[0]), answer

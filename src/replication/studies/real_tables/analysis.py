@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
+from functools import partial
 
+import numpy as np
 import pandas as pd
 
 from privrep.methods.steps.stacking import ANSWERS, SHARE
 from privrep.methods.steps.stacking import OWN as OWN_DATA
+from replication.evidence.cells import resampled
 from replication.evidence.facts import Quantities
 from replication.evidence.findings import Findings
-from replication.evidence.measured import Measured, exact, not_run
+from replication.evidence.intervals import BOOTSTRAP, bootstrap_measures
+from replication.evidence.measured import Measured, bare, not_run, share
 from replication.evidence.numbers import defined
 from replication.experiments.real_table import CEILING, OWN, PRIVATE, RIVAL, SINGLE
 from replication.experiments.real_table import FEW as FEW  # named in the chapter
@@ -18,8 +23,9 @@ from replication.run.settings import MeasureSettings
 
 FORMER = ("developed-2", "developed-3", "developed-large")  # series of tables that judged an earlier form
 KINDS = {"developed": ("large", "developed", *FORMER), "judged": ("judged",)}  # of tables -> their series
-EPSILONS = (0.5, 1, 2, 8)
-BEYOND, AS_GOOD, NO_GAIN = 0.02, 0.005, 0.01  # errors over the variance of labels: a fit too far above own data; a tie
+FITS = {0.5: 0.96, 1: 1.0, 2: 1.0, 8: 1.0}  # epsilon -> share of the single fits which an error is not to exceed
+EPSILONS = tuple(FITS)
+NO_GAIN = 0.01  # error over the variance of labels: of a tie
 CLEAR, GAIN, MANY = 0.03, 0.05, 1000  # a clear difference; a gain of which half is to be kept; with so many users
 
 
@@ -41,37 +47,53 @@ def fits(cells: pd.DataFrame, kind: str, delta: str = "") -> pd.DataFrame:
     return rows.assign(above=rows["error"] - rows["own"], over=rows["error"] - rows["rival"])
 
 
-def quantities_of(cells: pd.DataFrame, kind: str) -> Iterator[tuple[str, float, object]]:
-    """Yield name, value and number of fits or tables of all quantities of the tables of a kind."""
-    rows = fits(cells, kind)
+def errors_of(cells: pd.DataFrame, kind: str, indices: np.ndarray | None = None) -> dict[str, float]:
+    """Return numbers over the tables of a kind, of the resampled splits: what errors are more than own data's and the
+    rival's, means over splits but for single fits, and which part of the gain is kept."""
+    found, rows = {}, resampled(fits(cells, kind), indices)
     for epsilon, part in rows.groupby("epsilon"):
         at, means = f"epsilon {epsilon:g}", part.groupby("table")[["above", "over"]].mean()
-        yield f"most above own data, {at}", means["above"].max(), len(means)
-        yield f"share of fits beyond own data, {at}", (part["above"] > BEYOND).mean(), len(part)
-        yield f"share of tables at least as good as the rival, {at}", (means["over"] <= AS_GOOD).mean(), len(means)
-        yield f"most above the rival, {at}", means["over"].max(), len(means)
-    default = fits(cells, kind, "-default")
+        found[f"most above own data, {at}"] = means["above"].max()
+        found[f"single fits above own data, {at}"] = part["above"].quantile(FITS[epsilon], "higher")
+        found[f"four tables in five above the rival, {at}"] = means["over"].quantile(0.8, "higher")
+        found[f"most above the rival, {at}"] = means["over"].max()
+    default = resampled(fits(cells, kind, "-default"), indices)
     for epsilon, part in default.groupby("epsilon"):
-        above = part.groupby("table")["above"].mean()
-        yield f"most above own data, default delta, epsilon {epsilon:g}", above.max(), len(above)
+        above = part.groupby("table")["above"].mean().max()
+        found[f"most above own data, default delta, epsilon {epsilon:g}"] = above
+    means = rows[(rows["users"] >= MANY) & (rows["epsilon"] == 1)].groupby("table")[["own", "error", "ceiling"]].mean()
+    means = means[means["own"] - means["ceiling"] > GAIN]
+    kept = (means["own"] - means["error"]) / (means["own"] - means["ceiling"])
+    return found | {"least part of the gain kept, epsilon 1": kept.min()}
+
+
+def shares_of(cells: pd.DataFrame, kind: str) -> Iterator[tuple[str, pd.Series]]:
+    """Yield names and fits, true or false, of shares of the fits to the tables of a kind."""
+    rows, default = fits(cells, kind), fits(cells, kind, "-default")
     covers = (default["gain_low"] <= default["gain_held_out"]) & (default["gain_held_out"] <= default["gain_high"])
     given, gain = rows["answered"].isin((SHARE, OWN_DATA)), rows["own"] - rows["error"]
     right = (rows["gain_held_out"] > 0).where(rows["answered"] == SHARE, gain <= NO_GAIN)[given]
     many = (rows["users"] >= MANY) & (rows["epsilon"] >= 1)
     clear = many & (gain.groupby([rows["table"], rows["epsilon"]]).transform("mean") > CLEAR)
-    means = rows[many & (rows["epsilon"] == 1)].groupby("table")[["own", "error", "ceiling"]].mean()
-    means = means[means["own"] - means["ceiling"] > GAIN]
-    kept = (means["own"] - means["error"]) / (means["own"] - means["ceiling"])
-    yield "share of intervals that cover", covers.mean(), len(covers)
-    yield "share of answers that are right", right.mean(), len(right)
-    yield "share of clear gains that are answered", given[clear].mean(), clear.sum()
-    yield "least part of the gain kept, epsilon 1", kept.min(), len(kept)
+    yield "share of intervals that cover", covers
+    yield "share of answers that are right", right
+    yield "share of clear gains that are answered", given[clear]
 
 
 def measured(cells: pd.DataFrame, names: tuple[str, ...]) -> list[Measured]:
-    """Measure what is asked over tables and splits that are named beforehand; what no table decides is not run."""
-    found = {f"{kind}: {name}": of for kind in KINDS for name, *of in quantities_of(cells, kind)}
-    numbers = [exact(name, value, f"of {count}") for name, (value, count) in found.items() if count and name in names]
+    """Measure what is asked over tables that are named beforehand; what no table decides is not run.
+
+    The repetitions are the splits. Of tables that were developed on, which have fewer and not the same, numbers have no
+    interval."""
+    numbers = []
+    for kind in (one for one in KINDS if len(fits(cells, one))):
+        of_splits = [bare(name, value, 0) for name, value in errors_of(cells, kind).items()]
+        if kind == "judged":
+            splits = fits(cells, kind)["seed"].nunique()
+            of_splits = bootstrap_measures(partial(errors_of, cells, kind), splits, "judged tables", BOOTSTRAP, "")
+        of_fits = [share(name, of.sum(), len(of)) for name, of in shares_of(cells, kind) if len(of)]
+        numbers += [replace(one, quantity=f"{kind}: {one.quantity}") for one in (*of_splits, *of_fits)]
+    numbers = [one for one in numbers if one.quantity in names and not np.isnan(one.measured)]
     why = [*reasons(cells, Quantities([])), "no table that was run decides it"][0]
     there = {one.quantity for one in numbers}
     return numbers + [not_run(name, why) for name in names if name.startswith((*KINDS,)) and name not in there]
