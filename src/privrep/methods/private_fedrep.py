@@ -21,7 +21,8 @@ floor(m / 2T) samples that serve once.
 Differs from both: U_init. The code takes singular vectors of a matrix that is zero but for rounding (it subtracts the
 same sum twice), without noise. The notes have a private one with half of the budget, from all pairs of samples, clipped
 by user: `init_pairs` "all". By default it is Algorithm 3 of jain2021, with `init_share` of the cost. eta in units of
-1 / s_1^2, a clip that changes over the rounds and an average of the last subspaces are this project's.
+1 / s_1^2, a clip that changes over the rounds and an average of the last subspaces are this project's. So are
+`features` "whitened": all this on W x, with W as unit steps release it, of the same shares of the cost.
 
 >>> from privrep.simulate import fit
 >>> row, _ = fit("private_fedrep", users=2000, samples=16, dim=8, rank=2, epsilon=8.0)
@@ -44,6 +45,8 @@ from privrep.methods.steps.clip_units import CLIP_SCALE_COLUMN, UPDATE_SCALES, g
 from privrep.methods.steps.descent import Descent
 from privrep.methods.steps.server import SERVER_COLUMNS, Server
 from privrep.methods.steps.starts import START_COLUMNS, check_start
+from privrep.methods.steps.unit_schedule import SCALE, descent_share
+from privrep.methods.steps.whitening import WhitenedUsers, learned_whitening
 from privrep.options import among, check_count, check_positive, check_share, check_sine, option
 from privrep.privacy.accounting import Cost
 from privrep.privacy.clipping import check_bound
@@ -65,6 +68,7 @@ class PrivateFedrepOptions(Descent, StartedSpectrally):
     start_sine: float = option(START_COLUMNS["start_sine"], check_sine, 0.1)
     init_label_clip: float = option("clipping bound of the labels in Algorithm 3", check_bound, 0.5)
     init_share: float = option("share of the privacy cost that Algorithm 3 takes", check_share, 0.5)
+    features: str = option("features as given, or whitened as in unit steps", among(("given", "whitened")), "given")
     final_heads: str = option(FINAL_HEADS_COLUMN, among(FINAL_HEADS), "least squares")
     numbers: ClassVar = {"zeta": SERVER_COLUMNS["zeta"]}
     theorem = None
@@ -84,6 +88,15 @@ class PrivateFedrepOptions(Descent, StartedSpectrally):
         )
 
     def fit(self, users: UserData, release: Release) -> Iterator[Iterate]:
+        if self.features == "given":
+            yield from self.rounds_on(users, release)
+            return
+        _, whitening, releases = learned_whitening(users, release.share(self.cost.mu_squared))
+        left = release.share(descent_share(releases) + SCALE)
+        yield from map(whitening.given, self.rounds_on(WhitenedUsers(users, whitening), left))
+
+    def rounds_on(self, users: UserData, release: Release) -> Iterator[Iterate]:
+        """Yield start and rounds, of the whole cost of the handle's multiplier."""
         everything = np.arange(users.known.samples)
         start = self.start().first(users, release, self.server.cost)
         yield start
