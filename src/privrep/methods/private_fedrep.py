@@ -15,14 +15,15 @@ gradient of the mean squared error, twice the above, for heads with E v v^T = I/
 and half the gradient, clip 10 is 10 k/2, which at its d = 50, k = 2 is 0.5 sqrt(d) k^1.5, and step 2.5 is 2.5: the
 defaults. Its noise multiplier is sqrt(12 T ln(1.25/delta)) / eps; here the budget decides. Its baseline, alternating
 minimisation, has m times the noise on b that it needs, and clips of 1e-4, so that the ridge of 1e-8 decides A.
-The paper, as second-hand notes have it (its text was not at hand), takes in each round two disjoint batches of
-floor(m / 2T) samples that serve once.
+The paper, as a second-hand note has it (its text was not at hand), takes in each round two disjoint batches of
+floor(m / 2T) samples that serve once, and clips at order sqrt(dk) for heads of norm one, here sqrt(d) k^1.5.
 
 Differs from both: U_init. The code takes singular vectors of a matrix that is zero but for rounding (it subtracts the
-same sum twice), without noise. The notes have a private one with half of the budget, from all pairs of samples, clipped
-by user: `init_pairs` "all". By default it is Algorithm 3 of jain2021, with `init_share` of the cost. eta in units of
-1 / s_1^2, a clip that changes over the rounds and an average of the last subspaces are this project's. So are
-`features` "whitened": all this on W x, with W as unit steps release it, of the same shares of the cost.
+same sum twice), without noise. The note has a private one with half of the budget, after Duchi et al., from all pairs
+of samples, clipped: `init_pairs` "all" clips by user. By default it is Algorithm 3 of jain2021, with `init_share` of
+the cost. eta in units of 1 / s_1^2, a clip that changes over the rounds and an average of the last subspaces are this
+project's, and so are `features` "whitened": all this on W x, with W as unit steps release it, of the same shares of the
+cost.
 
 >>> from privrep.simulate import fit
 >>> row, _ = fit("private_fedrep", users=2000, samples=16, dim=8, rank=2, epsilon=8.0)
