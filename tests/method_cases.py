@@ -136,14 +136,13 @@ def federated_audit(options, sds) -> list[float]:
 
 def whitening_cost(sds: list[float]) -> list[float]:
     """A log size of width 9.2, log scales of norm 2 sqrt(d), and up to three semidefinite covariances of trace one."""
-    moved = [9.2, 4 * PROBLEM.dim**0.5, *[2**0.5] * 3][: len(sds)]
-    return [(most / sd) ** 2 for most, sd in zip(moved, sds, strict=True)]
+    return [(most / sd) ** 2 for most, sd in zip([9.2, 4 * PROBLEM.dim**0.5, *[2**0.5] * 3], sds, strict=False)]
 
 
 def private_fedrep_audit(options, sds) -> list[float]:
-    options, noise = {"rounds": 5, "clip": 0.5, "init": "spectral"} | options, sds["noise"]
-    before = len(noise) - options["rounds"]
-    return whitening_cost(noise[:before]) + centaur_audit(options, sds | {"noise": noise[before:]})
+    options = {"rounds": 5, "clip": 0.5, "init": "spectral"} | options
+    first, rounds = np.split(sds["noise"], [-options["rounds"]])
+    return whitening_cost(first) + centaur_audit(options, sds | {"noise": rounds})
 
 
 def unit_steps_audit(options, sds) -> list[float]:
@@ -151,10 +150,9 @@ def unit_steps_audit(options, sds) -> list[float]:
     moments of semidefinite units, log residuals of width 18.4 at first and then 4, and steps of norm one."""
     noise, starts = sds["noise"], [] if options.get("without") == "start" else sds["init_noise"]
     whitened = 5 if len(noise) > 5 and len(set(noise[2:5])) == 1 else 2
-    scale, *rounds = noise[whitened:]
-    residuals, heads, steps = (rounds[i::3] for i in range(3))
+    residuals, heads, steps = (noise[whitened + i :: 3] for i in (1, 2, 3))
     assert len(steps) == len(heads) == len(residuals)
-    costs = [*whitening_cost(noise[:whitened]), (9.2 / scale) ** 2, (18.4 / residuals[0]) ** 2]
+    costs = [*whitening_cost(noise[:whitened]), (9.2 / noise[whitened]) ** 2, (18.4 / residuals[0]) ** 2]
     costs += [2 / sd**2 for sd in [*starts, *heads]] + [(4 / sd) ** 2 for sd in residuals[1:]]
     return costs + [(2 / sd) ** 2 for sd in steps]
 

@@ -90,11 +90,10 @@ class PrivateFedrepOptions(Descent, StartedSpectrally):
 
     def fit(self, users: UserData, release: Release) -> Iterator[Iterate]:
         if self.features == "given":
-            yield from self.rounds_on(users, release)
-            return
+            return self.rounds_on(users, release)
         _, whitening, releases = learned_whitening(users, release.share(self.cost.mu_squared))
         left = release.share(descent_share(releases) + SCALE)
-        yield from map(whitening.given, self.rounds_on(WhitenedUsers(users, whitening), left))
+        return map(whitening.given, self.rounds_on(WhitenedUsers(users, whitening), left))
 
     def rounds_on(self, users: UserData, release: Release) -> Iterator[Iterate]:
         """Yield start and rounds, of the whole cost of the handle's multiplier."""

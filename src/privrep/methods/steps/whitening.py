@@ -20,6 +20,7 @@ condition number is divided again and again by what noise lets one release see.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -184,6 +185,7 @@ class WhitenedUsers(UserData):
     def block_size(self) -> int | None:
         return self.users.block_size
 
-    def read(self, first: int, last: int) -> Block:
-        (block,) = self.users.blocks(first, last)
-        return Block(first, self.whitening.rows(block.features), block.labels, stream_users=block.stream_users)
+    def blocks(self, start: int = 0, stop: int | None = None) -> Iterator[Block]:
+        for block in self.users.blocks(start, stop):
+            features = block.once(("W", self.whitening.matrix.tobytes()), partial(self.whitening.rows, block.features))
+            yield Block(block.start, features, block.labels, stream_users=block.stream_users)
