@@ -110,7 +110,9 @@ def power_method_audit(options, sds, role="noise") -> list[float]:
 
 def centaur_audit(options, sds) -> list[float]:
     """A round's clip lies between that of the first and that of the last, in equal ratios. A start takes its share;
-    where it is Algorithm 3, labels are clipped at zeta = c (sqrt(k) + sigma_F), or c."""
+    where it is Algorithm 3, labels are clipped at zeta = c (sqrt(k) + sigma_F), or c. Lemmas on one round are from a
+    planted start."""
+    options = {"rounds": 1, "init": "planted"} | options
     unit, label_unit = (1.0, 1.0) if options.get("clip_scale") == "absolute" else (16**0.5 * 2**1.5, 2**0.5 + 0.1)
     clips = np.geomspace(options["clip"], options.get("last_clip", options["clip"]), options["rounds"])
     costs = [(2 * clip * unit / sd) ** 2 for clip, sd in zip(clips, sds["noise"], strict=True)]
@@ -132,24 +134,27 @@ def federated_audit(options, sds) -> list[float]:
     return [(2 * options["clip"] * unit / sd) ** 2 for sd in sds["noise"]]
 
 
+def whitening_cost(sds: list[float]) -> list[float]:
+    """A log size of width 9.2, log scales of norm 2 sqrt(d), and up to three semidefinite covariances of trace one."""
+    return [(most / sd) ** 2 for most, sd in zip([9.2, 4 * PROBLEM.dim**0.5, *[2**0.5] * 3], sds, strict=False)]
+
+
 def private_fedrep_audit(options, sds) -> list[float]:
-    return centaur_audit({"rounds": 5, "clip": 0.5, "init": "spectral"} | options, sds)
+    options = {"rounds": 5, "clip": 0.5, "init": "spectral"} | options
+    first, rounds = np.split(sds["noise"], [-options["rounds"]])
+    return whitening_cost(first) + centaur_audit(options, sds | {"noise": rounds})
 
 
 def unit_steps_audit(options, sds) -> list[float]:
-    """A log size of width 9.2 and log scales of norm 2 sqrt(d); three covariances, where they are released; a log scale
-    of width 9.2; then a start and second moments of semidefinite units, log residuals of width 18.4 at first and
-    then 4, and steps of norm one."""
-    level, coordinates, *noise = sds["noise"]
-    covariances = noise[:3] if len(noise) > 3 and len(set(noise[:3])) == 1 else []
-    scale, *rounds = noise[len(covariances) :]
-    starts = [] if options.get("without") == "start" else sds["init_noise"]
-    residuals, heads, steps = (rounds[i::3] for i in range(3))
-    costs = [(9.2 / level) ** 2, 16 * PROBLEM.dim / coordinates**2, (9.2 / scale) ** 2, (18.4 / residuals[0]) ** 2]
-    costs += [2 / sd**2 for sd in [*starts, *covariances, *heads]]
-    costs += [(4 / sd) ** 2 for sd in residuals[1:]] + [(2 / sd) ** 2 for sd in steps]
+    """Whitening, with three covariances where they are released; a log scale of width 9.2; then a start and second
+    moments of semidefinite units, log residuals of width 18.4 at first and then 4, and steps of norm one."""
+    noise, starts = sds["noise"], [] if options.get("without") == "start" else sds["init_noise"]
+    whitened = 5 if len(noise) > 5 and len(set(noise[2:5])) == 1 else 2
+    residuals, heads, steps = (noise[whitened + i :: 3] for i in (1, 2, 3))
     assert len(steps) == len(heads) == len(residuals)
-    return costs
+    costs = [*whitening_cost(noise[:whitened]), (9.2 / noise[whitened]) ** 2, (18.4 / residuals[0]) ** 2]
+    costs += [2 / sd**2 for sd in [*starts, *heads]] + [(4 / sd) ** 2 for sd in residuals[1:]]
+    return costs + [(2 / sd) ** 2 for sd in steps]
 
 
 def full_prior_audit(options, sds) -> list[float]:
@@ -161,10 +166,6 @@ def full_prior_audit(options, sds) -> list[float]:
 def oracle_step_audit(options, sds) -> list[float]:
     (step,) = sds["noise"]
     return [(2 / step) ** 2]
-
-
-def client_lemmas_audit(options, sds) -> list[float]:
-    return centaur_audit({"rounds": 1, "init": "planted"} | options, sds)
 
 
 def single_model_audit(options, sds) -> list[float]:
@@ -217,7 +218,7 @@ ABOUT = {
         for key in ("general_centaur", "dp_fedavg", "ppsgd", "pmtl")
     },
     "update_norms": {"releases": False, "reads_truth": True, "scored": False},
-    "client_lemmas": {"audit": client_lemmas_audit, "reads_truth": True, "scored": False, "paper_holds": False},
+    "client_lemmas": {"audit": centaur_audit, "reads_truth": True, "scored": False, "paper_holds": False},
     "single_model": {"audit": single_model_audit},
     "nonprivate_altmin": {},
     **{key: {"pure": True} for key in ("exponential", "exponential_chain", "exponential_staged")},
@@ -280,7 +281,7 @@ OPTIONS = {
         {},
         {"init": "random", "clip_scale": "absolute", "clip": 3.0, "step": 0.5},
         {"rounds": 2, "clip_scale": "absolute", "clip": 2.0, "init_label_clip": 0.7, "init_share": 0.2},
-        {"init_pairs": "all", "last_clip": 0.02, "average_last": 0.6},
+        {"init_pairs": "all", "last_clip": 0.02, "average_last": 0.6, "features": "whitened"},
         {"init": "planted", "rounds": 3, "start_sine": 0.3},
     ],
     "unit_steps": [{}, {"scale_guess": 3.0, "noise_guess": 0.3}, {"assumed_rank": 3}],

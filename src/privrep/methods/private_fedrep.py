@@ -15,13 +15,15 @@ gradient of the mean squared error, twice the above, for heads with E v v^T = I/
 and half the gradient, clip 10 is 10 k/2, which at its d = 50, k = 2 is 0.5 sqrt(d) k^1.5, and step 2.5 is 2.5: the
 defaults. Its noise multiplier is sqrt(12 T ln(1.25/delta)) / eps; here the budget decides. Its baseline, alternating
 minimisation, has m times the noise on b that it needs, and clips of 1e-4, so that the ridge of 1e-8 decides A.
-The paper, as second-hand notes have it (its text was not at hand), takes in each round two disjoint batches of
-floor(m / 2T) samples that serve once.
+The paper, as a second-hand note has it (its text was not at hand), takes in each round two disjoint batches of
+floor(m / 2T) samples that serve once, and clips at order sqrt(dk) for heads of norm one, here sqrt(d) k^1.5.
 
 Differs from both: U_init. The code takes singular vectors of a matrix that is zero but for rounding (it subtracts the
-same sum twice), without noise. The notes have a private one with half of the budget, from all pairs of samples, clipped
-by user: `init_pairs` "all". By default it is Algorithm 3 of jain2021, with `init_share` of the cost. eta in units of
-1 / s_1^2, a clip that changes over the rounds and an average of the last subspaces are this project's.
+same sum twice), without noise. The note has a private one with half of the budget, after Duchi et al., from all pairs
+of samples, clipped: `init_pairs` "all" clips by user. By default it is Algorithm 3 of jain2021, with `init_share` of
+the cost. eta in units of 1 / s_1^2, a clip that changes over the rounds and an average of the last subspaces are this
+project's, and so are `features` "whitened": all this on W x, with W as unit steps release it, of the same shares of the
+cost.
 
 >>> from privrep.simulate import fit
 >>> row, _ = fit("private_fedrep", users=2000, samples=16, dim=8, rank=2, epsilon=8.0)
@@ -44,6 +46,8 @@ from privrep.methods.steps.clip_units import CLIP_SCALE_COLUMN, UPDATE_SCALES, g
 from privrep.methods.steps.descent import Descent
 from privrep.methods.steps.server import SERVER_COLUMNS, Server
 from privrep.methods.steps.starts import START_COLUMNS, check_start
+from privrep.methods.steps.unit_schedule import SCALE, descent_share
+from privrep.methods.steps.whitening import WhitenedUsers, learned_whitening
 from privrep.options import among, check_count, check_positive, check_share, check_sine, option
 from privrep.privacy.accounting import Cost
 from privrep.privacy.clipping import check_bound
@@ -65,6 +69,7 @@ class PrivateFedrepOptions(Descent, StartedSpectrally):
     start_sine: float = option(START_COLUMNS["start_sine"], check_sine, 0.1)
     init_label_clip: float = option("clipping bound of the labels in Algorithm 3", check_bound, 0.5)
     init_share: float = option("share of the privacy cost that Algorithm 3 takes", check_share, 0.5)
+    features: str = option("features as given, or whitened as in unit steps", among(("given", "whitened")), "given")
     final_heads: str = option(FINAL_HEADS_COLUMN, among(FINAL_HEADS), "least squares")
     numbers: ClassVar = {"zeta": SERVER_COLUMNS["zeta"]}
     theorem = None
@@ -84,6 +89,14 @@ class PrivateFedrepOptions(Descent, StartedSpectrally):
         )
 
     def fit(self, users: UserData, release: Release) -> Iterator[Iterate]:
+        if self.features == "given":
+            return self.rounds_on(users, release)
+        _, whitening, releases = learned_whitening(users, release.share(self.cost.mu_squared))
+        left = release.share(descent_share(releases) + SCALE)
+        return map(whitening.given, self.rounds_on(WhitenedUsers(users, whitening), left))
+
+    def rounds_on(self, users: UserData, release: Release) -> Iterator[Iterate]:
+        """Yield start and rounds, of the whole cost of the handle's multiplier."""
         everything = np.arange(users.known.samples)
         start = self.start().first(users, release, self.server.cost)
         yield start

@@ -46,7 +46,7 @@ from privrep.methods.steps import unit_schedule as shares
 from privrep.methods.steps.error_tracking import FilterState, log_chi
 from privrep.methods.steps.unit_round import ModelsOfUsers, PrincipalRows, Round, log_powers, unit
 from privrep.methods.steps.unit_schedule import Sizes, descent_share, schedule
-from privrep.methods.steps.whitening import Whitening, learned_level, learned_scales, released_whitening, shrunk
+from privrep.methods.steps.whitening import Whitening, learned_whitening, shrunk
 from privrep.options import Declared, check_count, check_positive, option, unless
 from privrep.privacy.contributions import Scalars, Semidefinite, SymmetricOuter
 from privrep.privacy.mechanisms import GAUSSIAN_COST, Part, Release
@@ -57,7 +57,6 @@ from privrep.users.subspace import orthonormalise
 SCALE_WIDTH, START_WIDTH, RESIDUAL_WIDTH = 4.6, 9.2, 2.0
 """Clips of a log scale, and of a log residual after a start, which may have failed, and later: factors 10, 100, e."""
 LEAST_NOISE = 1e-3  # the label noise is taken to be at least this share of the heads' scale
-LEAST_VARIANCE = 1e-4  # variances of the features are taken to be at least this share of their mean
 DEPARTED = 1.25  # distF is expected to be so many times what it is where features and heads are as modelled; measured
 FLOOR = 1.5  # eigenvalues of H are raised to this many standard deviations of its noise
 
@@ -171,8 +170,7 @@ class UnitSteps:
         sizes = self.sizes(users.known.users, users.known.samples, users.known.dim, self.rank)
         n, d, k = sizes.users, sizes.dim, sizes.rank
         mu = 1 / release.noise_multiplier if release.noise_multiplier else math.inf
-        level = learned_level(users, release.share(shares.LEVEL))
-        whitening, whitenings = self.learned_whitening(sizes, mu, level, users, release)
+        level, whitening, whitenings = learned_whitening(users, release)
         scale = learned_scale(users, release.share(shares.SCALE), k, level * self.head_scale, self.noise)
         noise2 = max(self.noise / scale, LEAST_NOISE) ** 2
         left = descent_share(whitenings)
@@ -224,25 +222,6 @@ class UnitSteps:
 
     def round(self, sizes: Sizes, known: FilterState, **where: object) -> Round:
         return Round(outside=sizes.rank * known.error2, noise2=known.noise2, **where)
-
-    def learned_whitening(
-        self, sizes: Sizes, mu: float, level: float, users: UserData, release: Release
-    ) -> tuple[Whitening, int]:
-        """Release W, of the coordinates' scales and of the covariance where noise would not hide one, and return how
-        many releases of the covariance it took.
-
-        Another release follows while the last one saw a covariance other than I. How many there are depends on released
-        numbers alone, and what is not spent here serves the descent: all shares of mu^2 add up to one (Gaussian
-        releases of which each may depend on the last compose as if their mu^2 were fixed, as long as the sum is; Smith
-        and Thakurta 2022)."""
-        whitening = Whitening(1 / (level * learned_scales(users, release.share(shares.COORDINATES))))
-        floor = max(sizes.covariance_noise(mu) / 2, LEAST_VARIANCE)
-        releases = 0
-        more = sizes.covariance_noise(mu) <= 1
-        while more and releases < shares.WHITENINGS:
-            whitening, more = released_whitening(users, whitening, release.share(shares.COVARIANCE), floor)
-            releases += 1
-        return whitening, releases
 
 
 @dataclass(frozen=True)

@@ -20,19 +20,26 @@ condition number is divided again and again by what noise lets one release see.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
 
+from privrep.methods.running.method import Iterate, LowRank
+from privrep.methods.steps import unit_schedule as shares
+from privrep.methods.steps.unit_schedule import Sizes
 from privrep.privacy.contributions import Rows, Scalars, Semidefinite
 from privrep.privacy.mechanisms import Release
+from privrep.users.known import Known
 from privrep.users.problem import Block, UserData
+from privrep.users.subspace import orthonormalise
 
 LEVEL_WIDTH = 4.6  # clip of a user's log size about the public guess: a factor of 10 in length
 SURE = 3.0  # a size is taken for another than the guess beyond so many standard deviations of its noise
 LOG_LENGTH = 2.0  # clip of a user's log scales, over sqrt(d): about that of normal features whose scales differ by 30
 LEAST_SQUARE = 1e-6  # a coordinate's mean square is taken to be at least this share of their mean
+LEAST_VARIANCE = 1e-4  # variances of the features are taken to be at least this share of their mean
 
 
 def learned_level(users: UserData, release: Release) -> float:
@@ -98,6 +105,12 @@ class Whitening:
         """Return W^T A: <W^T A, x> is <A, W x>."""
         return self.matrix.T @ columns if self.matrix.ndim == 2 else self.matrix[:, None] * columns
 
+    def given(self, iterate: Iterate) -> Iterate:
+        """Return in the given coordinates what a method yields that sees features W x."""
+        frame, own = self.frame(iterate.subspace), iterate.personal
+        own = own and LowRank(frame, replace(own.heads, basis=frame))
+        return replace(iterate, subspace=orthonormalise(frame), personal=own)
+
     def then(self, matrix: np.ndarray) -> Whitening:
         return Whitening(matrix @ self.matrix if self.matrix.ndim == 2 else matrix * self.matrix)
 
@@ -134,3 +147,45 @@ def released_whitening(users: UserData, whitening: Whitening, release: Release, 
     values, vectors, differs = shrunk(found * (d / n), math.sqrt(2) * release.noise_multiplier * d / n)
     values = np.maximum(values, floor)
     return whitening.then((vectors / np.sqrt(values * (d / values.sum()))) @ vectors.T), differs
+
+
+def learned_whitening(users: UserData, release: Release) -> tuple[float, Whitening, int]:
+    """Release f, and W, of the coordinates' scales and of the covariance where noise would not hide one, of the mu^2 of
+    a whole budget, and return with them how many releases of the covariance it took.
+
+    Another release follows while the last one saw a covariance other than I. How many there are depends on released
+    numbers alone, and what is not spent here serves what follows: all shares of mu^2 add up to one (Gaussian releases
+    of which each may depend on the last compose as if their mu^2 were fixed, as long as the sum is; Smith and Thakurta
+    2022)."""
+    known = users.known
+    mu = 1 / release.noise_multiplier if release.noise_multiplier else math.inf
+    noise = Sizes(known.users, known.samples, known.dim, known.rank).covariance_noise(mu)
+    level = learned_level(users, release.share(shares.LEVEL))
+    whitening = Whitening(1 / (level * learned_scales(users, release.share(shares.COORDINATES))))
+    releases, more = 0, noise <= 1
+    while more and releases < shares.WHITENINGS:
+        handle = release.share(shares.COVARIANCE)
+        whitening, more = released_whitening(users, whitening, handle, max(noise / 2, LEAST_VARIANCE))
+        releases += 1
+    return level, whitening, releases
+
+
+@dataclass(frozen=True, eq=False)
+class WhitenedUsers(UserData):
+    """The same users with features W x. There is no truth in these coordinates."""
+
+    users: UserData
+    whitening: Whitening
+
+    @property
+    def known(self) -> Known:
+        return self.users.known
+
+    @property
+    def block_size(self) -> int | None:
+        return self.users.block_size
+
+    def blocks(self, start: int = 0, stop: int | None = None) -> Iterator[Block]:
+        for block in self.users.blocks(start, stop):
+            features = block.once(("W", self.whitening.matrix.tobytes()), partial(self.whitening.rows, block.features))
+            yield Block(block.start, features, block.labels, stream_users=block.stream_users)

@@ -1,4 +1,4 @@
-"""snedeker2025, private FedRep (claims C-RATE, C-FACTOR, C-OWN and C-CODE): risks on the problem of its public code.
+"""snedeker2025, private FedRep (claims C-RATE, C-STAT, C-FACTOR, C-OWN, C-CODE): risks on its public code's problem.
 
 A risk at one epsilon is a median, since a run that finds nothing would decide a mean; means stand beside it.
 """
@@ -25,13 +25,19 @@ METHODS = ("fedrep-code", "fedrep", "fedrep-wide", "altmin", "altmin-user", "cen
 """Series of the comparison at the same exact budgets."""
 NOTHING = 0.1  # a run has found nothing where its risk is beyond this share of that of predicting zero
 FACTORS = {"d": ("altmin d", "fedrep d"), "k": ("altmin k", "fedrep k")}  # parameter -> the fits that are divided
+WIDER = {"k with longer clips": ("altmin k", "fedrep k, longer clips")}  # the same, beside the figure
 CODE_ROUNDS, CODE_SAMPLES, CODE_DELTA = 5, 5, 1e-6  # T, m and delta of the public code
 CODE_EPSILONS = (1.0, 4.0, 8.0)
 
 
 def with_predictions(cells: pd.DataFrame) -> pd.DataFrame:
     """Return the table with risks by privacy noise, of private FedRep in its steady state (F9, F6) and of alternating
-    minimisation after a step (F3, F6), and x of the latter; NaN and 0 elsewhere."""
+    minimisation after a step (F3, F6), and x of the latter; NaN and 0 elsewhere. Beside them distF^2, and what it is
+    without privacy.
+
+    Where the mean gradient is 0 the error E of the subspace has sum_i Y_i^T Y_i E v_i v_i^T = sum_i Y_i^T s_i v_i^T:
+    Y_i is what heads leave of the features off the subspace, s_i what they leave of the label noise, of m - k degrees
+    of freedom each. So an entry of E, of which there are (d - k) k, has variance sigma^2 / (n (m - k))."""
     plain = cells["label_noise_sd"] == 0
     fedrep, altmin = (plain & (cells["algorithm"] == name) for name in ("private_fedrep", "altmin"))
     n, m, d, k, multiplier = (cells[name] for name in ("users", "samples", "dim", "rank", "noise_multiplier"))
@@ -40,8 +46,10 @@ def with_predictions(cells: pd.DataFrame) -> pd.DataFrame:
     sine = noise * shen2023.centaur_gain(1.0, cells["step"] * (m - k) / m)
     distance = jain2021.step_privacy(n, d, k, multiplier, cells["eta"], cells["zeta"])
     steady, step = (jain2021.personal_risk(square, k, m, 0) for square in (sine**2 * (d - k) * k, distance**2))
+    statistical = cells["label_noise_sd"] ** 2 * (d - k) * k / (n * (m - k))
     ratio = jain2021.noise_ratio(n, d, k, multiplier, cells["eta"])
-    return cells.assign(law=steady.where(fedrep, step.where(altmin)), noise_ratio=ratio.where(altmin, 0.0))
+    laws = {"law": steady.where(fedrep, step.where(altmin)), "statistical": statistical}
+    return cells.assign(**laws, noise_ratio=ratio.where(altmin, 0.0), subspace_risk=cells["distF"] ** 2)
 
 
 def risks(cells: pd.DataFrame, series: str) -> pd.DataFrame:
@@ -108,7 +116,7 @@ def analyse(cells: pd.DataFrame, study: MeasureSettings) -> Findings:
     fits, found, tables = fit_all(study, cells), defined(study, cells), []
     own, floor = {series: own_risks(cells, series) for series in METHODS}, own_risks(cells, "floor")
     found += [*itertools.chain(*own.values()), *floor]
-    for name, pair in FACTORS.items():
+    for name, pair in (FACTORS | WIDER).items():
         above, below = (fits[fit].sweep for fit in pair)
         points, quantity = factor_points(above, below, name), f"exponent of {name} in the factor"
         left_out = above.too_few or below.too_few
@@ -116,6 +124,8 @@ def analyse(cells: pd.DataFrame, study: MeasureSettings) -> Findings:
         if not left_out:
             slope = ratio_exponent(quantity, above, below)
         found += [*points, slope]
+        if name in WIDER:
+            continue
         rows = [(one.measured, one.ci_low, one.ci_high) for one in points]
         table = pd.DataFrame(rows, columns=["error", "ci_low", "ci_high"]).assign(
             fit=f"factor, {name}",
