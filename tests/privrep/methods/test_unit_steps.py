@@ -390,11 +390,8 @@ def test_a_start_that_failed_is_found_and_one_that_did_better_is_not_made_of_noi
     """A first residual far above expectation is laid to the error; one as far below moves it by no more than the
     guess lets: the check has one side."""
     known = FilterState.guessed(SIZE, 1e-4, 1e-6)
-    up, down = (
-        log_means(measured(known, 1e-4 * math.exp(log), 1e-6 * math.exp(log), 0.5))[0] - math.log(1e-4)
-        for log in (4, -4)
-    )
-    assert 3 < up < 5 and -4 < down < -2
+    up, down = (log_means(measured(known, 1e-4 * size, 1e-6 * size, 0.5))[0] for size in (math.exp(4), math.exp(-4)))
+    assert 3 < up - math.log(1e-4) < 5 and -4 < down - math.log(1e-4) < -2
 
 
 def test_the_energy_of_a_step_tells_of_the_error():
