@@ -19,7 +19,7 @@ STEP_SD, DRIFT_SD = 0.15, 0.3
 """Standard deviations of what the model leaves out in log e^2: of any round, and of a contraction by e."""
 FORGOTTEN_SD = 0.03  # what a round adds to the standard deviation of log s^2: none is believed for ever
 GUESS_SD = (1.0, 0.5)  # standard deviations of the first guesses of log e^2 and log s^2
-FAILED, WRONG = 0.05, 0.01
+FAILED, WRONG = 0.1, 0.01
 """Densities, over that of the guess, of larger errors, all alike, after a start that failed, and of any s^2."""
 CAUTION = 1.0
 """Steps are as long as is best for a log e^2 so many standard deviations larger: steps that are too short leave the
@@ -65,8 +65,10 @@ class FilterState:
     def measured(self, found: float, sd: float, energy: float, variance: float) -> FilterState:
         """Update by the mean over users, released with this sd, of log residuals over what these e^2 and s^2 leave, and
         by the mean square of an entry of the mean step, which has noise of this variance."""
+        # Heads are taken midway between those of one length and Gaussian ones.
+        typical = math.exp(log_chi(np.asarray(self.sizes.rank)) / 2)
         expected = self.sizes.residual(self.error2, self.noise2)
-        off = found - np.log(self.sizes.residual(self.errors2, self.noises2) / expected)
+        off = found - np.log(self.sizes.residual(typical * self.errors2, self.noises2) / expected)
         gain = self.sizes.gain(self.errors2, self.noises2)
         moved = np.log(max(energy, 1e-300) / (gain**2 * self.errors2 + variance))
         squares = off**2 / (sd**2 + MODEL_SD**2) + moved**2 / (2 / self.sizes.entries + ENERGY_SD**2)

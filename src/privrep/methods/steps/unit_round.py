@@ -100,8 +100,7 @@ class Round:
         unexplained = np.maximum(power - np.einsum("ib,ib->b", right[:, :users], plain), 1e-14 * power)
         gradients = rows.combined((labels - np.einsum("iqb,ib->qb", seen, heads)) / variances)
         gradients -= (gradients @ self.basis) @ self.basis.T
-        residual = max(len(self.basis) - rank, 1) * self.outside + self.noise2
-        logs = log_powers(unexplained, block.counts - rank, residual)
+        logs = log_powers(unexplained, block.counts - rank, max(len(self.basis) - rank, 1) * self.outside + self.noise2)
         return logs, Semidefinite(unit(heads.T)), self.steps(gradients, heads.T)
 
     def steps(self, gradients: np.ndarray, heads: np.ndarray) -> Outer:
