@@ -25,9 +25,10 @@ All samples serve all steps: if features are symmetric about the subspace, U* is
 depends on released numbers alone. A user weighed by its covariance costs no more time than one that is not: in the
 principal axes of its own samples, which are found once, C_i is diagonal.
 
-Where it is weak: heads that nearly all have one direction leave the others to chance, as with every method here. Of
-features so sparse that most samples are 0 users learn less than kappa says; a run may end no better than each user
-alone, with an `expected_distF` that is far too low, so that own data are the safer choice. A rank stated one too low is
+Where it is weak: heads that nearly all have one direction leave the others to chance, as with every method here. Where
+features are so sparse that most samples are 0, a user's model has one or two coordinates; the start may then miss a
+direction of the subspace altogether, no round finds it, since heads have nothing of it, and users may end no better off
+than alone, with an `expected_distF` that is far too low: own data are the safer choice. A rank stated one too low is
 ruinous for every method, one too high costs each user one more coordinate of its head.
 
 >>> from privrep.simulate import fit
