@@ -19,7 +19,7 @@ STEP_SD, DRIFT_SD = 0.15, 0.3
 """Standard deviations of what the model leaves out in log e^2: of any round, and of a contraction by e."""
 FORGOTTEN_SD = 0.03  # what a round adds to the standard deviation of log s^2: none is believed for ever
 GUESS_SD = (1.0, 0.5)  # standard deviations of the first guesses of log e^2 and log s^2
-FAILED, WRONG = 0.1, 0.01
+FAILED, WRONG = 0.1, 0.001
 """Densities, over that of the guess, of larger errors, all alike, after a start that failed, and of any s^2."""
 CAUTION = 1.0
 """Steps are as long as is best for a log e^2 so many standard deviations larger: steps that are too short leave the
