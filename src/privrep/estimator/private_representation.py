@@ -28,7 +28,7 @@ from privrep.methods.mixed_model import MixedModel
 from privrep.methods.running.method import Iterate, Method, Task
 from privrep.methods.running.runner import open_release
 from privrep.methods.steps.calibration import BINARY, COUNT, GAUSSIAN
-from privrep.methods.steps.posterior import Mixture, by_size
+from privrep.methods.steps.posterior import by_size
 from privrep.methods.steps.stacking import ANSWERS, OWN, SHARE, UNKNOWN
 from privrep.methods.unit_steps import UnitSteps
 from privrep.options import among, check_count, check_share, check_whole, misnamed, number, requires, unless
@@ -108,7 +108,8 @@ class PrivateRepresentation(RegressorMixin, BaseEstimator):
     epsilon : of the whole fit; replacing all rows of one user is what it holds for.
     delta : by default 1/n^2 for n users; above 1/n it warns.
     method : "prior", the released mixed model, or "unit_steps", a subspace of the given rank.
-    rank : of the released prior; None for all of it. Unit steps need one.
+    rank : of the released prior; None for all of it. Unit steps need one. A rank one too low is ruinous for every
+        method that seeks a subspace, one too high costs little.
     family : "gaussian"; "poisson" for counts, whose predictions are positive; or "binary" for 0 and 1, where they are
         probabilities, calibrated by one further release. `PrivateRepresentationClassifier` has two classes of any
         names; more classes, and survival times that are censored, are not served.
@@ -435,7 +436,7 @@ class PrivateRepresentation(RegressorMixin, BaseEstimator):
                 schema, found.mean, found.mixture, self.max_samples, found.mean_noise, found.error, found.calibration
             )
         nothing = np.zeros(schema.dim)
-        return SharedPrior(schema, nothing, Mixture((last.personal.models.prior,)), self.max_samples, nothing, math.nan)
+        return SharedPrior(schema, nothing, last.personal.models, self.max_samples, nothing, math.nan)
 
 
 def set_parameters(estimator: BaseEstimator, given: dict) -> None:

@@ -8,7 +8,7 @@ publicly known.
     theta_i     <- X_i^T (X_i X_i^T k/d + s^2 I)^-1 y_i
     B           <- top k eigenvectors of sum_i theta_i theta_i^T / |theta_i|^2 + noise;      H <- I;   e^2 as expected
     for t = 1..T:
-        C_i     <- k e^2 X_i (I - B B^T) X_i^T + s^2 I                 covariance of what heads in B leave of the labels
+        C_i     <- k e^2 X_i X_i^T + s^2 I                             covariance of what heads in B leave of the labels
         w_i     <- (H^-1 + Z_i^T C_i^-1 Z_i)^-1 Z_i^T C_i^-1 y_i  with Z_i = X_i B;  over H^1/2
         g_i     <- (I - B B^T) X_i^T C_i^-1 (y_i - Z_i H^1/2 w_i)
         z       <- mean of log(|least squares residual of i|^2 / (m - k)) over expectation,
@@ -18,12 +18,18 @@ publicly known.
         c       <- best linear estimate of the error from R under a law whose log e^2 is a standard deviation larger
         H       <- second moments of the heads, from all rounds' ( sum_i w_i w_i^T/|w_i|^2 + noise )
         B       <- QR( B + c R H^-1/2 );     law of (e^2, s^2) <- that after such a step
-    each user: posterior mean under the prior B H B^T + k e^2 (I - B B^T), on all samples
+    each user: posterior mean under the prior B H B^T + k e^2 I, on all samples
 
 Every user adds at most one unit to each sum of the descent whatever its data, so that no scale enters the privacy.
 All samples serve all steps: if features are symmetric about the subspace, U* is a fixed point. What follows a release
 depends on released numbers alone. A user weighed by its covariance costs no more time than one that is not: in the
-principal axes of its own samples, which are found once, C_i is diagonal but for k dimensions.
+principal axes of its own samples, which are found once, C_i is diagonal.
+
+Where it is weak: heads that nearly all have one direction leave the others to chance, as with every method here. Where
+features are so sparse that most samples are 0, a user's model has one or two coordinates; the start may then miss a
+direction of the subspace altogether, no round finds it, since heads have nothing of it, and users may end no better off
+than alone, with an `expected_distF` that is far too low: own data are the safer choice. A rank stated one too low is
+ruinous for every method, one too high costs each user one more coordinate of its head.
 
 >>> from privrep.simulate import fit
 >>> row, _ = fit("unit_steps", users=2000, samples=16, dim=8, rank=2, epsilon=8.0)
@@ -35,7 +41,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar
 
@@ -44,7 +50,8 @@ import numpy as np
 from privrep.methods.running.method import FullRank, Iterate
 from privrep.methods.steps import unit_schedule as shares
 from privrep.methods.steps.error_tracking import FilterState, log_chi
-from privrep.methods.steps.unit_round import ModelsOfUsers, PrincipalRows, Round, log_powers, unit
+from privrep.methods.steps.posterior import Mixture
+from privrep.methods.steps.unit_round import PrincipalRows, Round, log_powers, unit
 from privrep.methods.steps.unit_schedule import Sizes, descent_share, schedule
 from privrep.methods.steps.whitening import Whitening, learned_whitening, shrunk
 from privrep.options import Declared, check_count, check_positive, option, unless
@@ -109,20 +116,15 @@ def half_products(features: np.ndarray, labels: np.ndarray, penalty: float) -> S
 
 def unit_models(whitening: Whitening, penalty: float, block: Block) -> Semidefinite:
     """Contribution of users to the start: theta_i theta_i^T / |theta_i|^2, (d, d), of ridge models."""
-    rows = PrincipalRows.kept(whitening, block)
+    rows = PrincipalRows.of(whitening, block)
     return Semidefinite(unit(rows.combined(rows.labels / (rows.squares + penalty))))
 
 
-@dataclass
 class HeadMoments:
     """H: second moments of the heads, trace k, from all releases, each Tyler's estimate mapped back to R^d."""
 
-    users: int
-    dim: int
-    rank: int
-
-    def __post_init__(self):
-        self._sum, self._precision = np.zeros((self.dim, self.dim)), 0.0
+    def __init__(self, users: int, rank: int):
+        self.users, self.rank, self._sum, self._precision = users, rank, 0.0, 0.0
 
     def add(self, frame: np.ndarray, moments: np.ndarray, mu2: float) -> None:
         """Add a released sum of moments, (k, k), in the coordinates of `frame`, with the mu^2 of its release."""
@@ -143,9 +145,8 @@ def expected_distance(known: FilterState, whitening: Whitening, basis: np.ndarra
     sizes, (turned, upper) = known.sizes, np.linalg.qr(whitening.frame(basis))
     few = 1 / (sizes.entries * sizes.users * sizes.gain(known.error2, known.noise2) ** 2)
     outside = whitening.frame(np.eye(len(basis)) - basis @ basis.T)
-    sides = outside - turned @ (turned.T @ outside), np.linalg.inv(upper)
-    spread = math.prod(float(np.linalg.norm(side)) for side in sides)
-    return min(DEPARTED * math.sqrt(known.error2 + few) * spread, math.sqrt(sizes.rank))
+    spread = np.linalg.norm(outside - turned @ (turned.T @ outside)) * np.linalg.norm(np.linalg.inv(upper))
+    return min(DEPARTED * math.sqrt(known.error2 + few) * float(spread), math.sqrt(sizes.rank))
 
 
 @dataclass(frozen=True)
@@ -168,7 +169,7 @@ class UnitSteps:
 
     def fit(self, users: UserData, release: Release) -> Iterator[Iterate]:
         sizes = self.sizes(users.known.users, users.known.samples, users.known.dim, self.rank)
-        n, d, k = sizes.users, sizes.dim, sizes.rank
+        n, k = sizes.users, sizes.rank
         mu = 1 / release.noise_multiplier if release.noise_multiplier else math.inf
         level, whitening, whitenings = learned_whitening(users, release)
         scale = learned_scale(users, release.share(shares.SCALE), k, level * self.head_scale, self.noise)
@@ -180,7 +181,7 @@ class UnitSteps:
         yield Iterate(orthonormalise(whitening.frame(basis)))
 
         known = self.tracker.guessed(sizes, plan.path[0], noise2)
-        heads, root, inverse = self.head_moments(n, d, k), np.eye(k), np.eye(k)
+        heads, root, inverse = self.head_moments(n, k), np.eye(k), np.eye(k)
         for number, handle in enumerate(rounds):
             share = handle.part / release.part
             width = RESIDUAL_WIDTH if number else START_WIDTH
@@ -195,8 +196,7 @@ class UnitSteps:
             noise_sd = 2 * width / (n * mu * math.sqrt(shares.SCALARS * share))
             variance = (2 / (n * mu * math.sqrt(shares.STEPS * share))) ** 2
             step = (step - basis @ (basis.T @ step)) / n
-            known = known.measured(logs / n, noise_sd, width, of_users.residual)
-            known = known.seen((step**2).sum() / sizes.entries, variance)
+            known = known.measured(logs / n, noise_sd, (step**2).sum() / sizes.entries, variance)
             heads.add(basis @ root, second, shares.METRICS * share * mu**2 if mu < math.inf else share)
             length = known.step_length(variance)
             basis = orthonormalise(basis + length * step @ inverse)
@@ -209,10 +209,8 @@ class UnitSteps:
                 "expected_distF": expected_distance(known, whitening, basis),
                 "learned_noise": scale * math.sqrt(known.noise2),
             }
-            last = replace(
-                of_users, basis=basis, root=root, outside=k * known.error2, noise2=known.largest_noise2(noise2)
-            )
-            yield Iterate(orthonormalise(whitening.frame(basis)), FullRank(ModelsOfUsers(last)), log)
+            last = self.round(sizes, known, whitening=whitening, basis=basis, root=root, scale=scale)
+            yield Iterate(orthonormalise(whitening.frame(basis)), FullRank(Mixture((last.prior,))), log)
 
     def start(self, users: UserData, whitening: Whitening, noise2: float, release: Release) -> np.ndarray:
         """Release the first subspace, (d, k): leading eigenvectors of the moments of users' models."""

@@ -160,8 +160,7 @@ def unit_recursion(sizes: Regime, mu: Values) -> tuple[np.ndarray, np.ndarray]:
         total = (growths ** np.arange(rounds).reshape(-1, *[1] * growths.ndim)).sum(axis=0)
         for number in range(rounds):
             mu2 = unit.STEPS * growths**number / total * (1 - share) * mu**2
-            step_noise2 = 4 / (n**2 * mu2) * all_.length2(error2, noise2) / all_.freedom**2
-            eta = error2 / (error2 + step_noise2)
+            eta = error2 / (error2 + all_.step_noise2(np.sqrt(mu2), error2, noise2))
             error2 = np.maximum(error2 * (1 - unit.CONTRACTION * eta), unit.SMALLEST)
         error2 = error2.min(axis=0)
         risk = all_.risk(error2, noise2)

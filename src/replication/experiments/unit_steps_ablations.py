@@ -39,8 +39,6 @@ class WithoutTracking(UnitSteps):
         def measured(self, *ignored: float) -> FilterState:
             return self
 
-        seen = measured
-
 
 class WithoutGain(UnitSteps):
     """Steps as long as the error would be without noise."""
@@ -88,7 +86,7 @@ class WithoutNormOne(UnitSteps):
     sizes = Halved
 
     def round(self, sizes: Sizes, known: FilterState, **where: object) -> Round:
-        length = 2 * float(sizes.length(known.error2, known.noise2))
+        length = 2 * float(np.sqrt(np.prod(sizes.lengths2(known.error2, known.noise2))))
         return ClippedRound(**vars(super().round(sizes, known, **where)), length=length)
 
 

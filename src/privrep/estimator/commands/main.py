@@ -180,7 +180,9 @@ def fit(
     bounds: Annotated[Path, typer.Option(help="File of bounds; begin it with privrep bounds.")],
     epsilon: Annotated[float, typer.Option(help="Budget of the whole fit, for replacing all rows of one user.")],
     delta: Annotated[float | None, typer.Option(help="By default 1/n^2 for n users.")] = None,
-    method: Annotated[str, typer.Option(help="prior, or unit_steps, which needs a rank.")] = "prior",
+    method: Annotated[
+        str, typer.Option(help="prior, or unit_steps, which needs a rank: better one too high than too low.")
+    ] = "prior",
     rank: Annotated[int | None, typer.Option(help="Rank of the released prior; by default all of it.")] = None,
     family: Annotated[str, typer.Option(help="gaussian, binary for 0 and 1, or poisson for counts.")] = "gaussian",
     max_samples: Annotated[int, typer.Option(help="Rows of a user that are used at most.")] = 64,
@@ -295,7 +297,9 @@ def show(release: Annotated[Path, typer.Argument(help="release.json of a fit.")]
 @in_one_line
 def advise(
     dim: Annotated[int, typer.Option(help="Features, d.")],
-    rank: Annotated[int, typer.Option(help="Rank of the subspace of the heads, k.")],
+    rank: Annotated[
+        int, typer.Option(help="Rank of heads, k: one too low ruins every method, one too high costs little.")
+    ],
     users: Annotated[int | None, typer.Option(help="Users, n.")] = None,
     samples: Annotated[int | None, typer.Option(help="Rows of each user, m.")] = None,
     epsilon: Annotated[float | None, typer.Option(help="Budget, for replacing a user.")] = None,

@@ -57,6 +57,8 @@ class Mixture:
         pairs = zip(self.priors, spectra(self.priors, block), strict=True)
         return sum(each.heads(one.strengths, one.weights) for one, each in pairs)
 
+    __call__ = heads
+
     @property
     def covariance(self) -> np.ndarray:
         """Covariance over sigma^2 of a prior that keeps as much as all of one label that has variance 1 in each,

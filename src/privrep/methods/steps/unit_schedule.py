@@ -67,44 +67,33 @@ class Sizes:
         """Number of entries of the error, (d - k) k."""
         return self.outside * self.rank
 
-    @property
-    def largest_error2(self) -> float:
-        """e^2 of a subspace that has nothing of the true one, as far as there is room."""
-        return min(self.rank, self.outside) / self.entries
-
-    def information(self, error2: np.ndarray, noise2: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return E tr C^-1, and the mean square of a user's gradient X^T C^-1 r outside of the subspace.
+    def lengths2(self, error2: np.ndarray, noise2: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the mean squares of a user's gradient X^T C^-1 r outside of the subspace, and of its head.
 
         C = k e^2 X X^T + s^2 I of Gaussian features, m - k by d - k, is the covariance of what a head leaves of the
-        labels: with t = k e^2 the trace solves s^2 x + (d - k) t x / (1 + t x) = m - k up to the order of 1 / m, and
-        the mean square is (d - k) x / (1 + t x)."""
+        labels: with t = k e^2 the trace x = E tr C^-1 solves s^2 x + (d - k) t x / (1 + t x) = m - k up to the order of
+        1 / m, and the gradient has (d - k) x / (1 + t x). A head w strays from v by (m - k) / (m - k - 1) x in each
+        coordinate; |v|^2 is k."""
         t, out, left = self.rank * error2, self.outside, self.freedom
         linear = noise2 + t * (out - left)
         trace = 2 * left / (linear + np.sqrt(linear**2 + 4 * noise2 * t * left))
-        return trace, out * trace / (1 + t * trace)
-
-    def length(self, error2: np.ndarray, noise2: np.ndarray) -> np.ndarray:
-        """Return the root mean square of |g| |w|: a head w strays from v by (m - k) / ((m - k - 1) E tr C^-1) in each
-        coordinate; |v|^2 is k."""
-        trace, gradient2 = self.information(error2, noise2)
-        return np.sqrt(gradient2 * self.rank * (1 + self.freedom / (max(self.freedom - 1, 1) * trace)))
+        return out * trace / (1 + t * trace), self.rank * (1 + left / (max(left - 1, 1) * trace))
 
     def gain(self, error2: np.ndarray, noise2: np.ndarray) -> np.ndarray:
         """Return kappa: the mean over users of (g/|g|)(w/|w|)^T is kappa times the error (I - P) U*."""
-        return self.information(error2, noise2)[1] / (self.outside * self.length(error2, noise2))
+        gradient2, head2 = self.lengths2(error2, noise2)
+        return np.sqrt(gradient2 / head2) / self.outside
 
-    def length2(self, error2: float, noise2: float) -> float:
-        """Return the mean square of |g| |w| for C = I, with which the schedule is planned.
+    def step_noise2(self, mu: float, error2: float, noise2: float) -> float:
+        """Return the variance of an entry of the released mean, a sum of sensitivity 2, over kappa, for C = I, with
+        which the schedule is planned.
 
         X^T r has m - k degrees of freedom; its mean square is (m - k) ((d - k) s^2 + (d + m - 2k + 1) (d - k) k e^2),
         that of a Wishart matrix times a vector. A head strays by the residual over m - k - 1."""
         out, left = self.outside, self.freedom
         gradient2 = left * (out * noise2 + (out + left + 1) * self.dist2(error2))
-        return gradient2 * self.rank * (1 + self.residual(error2, noise2) / max(left - 1, 1))
-
-    def step_noise2(self, mu: float, error2: float, noise2: float) -> float:
-        """Return the variance of an entry of the released mean, a sum of sensitivity 2, over kappa, for C = I."""
-        return (2 / (self.users * mu * self.freedom)) ** 2 * self.length2(error2, noise2)
+        head2 = self.rank * (1 + self.residual(error2, noise2) / max(left - 1, 1))
+        return (2 / (self.users * mu * left)) ** 2 * gradient2 * head2
 
     def covariance_noise(self, mu: float) -> float:
         """Return the norm of the noise in the released covariance with its share of mu^2."""
