@@ -175,7 +175,11 @@ def test_formulas_stand_for_the_floor_of_other_problems():
     found = measured(table(cells, *parts))
     names = ("start", "tracking", "gain", "moments", "norm one")
     expected = {f"fourth problem without {name}, over floor": i for i, name in enumerate(names, start=1)}
-    expected |= {"unit steps over floor, second problem": 2.0, "unit steps over floor, third problem": 250.0}
+    for name, median, worst in (("second", 2.0, 25.0), ("third", 250.0, 250.0)):
+        expected |= {
+            f"unit steps over floor, {name} problem": median,
+            f"worst run of the {name} problem, over floor": worst,
+        }
     assert found == pytest.approx(expected)
 
 
@@ -188,19 +192,36 @@ def test_numbers_of_the_file_have_the_streams_that_are_drawn():
     assert {one.stream for one in defined} >= set(figure2.DEFINED)
 
 
-def test_the_ladder_is_over_the_floor():
-    """The deciding reading at epsilon 1 alone, the others as they are; the best number of epochs."""
+def test_ingredients_are_over_the_floor_of_their_problem_and_over_unit_steps():
+    """By problem and epsilon; a run beyond ten times the median of its own setting is astray, at ten times not."""
     cells = table(
-        rows("deciding", [80, 80, 80], 1.0, epochs=1),
-        rows("deciding", [2, 2, 2], 5.0, epochs=1),
-        *(rows(name, [6, 6, 6], 1.0, epochs=2) for name in figure2.LADDER if name not in ("deciding", "ladder-apart")),
-        rows("ladder-apart", [50, 50, 50], epochs=1),
-        rows("ladder-apart", [30, 30, 30], epochs=2),
-        rows("floor", [9, 2, 1, 50]),  # a repetition that the others lack
+        rows("rival-pairs", [8.0, 12.0, 81.0], 0.25, dim=37),
+        rows("rival-pairs", [5.0, 5.0, 50.0], 0.1, dim=37),
+        rows("rival-pairs", [70.0, 70.0, 701.0], 0.25, dim=50),
+        rows("rival-unit", [3.0, 3.0, 3.0], 0.25, dim=37),
+        rows("rival-unit", [9.0, 9.0, 9.0], 0.25, dim=60),
+        rows("rival-floor", [2.0, 2.0, 2.0], dim=37),
+        rows("unit-more", [7.0, 7.0, 7.0], 0.25, dim=50),
+        rows("floor", [1.0, 1.0, 1.0], dim=50),
     )
-    found = figure2.ladder(read(cells), THREE)
-    assert found["ladder: deciding, over floor"] == 40 and found["ladder: apart, over floor"] == 15
-    assert {found[f"ladder: {name}, over floor"] for name in ("joint", "user", "printed", "data")} == {3.0}
+    found = measured(cells)
+    assert found["pairs over floor, problem Q, at 0.25"] == 6 and found["pairs over floor, problem Q, at 0.1"] == 2.5
+    assert found["pairs over unit steps, problem Q, at 0.25"] == 4
+    assert found["unit over floor, problem Q, at 0.25"] == 1.5
+    assert found["pairs over unit steps, problem F, at 0.25"] == found["pairs over floor, problem F, at 0.25"] / 7 == 10
+    assert [found[f"runs astray of pairs, problem {one}"] for one in ("Q, at 0.25", "Q, at 0.1", "F, at 0.25")] == [
+        0,
+        0,
+        pytest.approx(1 / 3),
+    ]
+    drawn = unit_map.rival_points(by_kind(cells))
+    assert [*zip(drawn["problem"], drawn["method"], drawn["epsilon"], drawn["ratio"], strict=True)] == [
+        ("F", "pairs", 0.25, 70),
+        ("F", "unit", 0.25, 7),
+        ("Q", "pairs", 0.1, 2.5),
+        ("Q", "pairs", 0.25, 6),
+        ("Q", "unit", 0.25, 1.5),
+    ]
 
 
 def test_heads_of_full_rank_are_over_predicting_zero():
@@ -342,20 +363,6 @@ def test_the_constant_of_the_start():
 
 def settings(study: str) -> dict:
     return read_yaml(ROOT / settings_of(study))
-
-
-def test_noise_multipliers_are_those_of_two_releases_a_step():
-    """sqrt(2 E) / mu at epsilon 1 for E epochs, to 4 digits, at each scale; not of one release or other epochs."""
-    study = settings("unit_map")
-    grids = [study["grids"], *(scale["grids"] for scale in study["scales"].values())]
-    pairs = [one for grid in grids for one in grid["apart"].get("together", [])]
-    assert len(pairs) >= 4
-    mu = gdp_mu(1.0, float(study["delta"]))
-    for one in pairs:
-        found, epochs = one["noise_multiplier"], one["epochs"]
-        assert found == pytest.approx(math.sqrt(2 * epochs) / mu, rel=5e-5)
-        for wrong in (math.sqrt(epochs) / mu, math.sqrt(2 * epochs + 2) / mu, 2 * epochs / mu):
-            assert found != pytest.approx(wrong, rel=5e-3)
 
 
 def test_targets_are_twice_the_floor():
