@@ -193,35 +193,22 @@ def test_numbers_of_the_file_have_the_streams_that_are_drawn():
 
 
 def test_ingredients_are_over_the_floor_of_their_problem_and_over_unit_steps():
-    """By problem and epsilon; a run beyond ten times the median of its own setting is astray, at ten times not."""
+    """By problem and epsilon; a run beyond ten times the median of its own setting is astray."""
+    pairs = {(37, 0.25): [8, 12, 121], (37, 0.1): [5, 5, 50], (50, 0.25): [70, 70, 700]}
+    others = {("rival-unit", 37, 0.25): 3, ("rival-unit", 60, 0.25): 9, ("unit-more", 50, 0.25): 7}
+    others |= {("rival-floor", 37, math.nan): 2, ("floor", 50, math.nan): 1}
     cells = table(
-        rows("rival-pairs", [8.0, 12.0, 81.0], 0.25, dim=37),
-        rows("rival-pairs", [5.0, 5.0, 50.0], 0.1, dim=37),
-        rows("rival-pairs", [70.0, 70.0, 701.0], 0.25, dim=50),
-        rows("rival-unit", [3.0, 3.0, 3.0], 0.25, dim=37),
-        rows("rival-unit", [9.0, 9.0, 9.0], 0.25, dim=60),
-        rows("rival-floor", [2.0, 2.0, 2.0], dim=37),
-        rows("unit-more", [7.0, 7.0, 7.0], 0.25, dim=50),
-        rows("floor", [1.0, 1.0, 1.0], dim=50),
+        *(rows("rival-pairs", risks, epsilon, dim=dim) for (dim, epsilon), risks in pairs.items()),
+        *(rows(name, [risk] * 3, epsilon, dim=dim) for (name, dim, epsilon), risk in others.items()),
     )
     found = measured(cells)
-    assert found["pairs over floor, problem Q, at 0.25"] == 6 and found["pairs over floor, problem Q, at 0.1"] == 2.5
-    assert found["pairs over unit steps, problem Q, at 0.25"] == 4
-    assert found["unit over floor, problem Q, at 0.25"] == 1.5
-    assert found["pairs over unit steps, problem F, at 0.25"] == found["pairs over floor, problem F, at 0.25"] / 7 == 10
-    assert [found[f"runs astray of pairs, problem {one}"] for one in ("Q, at 0.25", "Q, at 0.1", "F, at 0.25")] == [
-        0,
-        0,
-        pytest.approx(1 / 3),
-    ]
-    drawn = unit_map.rival_points(by_kind(cells))
-    assert [*zip(drawn["problem"], drawn["method"], drawn["epsilon"], drawn["ratio"], strict=True)] == [
-        ("F", "pairs", 0.25, 70),
-        ("F", "unit", 0.25, 7),
-        ("Q", "pairs", 0.1, 2.5),
-        ("Q", "pairs", 0.25, 6),
-        ("Q", "unit", 0.25, 1.5),
-    ]
+    over = {("F", "pairs", 0.25): 70, ("F", "unit", 0.25): 7, ("Q", "unit", 0.25): 1.5}
+    over |= {("Q", "pairs", 0.1): 2.5, ("Q", "pairs", 0.25): 6}
+    drawn = unit_map.rival_points(by_kind(cells)).set_index(["problem", "method", "epsilon"])["ratio"]
+    assert drawn.to_dict() == over
+    for (problem, epsilon), (ratio, astray) in {("F", 0.25): (10, 0), ("Q", 0.25): (4, 1 / 3)}.items():
+        assert found[f"pairs over unit steps, problem {problem}, at {epsilon}"] == ratio
+        assert found[f"runs astray of pairs, problem {problem}, at {epsilon}"] == pytest.approx(astray)
 
 
 def test_heads_of_full_rank_are_over_predicting_zero():
