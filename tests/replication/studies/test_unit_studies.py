@@ -195,7 +195,7 @@ def test_numbers_of_the_file_have_the_streams_that_are_drawn():
 def test_ingredients_are_over_the_floor_of_their_problem_and_over_unit_steps():
     """By problem and epsilon; a run beyond ten times the median of its own setting is astray."""
     pairs = {(37, 0.25): [8, 12, 121], (37, 0.1): [5, 5, 50], (50, 0.25): [70, 70, 700]}
-    others = {("rival-unit", 37, 0.25): 3, ("rival-unit", 60, 0.25): 9, ("unit-more", 50, 0.25): 7}
+    others = {("rival-unit", 37, 0.25): 3, ("rival-unit", 37, 0.1): 4, ("unit-more", 50, 0.25): 7}
     others |= {("rival-floor", 37, math.nan): 2, ("floor", 50, math.nan): 1}
     cells = table(
         *(rows("rival-pairs", risks, epsilon, dim=dim) for (dim, epsilon), risks in pairs.items()),
@@ -203,7 +203,7 @@ def test_ingredients_are_over_the_floor_of_their_problem_and_over_unit_steps():
     )
     found = measured(cells)
     over = {("F", "pairs", 0.25): 70, ("F", "unit", 0.25): 7, ("Q", "unit", 0.25): 1.5}
-    over |= {("Q", "pairs", 0.1): 2.5, ("Q", "pairs", 0.25): 6}
+    over |= {("Q", "pairs", 0.1): 2.5, ("Q", "pairs", 0.25): 6, ("Q", "unit", 0.1): 2}
     drawn = unit_map.rival_points(by_kind(cells)).set_index(["problem", "method", "epsilon"])["ratio"]
     assert drawn.to_dict() == over
     for (problem, epsilon), (ratio, astray) in {("F", 0.25): (10, 0), ("Q", 0.25): (4, 1 / 3)}.items():
