@@ -5,7 +5,7 @@ beside it rivals_by_trials.csv: what fewer trials would have found. Nothing that
 
 For each setting (n, m, d, k, label noise, epsilon) of a tuned series of the default scale:
 1. `TRIALS` options are drawn, uniformly in `RANGES`: a random search with as many trials for each method. What the
-   table has for the setting now is one more, trial 0.
+   table has for the setting now is one more, trial 0. What a series states of `INGREDIENTS` is not drawn.
 2. They run on public data sets, `SEEDS`, which no judged cell has: all on one, the best on two, and the best of these
    on all, see `RUNGS`. The least median is chosen. A run that breaks down counts as infinite risk.
 3. The same rule among the first 1, 2, 4, ... of the drawn ones says whether more trials would change anything.
@@ -64,6 +64,8 @@ RANGES = {
 `fall` is the last clip over the first, and a `start` stands for several options."""
 NEEDED = ("clip", "rounds", "clip_feature", "clip_label")
 """Options without a default."""
+INGREDIENTS = ("init_pairs", "average_last", "last_clip")
+"""Options that stay as a series states them, so that what each of them brings can be told."""
 
 
 def drawn(values: tuple | list, at: float) -> object:
@@ -81,22 +83,22 @@ def method(algorithm: str) -> str:
     return algorithm.removeprefix("smallest_users_").replace("smallest_users", "altmin")
 
 
-def trials(cell: Cell) -> list[dict]:
-    """Return the options that are drawn for the setting of a cell."""
+def trials(cell: Cell, stated: dict) -> list[dict]:
+    """Return the options that are drawn for the setting of a cell, with what its series states."""
     ranges, several = RANGES[method(cell.algorithm)], []
     for numbers in np.random.default_rng([DRAWN_WITH, int(cell.key, 16)]).random((TRIALS, len(ranges))):
         one = {name: drawn(values, at) for (name, values), at in zip(ranges.items(), numbers, strict=True)}
         one |= one.pop("start")
         if "fall" in one:
             one["last_clip"] = float(f"{one['clip'] * one.pop('fall'):.3g}")
-        several.append(one)
+        several.append(one | stated)
     return several
 
 
-def choice(cell: Cell, present: dict) -> tuple[dict, list[dict]]:
+def choice(cell: Cell, present: dict, stated: dict) -> tuple[dict, list[dict]]:
     """Return the options that are chosen for a cell's method and setting and how they did, and what fewer trials would
     have found: columns of the two tables."""
-    tried = [present, *trials(cell)]
+    tried = [present, *trials(cell, stated)]
     search = cell.algorithm.startswith("smallest_users")
 
     @cache
@@ -134,9 +136,9 @@ def choice(cell: Cell, present: dict) -> tuple[dict, list[dict]]:
     }, [{"trials": count, "value": median(number)} for count, number in found.items()]
 
 
-def settings(study: str) -> Iterator[tuple[Cell, dict]]:
-    """Yield one cell for each setting of the tuned series of a study, and what is chosen for it now, nothing yet for a
-    series that is new."""
+def settings(study: str) -> Iterator[tuple[Cell, dict, dict]]:
+    """Yield one cell for each setting of the tuned series of a study, what is chosen for it now, nothing yet for a
+    series that is new, and what the series states of `INGREDIENTS`."""
     resolved = read_study(read_config(), study)
     series = {}
     for name, one in resolved.series.items():
@@ -146,7 +148,9 @@ def settings(study: str) -> Iterator[tuple[Cell, dict]]:
     known = {row["series"] for row in resolved.choices}
     for cell in expand(resolved.model_copy(update={"series": series})):
         if cell.problem.seed == 0:
-            yield cell, chosen_options(resolved.choices, cell.series, setting(cell)) if cell.series in known else {}
+            stated = {name: value for name, value in series[cell.series].options.items() if name in INGREDIENTS}
+            now = chosen_options(resolved.choices, cell.series, setting(cell)) if cell.series in known else {}
+            yield cell, now, stated
 
 
 def setting(cell: Cell) -> dict:
@@ -175,13 +179,14 @@ def main() -> None:
     with ProcessPoolExecutor() as pool:
         chosen, cells = {}, []
         for study in args.study:
-            for cell, present in settings(study):
+            for cell, present, stated in settings(study):
                 if is_chosen_anew(study, cell.series):
-                    cells.append(cell)
-                    if cell.key not in chosen:  # sweeps share settings
-                        chosen[cell.key] = pool.submit(choice, cell, present)
-        for cell in tqdm(cells, "choosing"):
-            one, by_trials = chosen[cell.key].result()
+                    same = cell.key, str(stated)
+                    cells.append((cell, same))
+                    if same not in chosen:  # sweeps share settings
+                        chosen[same] = pool.submit(choice, cell, present, stated)
+        for cell, same in tqdm(cells, "choosing"):
+            one, by_trials = chosen[same].result()
             for (path, columns), new in zip(tables.items(), ([one], by_trials), strict=True):
                 rows[path] += [setting(cell) | row for row in new]
                 write_rows(path, rows[path], columns)

@@ -33,7 +33,7 @@ def _as_written(value: object, check) -> object:
 
 
 def _scalar(value: object) -> object:
-    if not isinstance(value, bool | int | float | str):
+    if not isinstance(value, bool | int | float | str | None):
         raise ValueError(f"{value!r} must be a number or a text")
     return value
 

@@ -80,14 +80,14 @@ RESTATED: dict[str, Callable[[pd.DataFrame], pd.DataFrame]] = {
 }
 
 _FIRST = (
+    "beyond/ablation",
     "beyond/departures",
-    "beyond/ladder",
     "comparison/settings",
     "jain2021/figure2_readings",
     "shen2023/start_cost",
 )
 PLACES = {(name, 0): 1 for name in _FIRST} | {("shen2023/image_methods", panel): 1 for panel in range(16)}
-PLACES |= {("beyond/audits", 2): 1, ("beyond/ladder", 1): 1, ("shen2023/noise_cap", 0): 0}
+PLACES |= {("beyond/audits", 2): 1, ("shen2023/noise_cap", 0): 0}
 """Figure, number of its panel -> the coordinate that is a place on an axis of names;
 the other one is looked for alone."""
 

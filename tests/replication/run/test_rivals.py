@@ -71,25 +71,28 @@ def test_what_is_not_in_the_table_takes_the_nearest_row():
 SETTINGS = list(CHOOSE.settings("unit_map"))
 
 
-@pytest.mark.parametrize("series", ["altmin", "centaur", "fedrep", "users-altmin", "users-centaur", "users-fedrep"])
+@pytest.mark.parametrize(
+    "series", ["altmin", "centaur", "fedrep", "users-altmin", "users-centaur", "users-fedrep", "rival-pairs"]
+)
 def test_drawn_options_can_be_run(series):
-    """As many for each method, no two alike, with clips that fall."""
-    cell = next(cell for cell, _ in SETTINGS if cell.series == series)
-    drawn = CHOOSE.trials(cell)
-    assert len({str(one) for one in drawn}) == len(drawn) == CHOOSE.TRIALS
-    for options in drawn:
+    """As many for each method, no two alike, with clips that fall; an ingredient that a series states is in each."""
+    cell, _, stated = next(one for one in SETTINGS if one[0].series == series)
+    assert stated == ({"init_pairs": "all", "average_last": 0, "last_clip": None} if series == "rival-pairs" else {})
+    drawn = {str(one): one for one in CHOOSE.trials(cell, stated)}
+    assert len(drawn) == CHOOSE.TRIALS
+    for options in drawn.values():
         prepared(replace(cell.options, **options), cell.problem)
-        assert options.get("last_clip", 0) <= options.get("clip", 0)
+        assert (options.get("last_clip") or 0) <= options.get("clip", 0) and stated.items() <= options.items()
 
 
 @pytest.mark.parametrize(("now", "chosen"), [(0.9, "rounds: 3"), (0.3, "rounds: 9")])
 def test_the_choice_is_the_least_median(monkeypatch, now, chosen):
     """Also of what was chosen before; one that is best on the first data sets and fails later is not chosen; fewer
     trials find what the same rule finds among them."""
-    cell = next(cell for cell, _ in SETTINGS if cell.series == "centaur")
+    cell = next(cell for cell, *_ in SETTINGS if cell.series == "centaur")
     risks = {1: [2.0] * 5, 2: [0.5, 0.5, 9.0, 9.0, 9.0], 3: [0.7, 0.7, 0.7, math.inf, 0.8], 4: [3.0] * 5, 9: [now] * 5}
     monkeypatch.setattr(CHOOSE, "TRIALS", 4)
-    monkeypatch.setattr(CHOOSE, "trials", lambda cell: [{"rounds": rounds} for rounds in (1, 2, 3, 4)])
+    monkeypatch.setattr(CHOOSE, "trials", lambda cell, stated: [{"rounds": rounds} for rounds in (1, 2, 3, 4)])
     monkeypatch.setattr(CHOOSE, "Users", lambda problem, master_seed: SimpleNamespace(problem=problem))
 
     def run(cell, users):
@@ -97,7 +100,7 @@ def test_the_choice_is_the_least_median(monkeypatch, now, chosen):
         return {"status": "ok" if risk < math.inf else "failed", "excess_risk": risk}, None, None
 
     monkeypatch.setattr(CHOOSE, "run_cell", run)
-    found, by_trials = CHOOSE.choice(cell, {"rounds": 9})
+    found, by_trials = CHOOSE.choice(cell, {"rounds": 9}, {})
     assert found["options"] == f"{{{chosen}}}"
     assert found["failed"] == 5
     assert [(one["trials"], one["value"]) for one in by_trials] == [(0, now), (1, 2.0), (2, 2.0), (4, 0.7)]
@@ -111,7 +114,7 @@ def test_other_series_stay(monkeypatch, tmp_path):
     monkeypatch.setattr(CHOOSE, "ROOT", tmp_path)
     monkeypatch.setattr(CHOOSE, "ProcessPoolExecutor", ThreadPoolExecutor)
     new = {"options": "{}", "value": 1.0, "runs": 5, "failed": 0}, [{"trials": 1, "value": 1.0}]
-    monkeypatch.setattr(CHOOSE, "choice", lambda cell, present: new)
+    monkeypatch.setattr(CHOOSE, "choice", lambda cell, present, stated: new)
     monkeypatch.setattr("sys.argv", ["choose_rivals.py", "--study", "unit_map", "--series", "rare-centaur"])
     CHOOSE.main()
     found = read_rows(tmp_path / TABLE)

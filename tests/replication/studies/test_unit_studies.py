@@ -175,7 +175,11 @@ def test_formulas_stand_for_the_floor_of_other_problems():
     found = measured(table(cells, *parts))
     names = ("start", "tracking", "gain", "moments", "norm one")
     expected = {f"fourth problem without {name}, over floor": i for i, name in enumerate(names, start=1)}
-    expected |= {"unit steps over floor, second problem": 2.0, "unit steps over floor, third problem": 250.0}
+    for name, median, worst in (("second", 2.0, 25.0), ("third", 250.0, 250.0)):
+        expected |= {
+            f"unit steps over floor, {name} problem": median,
+            f"worst run of the {name} problem, over floor": worst,
+        }
     assert found == pytest.approx(expected)
 
 
@@ -188,19 +192,23 @@ def test_numbers_of_the_file_have_the_streams_that_are_drawn():
     assert {one.stream for one in defined} >= set(figure2.DEFINED)
 
 
-def test_the_ladder_is_over_the_floor():
-    """The deciding reading at epsilon 1 alone, the others as they are; the best number of epochs."""
+def test_ingredients_are_over_the_floor_of_their_problem_and_over_unit_steps():
+    """By problem and epsilon; a run beyond ten times the median of its own setting is astray."""
+    pairs = {(37, 0.25): [8, 12, 121], (37, 0.1): [5, 5, 50], (50, 0.25): [70, 70, 700]}
+    others = {("rival-unit", 37, 0.25): 3, ("rival-unit", 37, 0.1): 4, ("unit-more", 50, 0.25): 7}
+    others |= {("rival-floor", 37, math.nan): 2, ("floor", 50, math.nan): 1}
     cells = table(
-        rows("deciding", [80, 80, 80], 1.0, epochs=1),
-        rows("deciding", [2, 2, 2], 5.0, epochs=1),
-        *(rows(name, [6, 6, 6], 1.0, epochs=2) for name in figure2.LADDER if name not in ("deciding", "ladder-apart")),
-        rows("ladder-apart", [50, 50, 50], epochs=1),
-        rows("ladder-apart", [30, 30, 30], epochs=2),
-        rows("floor", [9, 2, 1, 50]),  # a repetition that the others lack
+        *(rows("rival-pairs", risks, epsilon, dim=dim) for (dim, epsilon), risks in pairs.items()),
+        *(rows(name, [risk] * 3, epsilon, dim=dim) for (name, dim, epsilon), risk in others.items()),
     )
-    found = figure2.ladder(read(cells), THREE)
-    assert found["ladder: deciding, over floor"] == 40 and found["ladder: apart, over floor"] == 15
-    assert {found[f"ladder: {name}, over floor"] for name in ("joint", "user", "printed", "data")} == {3.0}
+    found = measured(cells)
+    over = {("F", "pairs", 0.25): 70, ("F", "unit", 0.25): 7, ("Q", "unit", 0.25): 1.5}
+    over |= {("Q", "pairs", 0.1): 2.5, ("Q", "pairs", 0.25): 6, ("Q", "unit", 0.1): 2}
+    drawn = unit_map.rival_points(by_kind(cells)).set_index(["problem", "method", "epsilon"])["ratio"]
+    assert drawn.to_dict() == over
+    for (problem, epsilon), (ratio, astray) in {("F", 0.25): (10, 0), ("Q", 0.25): (4, 1 / 3)}.items():
+        assert found[f"pairs over unit steps, problem {problem}, at {epsilon}"] == ratio
+        assert found[f"runs astray of pairs, problem {problem}, at {epsilon}"] == pytest.approx(astray)
 
 
 def test_heads_of_full_rank_are_over_predicting_zero():
@@ -342,20 +350,6 @@ def test_the_constant_of_the_start():
 
 def settings(study: str) -> dict:
     return read_yaml(ROOT / settings_of(study))
-
-
-def test_noise_multipliers_are_those_of_two_releases_a_step():
-    """sqrt(2 E) / mu at epsilon 1 for E epochs, to 4 digits, at each scale; not of one release or other epochs."""
-    study = settings("unit_map")
-    grids = [study["grids"], *(scale["grids"] for scale in study["scales"].values())]
-    pairs = [one for grid in grids for one in grid["apart"].get("together", [])]
-    assert len(pairs) >= 4
-    mu = gdp_mu(1.0, float(study["delta"]))
-    for one in pairs:
-        found, epochs = one["noise_multiplier"], one["epochs"]
-        assert found == pytest.approx(math.sqrt(2 * epochs) / mu, rel=5e-5)
-        for wrong in (math.sqrt(epochs) / mu, math.sqrt(2 * epochs + 2) / mu, 2 * epochs / mu):
-            assert found != pytest.approx(wrong, rel=5e-3)
 
 
 def test_targets_are_twice_the_floor():

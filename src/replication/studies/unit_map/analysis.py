@@ -13,14 +13,17 @@ import pandas as pd
 
 from privrep.users.misspecification import RARE as RARE  # named in the chapter
 from replication.evidence.cells import resampled
+from replication.evidence.facts import Quantities
 from replication.evidence.findings import Findings
 from replication.evidence.intervals import BOOTSTRAP, bootstrap_measures, with_interval
 from replication.evidence.measured import Measured, bare
 from replication.evidence.numbers import defined
+from replication.run.config import ROOT
+from replication.run.csv_tables import read_rows
+from replication.run.rivals import BY_TRIALS, REALS, SIZES
 from replication.run.settings import MeasureSettings
 from replication.studies.measures import extreme_ratio
 from replication.studies.unit_map.figure2 import EPSILONS as EPSILONS  # named in the chapter
-from replication.studies.unit_map.figure2 import LADDER_EPSILON as LADDER_EPSILON  # named in a caption
 from replication.studies.unit_map.figure2 import STREAMS, on_figure2, parts
 
 METHODS = {"unit": "unit steps", "centaur": "CENTAUR", "fedrep": "private FedRep", "altmin": "alternating minimisation"}
@@ -31,6 +34,20 @@ NOTHING = 0.1
 """A run has found nothing where its risk is beyond this share of that of predicting zero."""
 NEAR = 1.5
 """A risk at most so many times the floor is near it."""
+ASTRAY = 10
+"""A run is astray where its risk is beyond so many times the median of its series and setting."""
+RIVALS = {
+    "disjoint": "private FedRep as published",
+    "pairs": "start from all pairs",
+    "averaged": "all pairs, averaged iterates",
+    "falling": "all pairs, falling clip",
+    "models": "users' models (ours), falling clip",
+    "unit": "unit steps",
+    "oracle": "one step at the truth",
+}
+"""What ends the name of a series, and what it is: private FedRep by ingredient, and what it is compared with."""
+PROBLEMS = {"F": (0.1, 0.25, 1), "Q": (0.1, 0.25), "R": (0.25, 1)}
+"""Problems on which ingredients are told apart, and the epsilons of each."""
 DIM = 100
 """At which users are compared."""
 MISSPECIFICATIONS = {
@@ -76,9 +93,36 @@ def ratios(cells: pd.DataFrame, sweep: str, indices: np.ndarray) -> dict[str, fl
 def by_kind(cells: pd.DataFrame, study: MeasureSettings) -> list[Measured]:
     """Measure what the study's file defines; a run that broke down has the largest risk of all."""
     risk = cells["excess_risk"].fillna(np.inf)
-    found = defined(study, cells.assign(risk=risk, nothing=risk > NOTHING * cells["rank"]))
+    usual = risk.groupby([cells["series"], cells["dim"], cells["epsilon"]]).transform("median")
+    found = defined(
+        study, cells.assign(risk=risk, nothing=risk > NOTHING * cells["rank"], astray=risk > ASTRAY * usual)
+    )
     broke = {"measured": np.nan, "note": "half of the runs broke down"}
     return [replace(one, **broke) if np.isinf(one.measured) else one for one in found]
+
+
+def rival_points(measured: list[Measured]) -> pd.DataFrame:
+    """Return the risk of each ingredient of private FedRep, and of what it is compared with, over the floor."""
+    known = {one.quantity: one for one in measured}
+    rows = [
+        (problem, name, epsilon, one.measured, one.ci_low, one.ci_high, one.seeds)
+        for problem, budgets in PROBLEMS.items()
+        for epsilon, name in product(budgets, RIVALS)
+        if (one := known.get(f"{name} over floor, problem {problem}, at {epsilon:g}"))
+    ]
+    return pd.DataFrame(rows, columns=["problem", "method", "epsilon", "ratio", "ci_low", "ci_high", "seeds"])
+
+
+def by_trials(cells: pd.DataFrame, quantities: Quantities) -> dict[str, list]:
+    """Return a table of how large the risk of the best of the first 1, 2, 4, ... trials of the search is, over that of
+    the best of all, by method: medians over its settings in this study, and how many."""
+    rows = pd.DataFrame(read_rows(ROOT / BY_TRIALS)).astype({"trials": int, "value": float})
+    rows = rows[(rows["study"] == "unit_map") & (rows["trials"] > 0)]
+    rows["method"] = rows["series"].str.replace("rival-.*", "fedrep", regex=True).str.rpartition("-")[2]
+    table = rows.pivot(index=["method", "series", *SIZES, *REALS], columns="trials", values="value")
+    found = table.div(table[table.columns.max()], axis=0).groupby("method")
+    medians = [[METHODS[name], str(len(part)), *part.median()] for name, part in found]
+    return {"header": ["method", "settings", *map(str, table)], "rows": medians}
 
 
 def median(values: np.ndarray, indices: np.ndarray) -> float:
@@ -130,14 +174,16 @@ def sweep_points(cells: pd.DataFrame) -> pd.DataFrame:
     return pd.concat(tables, ignore_index=True)
 
 
-FACTS = {"parts": parts}
+FACTS = {"parts": parts, "trials": by_trials}
 
 
 def analyse(cells: pd.DataFrame, study: MeasureSettings) -> Findings:
     """Measure risks on Figure 2's problem, the map of methods, the users needed, and risks under misspecification."""
     first = cells["series"].isin(STREAMS)
     on_first, tables = on_figure2(cells[first])
-    measured, cells = on_first + by_kind(cells, study), cells[~first]
+    measured = on_first + by_kind(cells, study)
+    tables["beyond/rivals"] = rival_points(measured)
+    cells = cells[~first & ~cells["series"].str.startswith("rival-")]
     seeds = int(cells["seed"].nunique())
     for sweep in SWEEPS:
         for name, risk in risks(cells, sweep)[list(METHODS)].items():

@@ -32,10 +32,7 @@ DATA = ("tail", "correlated", "unequal", "hostile", "heads-3", "heads-5")
 GUESSES = ("noise-high", "noise-low", "scale-high", "scale-low")
 FLOORS = {name: f"floor-{name}" for name in DATA} | dict.fromkeys(GUESSES, "floor")
 """Misspecifications, and their floors."""
-RUNGS = ("apart", "joint", "averaged", "user", "start", "samples", "pairs", "annealed", "printed", "data")
-LADDER = {"deciding": "deciding"} | {f"ladder-{rung}": rung for rung in RUNGS}
 RANKS = ("prior-rank-4", "prior-rank-8")
-LADDER_EPSILON = 1
 EPSILONS = (0.05, 0.1, 0.25, 1, 5)
 """Those of unit steps, smallest first."""
 
@@ -48,24 +45,6 @@ CURVES = {
     "one step at the truth": ORACLE,
 }
 """Label -> series, of Figure 2."""
-STEPS = {
-    "jain2021, printed noise": "deciding",
-    "exact accounting, A and b apart": "ladder-apart",
-    "A and b jointly": "ladder-joint",
-    "noise averaged with its transpose": "ladder-averaged",
-    "clip of the whole user": "ladder-user",
-    "start charged, clip of the data's size": "ladder-start",
-    "all samples in each step": "ladder-samples",
-    "all pairs in the start": "ladder-pairs",
-    "gradient in place of the Gram": "fedrep",
-    "clip that follows the known error": "ladder-annealed",
-    "unit steps": "unit-more",
-    "shen2023, printed clip": "ladder-printed",
-    "clip of the data's size": "ladder-data",
-    "clip, rounds, step and start tuned": "centaur",
-    "unit steps ": "unit-more",
-}
-"""The ladders from jain2021 and from shen2023 down to unit steps."""
 MISSPECIFICATIONS = {
     "Student features": "tail",
     "features of several scales": "correlated",
@@ -157,15 +136,6 @@ def published(risks: Risks, indices: np.ndarray) -> dict[str, float]:
     return found
 
 
-def ladder(risks: Risks, indices: np.ndarray) -> dict[str, float]:
-    """Return the risks of the steps from the published methods that are no series of another comparison."""
-    at, floor = {"deciding": LADDER_EPSILON}, risks.median(indices, "floor")
-    return {
-        f"ladder: {label}, over floor": risks.median(indices, name, at.get(name)) / floor
-        for name, label in LADDER.items()
-    }
-
-
 def full_rank(risks: Risks, indices: np.ndarray) -> dict[str, float]:
     """Return risks for heads in no subspace over that of predicting zero."""
     zero, own = risks.zero("prior"), risks.median(indices, "prior-own")
@@ -181,7 +151,6 @@ def full_rank(risks: Risks, indices: np.ndarray) -> dict[str, float]:
 STATISTICS: dict[Statistic, tuple[str, ...]] = {
     published: (*PUBLISHED, UNIT[1], "floor"),
     more: (UNIT[1], ORACLE[1], "deciding", "floor"),
-    ladder: (*LADDER, "floor"),
     full_rank: ("prior", *RANKS, "prior-own"),
 }
 """Statistic -> the series whose common repetitions it is over."""
@@ -226,15 +195,10 @@ def figure2_points(risks: Risks) -> pd.DataFrame:
     return pd.concat([*tables, floor], ignore_index=True).assign(delta=risks.rows["unit"]["delta"])
 
 
-def ladder_points(risks: Risks) -> pd.DataFrame:
-    """Return the ladders from the published methods (x = 0), and unit steps with one part removed (x = 1)."""
-    rungs = [
-        point(risks, label, 0, name, None if name == "ladder-apart" else LADDER_EPSILON, "floor")
-        for label, name in STEPS.items()
-    ]
+def ablation_points(risks: Risks) -> pd.DataFrame:
+    """Return unit steps with one part removed."""
     shown = {"fourth": "all ingredients"} | {name: f"without {part}" for name, part in WITHOUT.items()}
-    parts = [point(risks, label, 1, name, unit=risks.formula(name)) for name, label in shown.items()]
-    return pd.DataFrame(rungs + parts)
+    return pd.DataFrame([point(risks, label, 1, name, unit=risks.formula(name)) for name, label in shown.items()])
 
 
 def prior_points(risks: Risks) -> pd.DataFrame:
@@ -264,7 +228,7 @@ def on_figure2(cells: pd.DataFrame) -> tuple[list[Measured], dict[str, pd.DataFr
         found += bootstrap_measures(partial(statistic, risks), repetitions, statistic.__name__, BOOTSTRAP)
     tables = {
         "beyond/figure2": figure2_points(risks),
-        "beyond/ladder": ladder_points(risks),
+        "beyond/ablation": ablation_points(risks),
         "beyond/departures": pd.DataFrame(
             [point(risks, label, 0, name, floor=FLOORS[name]) for label, name in MISSPECIFICATIONS.items()]
         ),

@@ -17,6 +17,7 @@ from replication.drawing import (
     thinned,
 )
 from replication.studies.unit_map.analysis import METHODS as METHODS_SHOWN
+from replication.studies.unit_map.analysis import RIVALS
 
 CURVES = (
     look("altmin", filled=False, dash="--"),
@@ -30,6 +31,15 @@ CURVES = (
 PRIORS = (look("mixed"), look("unit"), look("unit", marker="s", dash="--"))
 """Of those with heads of full rank."""
 LOOKS = {name: look(name, METHODS_SHOWN[name]) for name in ("unit", "centaur", "fedrep", "altmin")}
+RIVAL_LOOKS = {
+    "disjoint": look("fedrep", RIVALS["disjoint"], marker="o", dash="--"),
+    "pairs": look("fedrep", RIVALS["pairs"]),
+    "averaged": look("centaur", RIVALS["averaged"], marker="^"),
+    "falling": look("altmin", RIVALS["falling"], marker="v"),
+    "models": look("fedavg", RIVALS["models"], marker="P"),
+    "unit": look("unit"),
+    "oracle": Look(RIVALS["oracle"], "0.25", "x", ""),
+}
 
 
 def by_epsilon(axis: Panel, numbers: DataFrame, looks: tuple[Look, ...], y: str) -> None:
@@ -63,15 +73,21 @@ def marks(axis: Panel, table: DataFrame, one: Look, spelled: str = ".3g") -> Non
     axis.grid(axis="y", visible=False)
 
 
-def draw_ladder(figure: Picture, numbers: DataFrame, study: PlotSettings) -> None:
-    """Draw the ladders from the published methods, and unit steps with one part removed."""
-    axes = figure.panels(9.4, 5.8, ncols=2)
-    looks = (Look("towards unit steps", "#0072B2", dash=""), Look("a part left out", "#D55E00", "^", ""))
-    for axis, (_, part), one, title in zip(
-        axes, numbers.groupby("x"), looks, ("From published methods", "Without one part"), strict=True
-    ):
-        marks(axis, part, one)
-        axis.label("excess risk over the non-private one", title=title, log="x")
+def draw_rivals(figure: Picture, numbers: DataFrame, study: PlotSettings) -> None:
+    """Draw private FedRep by ingredient beside unit steps, a panel for each problem."""
+    parts = list(numbers.groupby("problem"))
+    for axis, (problem, part) in zip(figure.panels(9.4, 4.4, ncols=len(parts), sharey=True), parts, strict=True):
+        axis.groups(part, "epsilon", "ratio", "method", RIVAL_LOOKS, ends=CI)
+        axis.level(1, "heads in the true subspace, non-private", dash=":")
+        y = "excess risk over the non-private one" if problem == "F" else ""
+        axis.label(r"user-level $\epsilon$", y, f"Problem {problem}", "xy", part["epsilon"])
+
+
+def draw_ablation(figure: Picture, numbers: DataFrame, study: PlotSettings) -> None:
+    """Draw unit steps with one part removed."""
+    axis = figure.panels(6.0, 3.4)
+    marks(axis, numbers, Look("a part left out", "#D55E00", "^", ""))
+    axis.label("excess risk over the non-private one", log="x")
 
 
 def draw_departures(figure: Picture, numbers: DataFrame, study: PlotSettings) -> None:
