@@ -18,13 +18,15 @@ import yaml
 
 from privrep.options import check_positive, check_share, integer, unless
 from privrep.privacy.accounting import gdp_mu
-from privrep.theory.choice import METHODS, NAMES, expected, method_to_use
-from privrep.theory.residuals import RANGES, interval, place, usual_delta
+from privrep.theory.choice import CLOSE, METHODS, NAMES, expected, method_to_use
+from privrep.theory.residuals import OFTEN, RANGES, interval, place, usual_delta
 from privrep.theory.whole_methods import Regime
 
 LEAST_SAMPLES = 4
 """The laws of halves and of starts need this many."""
 OVERLAP = "own data may do as well"
+FITTED_BY = {"unit": "unit_steps", "mixed": "prior"}
+"""Method -> its name in `privrep fit`, of those that it has."""
 SOLVED = {"users": (RANGES["users"][0], 10**9), "samples": (LEAST_SAMPLES, 10**4), "epsilon": (1e-3, 1e2)}
 """Range in which an unknown is sought; with fewer users nothing was measured."""
 DIGITS = 1e-3
@@ -54,19 +56,22 @@ class Setting:
         return usual_delta(self.users) if self.delta is None else self.delta
 
     def row(self, name: str) -> dict[str, object]:
-        """Return the predicted risk of a method, its interval, and the options."""
+        """Return the predicted risk of a method, its interval, the share of runs that fail, and the options."""
         mu = gdp_mu(self.epsilon, self.spent)
         found = expected(name, self.sizes, np.array([mu]))
         risk, known = float(found.risk[0]), bool(found.known[0])
-        low, high = interval(name, risk, known, place(self.sizes, mu))
+        low, high, failing = interval(name, risk, known, place(self.sizes, mu))
         values = vars(self) | {"label_noise": self.noise}
         outside = any(not low <= values[name] <= high for name, (low, high) in RANGES.items())
         flags = ["law not known"] * (not known) + ["outside of the measured settings"] * outside
-        return {"risk": risk, "low": low, "high": high, "flag": "; ".join(flags), "options": found.options[0]}
+        flags += [f"{failing:.0%} of runs fail"] * (failing >= OFTEN)
+        numbers = {"risk": risk, "low": low, "high": high, "failing": failing}
+        return numbers | {"flag": "; ".join(flags), "options": found.options[0]}
 
     def high(self, name: str) -> float:
-        """Return the upper end of the interval of a method."""
-        return self.row(name)["high"]
+        """Return the upper end of the interval of a method, or infinity where it often fails."""
+        row = self.row(name)
+        return row["high"] if row["failing"] < OFTEN else math.inf
 
     def series(self, name: str, options: dict[str, object]) -> str:
         """Return a series of a study, in YAML, whose grid `advice` has these sizes."""
@@ -85,6 +90,18 @@ class Setting:
             f'print(row["excess_risk"] / {self.rank})'
         )
 
+    def fit(self, name: str, options: dict[str, object]) -> str:
+        """Return the command, or else the line of Python, that fits a table by a method."""
+        budget = {"epsilon": self.epsilon, "delta": float(f"{self.spent:.3g}")}
+        if name in FITTED_BY:
+            words = {**budget, "method": FITTED_BY[name]} | ({"rank": self.rank} if name == "unit" else {})
+            given = " ".join(f"--{key} {value}" for key, value in words.items())
+            return f"privrep fit TABLE --user USER --label LABEL --bounds bounds.toml {given}"
+        given = {"rank": self.rank, **(budget if name != "own" else {}), "label_noise_sd": self.noise} | options
+        words = ", ".join(f"{key}={value!r}" for key, value in given.items())
+        unit = "label_scale=, in the label's unit, is the scale of a coordinate of a head, by default 1"
+        return f"privrep.simulate.fit_users({METHODS[name][0]!r}, features, labels, user, {words})  # {unit}"
+
 
 @dataclass(frozen=True)
 class Advice:
@@ -92,11 +109,16 @@ class Advice:
 
     Attributes
     ----------
-    table : by method: `risk`, predicted, with `low` and `high`, the 95 % interval of one run; `users` needed for the
-        target by `high`, or NaN; `flag`, if the law is not known or the setting lies outside of those on which the
-        interval was measured; `series`, for the file of a study. A method that cannot be run is left out.
-    solved : the argument that was left out, and its value; may be empty.
-    recommended : name of the method with the least predicted risk; its flag says if own data may do as well.
+    table : by method: `risk`, predicted, with `low` and `high`, the 95 % interval of one run, and `failing`, the share
+        of runs that fail (risk beyond a tenth, and beyond three times the prediction); where it is a twentieth or more,
+        the interval is that of the others. `users` needed for the target by `high` where runs rarely fail, or NaN;
+        `flag`, if the law is not known, the setting lies outside of those on which the interval was measured, or runs
+        often fail; `series`, for the file of a study. A method that cannot be run is left out.
+    solved : the argument that was left out, and its value. Empty if none was, or if no target below 1 is sure.
+    recommended : name of the method with the least predicted risk, which may be predicting zero; its flag says if own
+        data may do as well.
+    equals : names of the others that are expected within a tenth of it.
+    fits : by method, the command or line of Python that fits a table.
     checks : by method, code that runs it once and prints the risk.
     setting : with the value that was solved for.
     """
@@ -104,6 +126,8 @@ class Advice:
     table: pd.DataFrame
     solved: dict[str, float]
     recommended: str
+    equals: list[str]
+    fits: dict[str, str]
     checks: dict[str, str]
     setting: Setting
 
@@ -149,13 +173,15 @@ def advise(
     """Advise a method for n users with m samples each, by laws for heads on a sphere and Gaussian features.
 
     At most one of users, samples, epsilon and target is left out. It is solved for: the least value at which the upper
-    end of the interval of some method reaches the target, or that end. Everything depends on the label noise: between a
-    standard deviation of 0.01 and a signal of 1/2 the risk of the same method may differ by four orders of magnitude.
+    end of the interval of some method that rarely fails reaches the target, or that end. Everything depends on the
+    label noise: between a standard deviation of 0.01 and a signal of 1/2 the risk of the same method may differ by four
+    orders of magnitude.
 
     Parameters
     ----------
     dim : features, d.
-    rank : of the subspace in which heads lie, k, below d.
+    rank : of the subspace in which heads lie, k, below d. Stated one too low it is ruinous for every method, one too
+        high costs little: in doubt, the larger one.
     users : n.
     samples : m of each user.
     epsilon : for replacing all samples of a user.
@@ -199,13 +225,16 @@ def advise(
         return smallest("users", lambda n: Setting(**base | {"users": n}).high(name) <= target)
 
     table["users"] = [math.nan if target is None else needed(name) for name in table.index]
-    best = method_to_use(table[["risk"]].T).iloc[0]
-    if best != "own" and table.loc["own", "low"] <= table.loc[best, "high"]:
+    risks = table["risk"].rename(None)
+    best = method_to_use(risks.to_frame().T.assign(zero=1.0)).iloc[0]
+    equals = [NAMES[name] for name in risks.index if name != best and risks[name] <= CLOSE * min(risks.min(), 1.0)]
+    if best in METHODS and best != "own" and table.loc["own", "low"] <= table.loc[best, "high"]:
         table.loc[best, "flag"] = "; ".join(filter(None, [table.loc[best, "flag"], OVERLAP]))
-    if unknown == ["target"]:
-        solved["target"] = float(table.loc[best, "high"])
+    if unknown == ["target"] and best in METHODS and setting.high(best) < 1:
+        solved["target"] = setting.high(best)
     options = table.pop("options")
     table["series"] = [setting.series(name, one) for name, one in options.items()]
     checks = {NAMES[name]: setting.check(name, one) for name, one in options.items()}
-    columns = ["risk", "low", "high", "users", "flag", "series"]
-    return Advice(table.rename(NAMES)[columns], solved, NAMES[best], checks, setting)
+    fits = {NAMES[name]: setting.fit(name, one) for name, one in options.items()}
+    columns = ["risk", "low", "high", "failing", "users", "flag", "series"]
+    return Advice(table.rename(NAMES)[columns], solved, NAMES[best], equals, fits, checks, setting)
