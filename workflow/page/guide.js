@@ -25,7 +25,8 @@ for (const tool of document.querySelectorAll(".guide-tool")) {
     });
     const steps = (one) => Math.max(...one.at.map((value, i) => Math.abs(value - at[i])));
     const least = Math.min(...rows.map((row) => row.risk));
-    const best = rows.filter((row) => row.risk <= data.close * least).sort((a, b) => a.risk - b.risk);
+    const cheap = (row) => row.key === "own" ? 2 : row.key === "unit" ? 1 : 0;  // no privacy spent; nothing to tune
+    const best = rows.filter((row) => row.risk <= data.close * least).sort((a, b) => cheap(b) - cheap(a) || a.risk - b.risk);
     return {rows, best, here: data.measured.find((one) => !steps(one)), near: data.measured.some((one) => steps(one) < 2)};
   };
 

@@ -115,9 +115,9 @@ class Advice:
         `flag`, if the law is not known, the setting lies outside of those on which the interval was measured, or runs
         often fail; `series`, for the file of a study. A method that cannot be run is left out.
     solved : the argument that was left out, and its value. Empty if none was, or if no target below 1 is sure.
-    recommended : name of the method with the least predicted risk, which may be predicting zero; its flag says if own
-        data may do as well.
-    equals : names of the others that are expected within a tenth of it.
+    recommended : name of the method with the least predicted risk, or of own data or unit steps where these are
+        expected within a tenth of it; its flag says if own data may do as well.
+    equals : names of the others that are expected within a tenth of the least.
     fits : by method, the command or line of Python that fits a table.
     checks : by method, code that runs it once and prints the risk.
     setting : with the value that was solved for.
@@ -226,11 +226,11 @@ def advise(
 
     table["users"] = [math.nan if target is None else needed(name) for name in table.index]
     risks = table["risk"].rename(None)
-    best = method_to_use(risks.to_frame().T.assign(zero=1.0)).iloc[0]
-    equals = [NAMES[name] for name in risks.index if name != best and risks[name] <= CLOSE * min(risks.min(), 1.0)]
-    if best in METHODS and best != "own" and table.loc["own", "low"] <= table.loc[best, "high"]:
+    best = method_to_use(risks.to_frame().T).iloc[0]
+    equals = [NAMES[name] for name in risks.index if name != best and risks[name] <= CLOSE * risks.min()]
+    if best != "own" and table.loc["own", "low"] <= table.loc[best, "high"]:
         table.loc[best, "flag"] = "; ".join(filter(None, [table.loc[best, "flag"], OVERLAP]))
-    if unknown == ["target"] and best in METHODS and setting.high(best) < 1:
+    if unknown == ["target"] and setting.high(best) < 1:
         solved["target"] = setting.high(best)
     options = table.pop("options")
     table["series"] = [setting.series(name, one) for name, one in options.items()]

@@ -10,7 +10,7 @@ import itertools
 STARTED = {"init": "spectral", "init_pairs": "models"}
 SHARES = (0.1, 0.3, 0.5)
 ROUNDS = [
-    {"clip": clip, "last_clip": clip * fall, "rounds": rounds, "init_share": share}
+    {"clip": clip, "last_clip": float(f"{clip * fall:.3g}"), "rounds": rounds, "init_share": share}
     for clip, fall, rounds, share in itertools.product((0.003, 0.01, 0.03, 0.1, 0.3), (0.1, 1.0), (16, 40), SHARES)
 ]
 """Options of CENTAUR and private FedRep, whose step is whole and whose subspace is an average of the last quarter."""

@@ -346,9 +346,8 @@ def advise(
         typer.echo("target: none below 1; here no method is sure to do better than predicting zero")
     typer.echo(found.table.drop(columns="series").to_string(float_format="{:.3g}".format, na_rep=""))
     best = found.recommended
-    typer.echo(f"\nUse {best}." + (f" As good by its law: {', '.join(found.equals)}." if found.equals else ""))
-    if best in found.fits:
-        typer.echo(f"Its series in a study's file:\n\n{found.table.series[best]}")
-        typer.echo(f"Check it by simulation:\n\n{found.checks[best]}\n\nFit your table:\n\n{found.fits[best]}")
+    typer.echo(f"\nUse {best}." + (f" By law as good: {', '.join(found.equals)}." if found.equals else ""))
+    typer.echo(f"Its series in a study's file:\n\n{found.table.series[best]}")
+    typer.echo(f"Check it by simulation:\n\n{found.checks[best]}\n\nFit your table:\n\n{found.fits[best]}")
     if plot is not None:
         draw_curves(found.setting, plot)
