@@ -14,7 +14,7 @@ import pandas as pd
 from privrep.privacy.accounting import gdp_mu
 from privrep.simulate import fit
 from privrep.theory.choice import METHODS, expected
-from privrep.theory.residuals import OFTEN, RANGES, TABLE, fails, interval, place, shipped, usual_delta
+from privrep.theory.residuals import RANGES, TABLE, interval, place, shipped, usual_delta
 from privrep.theory.whole_methods import Regime
 
 CALIBRATION, CHECK = (300, 1), (200, 2)
@@ -67,19 +67,17 @@ def run_once(name: str, options: dict, setting: dict) -> float:
 
 
 def factors(table: pd.DataFrame) -> pd.DataFrame:
-    """Return for each method, known and bin: its centre, both ends of risk over prediction, share of runs that fail,
-    and number of settings."""
+    """Return for each method, known and bin: its centre, both ends of risk over prediction, and number of settings."""
     rows = []
     for (name, known), part in table.groupby(["method", "known"]):
         if len(part) < BIN:  # too few to stand alone
             part = table[table["method"] == name]
         part = part.sort_values("place")
-        logs, failed = np.log(part["risk"] / part["predicted"]), fails(part["risk"], part["predicted"])
+        logs = np.log(part["risk"] / part["predicted"])
         for those in np.array_split(part.index, max(1, min(4, len(part) // BIN))):
-            share = failed[those].mean()
-            ends = covering(np.sort(logs[those][~failed[those] | (share < OFTEN)]))
-            rows.append([name, known, part["place"][those].mean(), *np.exp(ends), share, len(those)])
-    return pd.DataFrame(rows, columns=["method", "known", "place", "low", "high", "failing", "settings"])
+            ends = covering(np.sort(logs[those]))
+            rows.append([name, known, part["place"][those].mean(), *np.exp(ends), len(those)])
+    return pd.DataFrame(rows, columns=["method", "known", "place", "low", "high", "settings"])
 
 
 def covering(ordered: np.ndarray) -> tuple[float, float]:
@@ -90,13 +88,11 @@ def covering(ordered: np.ndarray) -> tuple[float, float]:
 
 
 def covered(table: pd.DataFrame) -> pd.DataFrame:
-    """Return by method which share of the runs of `simulated` lies in its interval, or fails where this is said to
-    happen, and the median ratio of the ends."""
+    """Return by method which share of the runs of `simulated` lies in its interval, and the median ratio of the ends."""
     ends = [interval(row.method, row.predicted, row.known, row.place) for row in table.itertuples()]
-    low, high, failing = np.array(ends).T
-    told = fails(table["risk"], table["predicted"]) & (failing >= OFTEN)
-    held = table["risk"].between(low, high) | told
-    found = pd.DataFrame({"cover": held, "high over low": high / low}).groupby(table["method"])
+    low, high = np.array(ends).T
+    inside = table["risk"].between(low, high)
+    found = pd.DataFrame({"cover": inside, "high over low": high / low}).groupby(table["method"])
     return found.agg({"cover": "mean", "high over low": "median"})
 
 

@@ -19,7 +19,7 @@ import yaml
 from privrep.options import check_positive, check_share, integer, unless
 from privrep.privacy.accounting import gdp_mu
 from privrep.theory.choice import CLOSE, METHODS, NAMES, expected, method_to_use
-from privrep.theory.residuals import OFTEN, RANGES, interval, place, usual_delta
+from privrep.theory.residuals import RANGES, interval, place, usual_delta
 from privrep.theory.whole_methods import Regime
 
 LEAST_SAMPLES = 4
@@ -56,22 +56,19 @@ class Setting:
         return usual_delta(self.users) if self.delta is None else self.delta
 
     def row(self, name: str) -> dict[str, object]:
-        """Return the predicted risk of a method, its interval, the share of runs that fail, and the options."""
+        """Return the predicted risk of a method, its interval, and the options."""
         mu = gdp_mu(self.epsilon, self.spent)
         found = expected(name, self.sizes, np.array([mu]))
         risk, known = float(found.risk[0]), bool(found.known[0])
-        low, high, failing = interval(name, risk, known, place(self.sizes, mu))
+        low, high = interval(name, risk, known, place(self.sizes, mu))
         values = vars(self) | {"label_noise": self.noise}
         outside = any(not low <= values[name] <= high for name, (low, high) in RANGES.items())
         flags = ["law not known"] * (not known) + ["outside of the measured settings"] * outside
-        flags += [f"{failing:.0%} of runs fail"] * (failing >= OFTEN)
-        numbers = {"risk": risk, "low": low, "high": high, "failing": failing}
-        return numbers | {"flag": "; ".join(flags), "options": found.options[0]}
+        return {"risk": risk, "low": low, "high": high, "flag": "; ".join(flags), "options": found.options[0]}
 
     def high(self, name: str) -> float:
-        """Return the upper end of the interval of a method, or infinity where it often fails."""
-        row = self.row(name)
-        return row["high"] if row["failing"] < OFTEN else math.inf
+        """Return the upper end of the interval of a method."""
+        return self.row(name)["high"]
 
     def series(self, name: str, options: dict[str, object]) -> str:
         """Return a series of a study, in YAML, whose grid `advice` has these sizes."""
@@ -109,11 +106,9 @@ class Advice:
 
     Attributes
     ----------
-    table : by method: `risk`, predicted, with `low` and `high`, the 95 % interval of one run, and `failing`, the share
-        of runs that fail (risk beyond a tenth, and beyond three times the prediction); where it is a twentieth or more,
-        the interval is that of the others. `users` needed for the target by `high` where runs rarely fail, or NaN;
-        `flag`, if the law is not known, the setting lies outside of those on which the interval was measured, or runs
-        often fail; `series`, for the file of a study. A method that cannot be run is left out.
+    table : by method: `risk`, predicted, with `low` and `high`, the 95 % interval of one run; `users` needed for the
+        target by `high`, or NaN; `flag`, if the law is not known or the setting lies outside of those on which the
+        interval was measured; `series`, for the file of a study. A method that cannot be run is left out.
     solved : the argument that was left out, and its value. Empty if none was, or if no target below 1 is sure.
     recommended : name of the method with the least predicted risk, or of own data or unit steps where these are
         expected within a tenth of it; its flag says if own data may do as well.
@@ -173,9 +168,8 @@ def advise(
     """Advise a method for n users with m samples each, by laws for heads on a sphere and Gaussian features.
 
     At most one of users, samples, epsilon and target is left out. It is solved for: the least value at which the upper
-    end of the interval of some method that rarely fails reaches the target, or that end. Everything depends on the
-    label noise: between a standard deviation of 0.01 and a signal of 1/2 the risk of the same method may differ by four
-    orders of magnitude.
+    end of the interval of some method reaches the target, or that end. Everything depends on the label noise: between a
+    standard deviation of 0.01 and a signal of 1/2 the risk of the same method may differ by four orders of magnitude.
 
     Parameters
     ----------
@@ -230,11 +224,11 @@ def advise(
     equals = [NAMES[name] for name in risks.index if name != best and risks[name] <= CLOSE * risks.min()]
     if best != "own" and table.loc["own", "low"] <= table.loc[best, "high"]:
         table.loc[best, "flag"] = "; ".join(filter(None, [table.loc[best, "flag"], OVERLAP]))
-    if unknown == ["target"] and setting.high(best) < 1:
-        solved["target"] = setting.high(best)
+    if unknown == ["target"] and table.loc[best, "high"] < 1:
+        solved["target"] = float(table.loc[best, "high"])
     options = table.pop("options")
     table["series"] = [setting.series(name, one) for name, one in options.items()]
     checks = {NAMES[name]: setting.check(name, one) for name, one in options.items()}
     fits = {NAMES[name]: setting.fit(name, one) for name, one in options.items()}
-    columns = ["risk", "low", "high", "failing", "users", "flag", "series"]
+    columns = ["risk", "low", "high", "users", "flag", "series"]
     return Advice(table.rename(NAMES)[columns], solved, NAMES[best], equals, fits, checks, setting)

@@ -20,6 +20,8 @@ from privrep.theory.whole_methods import Prediction, Regime, fixed_point, poster
 
 LUCK = 0.1
 """Where log risks spread by more over the draws, the risk is a matter of luck."""
+QUIET = 0.1
+"""With less label noise the law is off by up to two orders of magnitude; measured."""
 DRAWS, CHOICES = 12, 8
 """Of the noise in S, and for each of the noise in the gains."""
 
@@ -108,4 +110,4 @@ def mixed_model(sizes: Regime, mu: float) -> Prediction:
         linear = 2 * np.minimum(best - own, 0.0) / error + sd * rng.standard_normal(CHOICES)
         weight = np.clip(-(linear + plan.PENALTY * sd) / (2 * differs), 0.0, 1.0)
         found.append(np.log(np.maximum(own - error * differs * (2 * weight - weight**2), best)).mean())
-    return Prediction(np.exp(np.mean(found)) / k, np.std(found) <= LUCK)
+    return Prediction(np.exp(np.mean(found)) / k, (np.std(found) <= LUCK) & (sizes.noise >= QUIET))

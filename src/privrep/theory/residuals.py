@@ -1,8 +1,7 @@
-"""How far the laws err: factors between a run and its prediction, at random settings, and how often runs fail.
+"""How far the laws err: factors between a run and its prediction that cover 95 % of runs at random settings.
 
-The factors cover 95 % of runs, or where runs fail often, 95 % of those that do not. They go by method, by whether the
-law is known there, and by log n mu sqrt(m) / d; between the centres of bins the share that fails and the logarithms of
-factors are interpolated. The table is made by workflow/scripts/calibrate_advice.py.
+Factors go by method, by whether the law is known there, and by log n mu sqrt(m) / d; between the centres of bins their
+logarithms are interpolated. The table is made by workflow/scripts/calibrate_advice.py.
 """
 
 from __future__ import annotations
@@ -26,10 +25,6 @@ RANGES = {
     "label_noise": (0.01, 2.0),
 }
 """Ranges of the random settings; users and epsilon are uniform in their logarithms."""
-FAILED, ASTRAY = 0.1, 3.0
-"""A run fails where its risk exceeds this share of that of predicting zero, and so many times its prediction."""
-OFTEN = 0.05
-"""Where a larger share of runs fails, this is said beside an interval of those that do not."""
 
 
 def usual_delta(users: int) -> float:
@@ -48,17 +43,10 @@ def shipped() -> pd.DataFrame:
     return pd.read_csv(TABLE)
 
 
-def fails(risk: np.ndarray, predicted: np.ndarray) -> np.ndarray:
-    """Return whether runs fail, from their risks over that of predicting zero and what was predicted."""
-    return risk > np.maximum(FAILED, ASTRAY * predicted)
-
-
-def interval(name: str, risk: float, known: bool, at: float) -> tuple[float, float, float]:
-    """Return both ends of the 95 % interval of the risk of one run, at this predicted risk and `place`, and the share
-    of runs that fail."""
+def interval(name: str, risk: float, known: bool, at: float) -> tuple[float, float]:
+    """Return both ends of the 95 % interval of the risk of one run, at this predicted risk and `place`."""
     table = shipped()
     of_method = table[table["method"] == name]
     mine = of_method[of_method["known"] == known]
     mine = (mine if len(mine) else of_method).sort_values("place")
-    low, high = (risk * math.exp(np.interp(at, mine["place"], np.log(mine[end]))) for end in ("low", "high"))
-    return low, high, float(np.interp(at, mine["place"], mine["failing"]))
+    return tuple(risk * math.exp(np.interp(at, mine["place"], np.log(mine[end]))) for end in ("low", "high"))
