@@ -88,7 +88,7 @@ def covering(ordered: np.ndarray) -> tuple[float, float]:
 
 
 def covered(table: pd.DataFrame) -> pd.DataFrame:
-    """Return by method which share of the runs of `simulated` lies in its interval, and the median ratio of the ends."""
+    """Return by method which share of the runs of `simulated` is in its interval, and the median ratio of the ends."""
     ends = [interval(row.method, row.predicted, row.known, row.place) for row in table.itertuples()]
     low, high = np.array(ends).T
     inside = table["risk"].between(low, high)
