@@ -21,7 +21,7 @@ CALIBRATION, CHECK = (300, 1), (200, 2)
 """Number of settings and seed."""
 NOISES = (0.01, 0.3, 1.0, 2.0)
 COVERED, BIN = 0.95, 40
-"""A bin has at least this many settings; one or two of them are then beyond its ends."""
+"""A bin has at least this many settings; an end is then the most extreme of them."""
 
 
 def settings(count: int, seed: int) -> pd.DataFrame:
@@ -81,10 +81,9 @@ def factors(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def covering(ordered: np.ndarray) -> tuple[float, float]:
-    """Return the nearest ends that cover the next value with probability `COVERED`, or all of few values."""
-    held = min(len(ordered), math.ceil(COVERED * (len(ordered) + 1)))
-    first = int((ordered[held - 1 :] - ordered[: len(ordered) - held + 1]).argmin())
-    return ordered[first], ordered[first + held - 1]
+    """Return ends that cover the next value with probability `COVERED`, or all of few values."""
+    out = max(0, math.floor((len(ordered) + 1) * (1 - COVERED) / 2) - 1)
+    return ordered[out], ordered[-1 - out]
 
 
 def covered(table: pd.DataFrame) -> pd.DataFrame:
