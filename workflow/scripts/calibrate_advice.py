@@ -1,5 +1,5 @@
 """Measure how far the laws err at random settings, write src/privrep/theory/factors.csv, and print by method which
-share of runs at other settings it covers, and the median ratio of the ends of its intervals. Four minutes of CPU; one thread.
+share of runs at other settings it covers, and the median ratio of the ends of its intervals. Four minutes of CPU.
 """
 
 import os
