@@ -25,7 +25,8 @@ for (const tool of document.querySelectorAll(".guide-tool")) {
     });
     const steps = (one) => Math.max(...one.at.map((value, i) => Math.abs(value - at[i])));
     const least = Math.min(...rows.map((row) => row.risk));
-    const best = rows.filter((row) => row.risk <= data.close * least).sort((a, b) => a.risk - b.risk);
+    const cheap = (row) => row.key === "own" ? 2 : row.key === "unit" ? 1 : 0;  // no privacy spent; nothing to tune
+    const best = rows.filter((row) => row.risk <= data.close * least).sort((a, b) => cheap(b) - cheap(a) || a.risk - b.risk);
     return {rows, best, here: data.measured.find((one) => !steps(one)), near: data.measured.some((one) => steps(one) < 2)};
   };
 
@@ -57,7 +58,7 @@ for (const tool of document.querySelectorAll(".guide-tool")) {
   };
 
   const noise = ", label noise " + data.noise + ", δ = " + spelled(data.delta);
-  const words = (where, {best, here, near}) => {
+  const words = (where, {best, here, near}, command) => {
     const names = best.map(({key}) => called[key]).join(" or "), {key, risk, known} = best[0];
     const parts = ["At " + where + noise + ": " + (key === "zero" ? "predict zero; no method is expected to do better." : "use " + names + ".")];
     if (key === "own") parts.push("Each user alone does best, at no cost in privacy.");
@@ -69,6 +70,7 @@ for (const tool of document.querySelectorAll(".guide-tool")) {
     if (better.length) parts.push("Measured lower: " + better.map((other) => called[other]).join(", ") + ".");
     if (!known) parts.push("Extrapolated: the law's own assumptions fail here.");
     if (!near) parts.push("Extrapolated: no measured setting is within a step of every slider.");
+    parts.push("With an interval: " + command + ".");
     return parts.join(" ");
   };
 
@@ -81,7 +83,9 @@ for (const tool of document.querySelectorAll(".guide-tool")) {
     });
     const found = lookUp(at);
     draw(found);
-    answer.textContent = words(axes.map((axis, i) => axis.symbol + " = " + values[i]).join(", "), found);
+    const options = axes.map((axis, i) => "--" + axis.name + " " + axis.values[at[i]]).join(" ");
+    const command = "privrep advise " + options + " --label-noise " + data.noise + " --delta " + data.delta;
+    answer.textContent = words(axes.map((axis, i) => axis.symbol + " = " + values[i]).join(", "), found, command);
   };
   tool.hidden = false;
   inputs.forEach((input) => input.addEventListener("input", update));

@@ -18,13 +18,15 @@ import yaml
 
 from privrep.options import check_positive, check_share, integer, unless
 from privrep.privacy.accounting import gdp_mu
-from privrep.theory.choice import METHODS, NAMES, expected, method_to_use
+from privrep.theory.choice import CLOSE, METHODS, NAMES, expected, method_to_use
 from privrep.theory.residuals import RANGES, interval, place, usual_delta
 from privrep.theory.whole_methods import Regime
 
 LEAST_SAMPLES = 4
 """The laws of halves and of starts need this many."""
 OVERLAP = "own data may do as well"
+FITTED_BY = {"unit": "unit_steps", "mixed": "prior"}
+"""Method -> its name in `privrep fit`, of those that it has."""
 SOLVED = {"users": (RANGES["users"][0], 10**9), "samples": (LEAST_SAMPLES, 10**4), "epsilon": (1e-3, 1e2)}
 """Range in which an unknown is sought; with fewer users nothing was measured."""
 DIGITS = 1e-3
@@ -85,6 +87,18 @@ class Setting:
             f'print(row["excess_risk"] / {self.rank})'
         )
 
+    def fit(self, name: str, options: dict[str, object]) -> str:
+        """Return the command, or else the line of Python, that fits a table by a method."""
+        budget = {"epsilon": self.epsilon, "delta": float(f"{self.spent:.3g}")}
+        if name in FITTED_BY:
+            words = {**budget, "method": FITTED_BY[name]} | ({"rank": self.rank} if name == "unit" else {})
+            given = " ".join(f"--{key} {value}" for key, value in words.items())
+            return f"privrep fit TABLE --user USER --label LABEL --bounds bounds.toml {given}"
+        given = {"rank": self.rank, **(budget if name != "own" else {}), "label_noise_sd": self.noise} | options
+        words = ", ".join(f"{key}={value!r}" for key, value in given.items())
+        unit = "label_scale=, in the label's unit, is the scale of a coordinate of a head, by default 1"
+        return f"privrep.simulate.fit_users({METHODS[name][0]!r}, features, labels, user, {words})  # {unit}"
+
 
 @dataclass(frozen=True)
 class Advice:
@@ -95,8 +109,11 @@ class Advice:
     table : by method: `risk`, predicted, with `low` and `high`, the 95 % interval of one run; `users` needed for the
         target by `high`, or NaN; `flag`, if the law is not known or the setting lies outside of those on which the
         interval was measured; `series`, for the file of a study. A method that cannot be run is left out.
-    solved : the argument that was left out, and its value; may be empty.
-    recommended : name of the method with the least predicted risk; its flag says if own data may do as well.
+    solved : the argument that was left out, and its value. Empty if none was, or if no target below 1 is sure.
+    recommended : name of the method with the least predicted risk, or of own data or unit steps where these are
+        expected within a tenth of it; its flag says if own data may do as well.
+    equals : names of the others that are expected within a tenth of the least.
+    fits : by method, the command or line of Python that fits a table.
     checks : by method, code that runs it once and prints the risk.
     setting : with the value that was solved for.
     """
@@ -104,6 +121,8 @@ class Advice:
     table: pd.DataFrame
     solved: dict[str, float]
     recommended: str
+    equals: list[str]
+    fits: dict[str, str]
     checks: dict[str, str]
     setting: Setting
 
@@ -155,7 +174,8 @@ def advise(
     Parameters
     ----------
     dim : features, d.
-    rank : of the subspace in which heads lie, k, below d.
+    rank : of the subspace in which heads lie, k, below d. Stated one too low it is ruinous for every method, one too
+        high costs little: in doubt, the larger one.
     users : n.
     samples : m of each user.
     epsilon : for replacing all samples of a user.
@@ -199,13 +219,16 @@ def advise(
         return smallest("users", lambda n: Setting(**base | {"users": n}).high(name) <= target)
 
     table["users"] = [math.nan if target is None else needed(name) for name in table.index]
-    best = method_to_use(table[["risk"]].T).iloc[0]
+    risks = table["risk"].rename(None)
+    best = method_to_use(risks.to_frame().T).iloc[0]
+    equals = [NAMES[name] for name in risks.index if name != best and risks[name] <= CLOSE * risks.min()]
     if best != "own" and table.loc["own", "low"] <= table.loc[best, "high"]:
         table.loc[best, "flag"] = "; ".join(filter(None, [table.loc[best, "flag"], OVERLAP]))
-    if unknown == ["target"]:
+    if unknown == ["target"] and table.loc[best, "high"] < 1:
         solved["target"] = float(table.loc[best, "high"])
     options = table.pop("options")
     table["series"] = [setting.series(name, one) for name, one in options.items()]
     checks = {NAMES[name]: setting.check(name, one) for name, one in options.items()}
+    fits = {NAMES[name]: setting.fit(name, one) for name, one in options.items()}
     columns = ["risk", "low", "high", "users", "flag", "series"]
-    return Advice(table.rename(NAMES)[columns], solved, NAMES[best], checks, setting)
+    return Advice(table.rename(NAMES)[columns], solved, NAMES[best], equals, fits, checks, setting)

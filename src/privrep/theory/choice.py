@@ -13,38 +13,28 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pandas as pd
 
-from privrep.methods.steps.clip_units import USER_SCALES, gradient_threshold, label_threshold, moment_threshold
+from privrep.methods.steps.clip_units import USER_SCALES, gradient_threshold
 from privrep.privacy.regression_moments import USER_MOMENTS_COST
 from privrep.theory import whole_methods
 from privrep.theory.mixed_model import mixed_model
-from privrep.theory.rival_options import PASSES, ROUNDS
+from privrep.theory.rival_options import PASSES, ROUNDS, STARTED
 from privrep.theory.shared import Values
-from privrep.theory.whole_methods import (
-    Moments,
-    PowerStart,
-    Prediction,
-    Regime,
-    Rounds,
-    SpectralStart,
-    by_rounds,
-    power_outside,
-    spectral_outside,
-)
+from privrep.theory.whole_methods import Moments, Prediction, Regime, Rounds, by_rounds, models_outside
 from privrep.users.problem import Problem
 from privrep.users.splits import count, split_samples
 
-CENTAUR_START = {"init_samples": 4, "init_clip": 0.5}
-ITERATIONS, FEDREP_LABEL_CLIP, SPLIT = 14, 0.5, "halves-then-all"
-"""Of the start of CENTAUR, of that of private FedRep, and of alternating minimisation."""
+SPLIT, STEP, AVERAGED = "halves-then-all", 1.0, 0.25
+"""Of alternating minimisation, and of the rounds of CENTAUR and private FedRep."""
+ROUNDS_OF_BOTH = {**STARTED, "step": STEP, "average_last": AVERAGED, "final_heads": "ridge"}
 METHODS = {
     "unit": ("unit_steps", {}),
     "mixed": ("mixed_model", {}),
     "own": ("own_data", {}),
-    "fedrep": ("private_fedrep", {"final_heads": "ridge"}),
-    "centaur": ("centaur", {**CENTAUR_START, "starts": 1, "final_heads": "ridge"}),
+    "fedrep": ("private_fedrep", ROUNDS_OF_BOTH),
+    "centaur": ("centaur", ROUNDS_OF_BOTH),
     "altmin": (
         "altmin",
-        {"init": "spectral", "split": SPLIT, "clip_scale": "data", "clip_unit": "user", "final_heads": "ridge"},
+        {**STARTED, "split": SPLIT, "clip_scale": "data", "clip_unit": "user", "final_heads": "ridge"},
     ),
 }
 """Method -> its file in `privrep.methods`, and the options that are not chosen."""
@@ -68,11 +58,9 @@ def choices(name: str, sizes: Regime) -> list[dict[str, object]]:
     (options, 1). The law of alternating minimisation has one pass.
     """
     if name in ("fedrep", "centaur"):
-        table = pd.DataFrame(ROUNDS)
-        start = CENTAUR_START if name == "centaur" else {}
         return [
-            {"rounds": int(rounds), **start} | {key: rows[[key]].to_numpy() for key in rows if key != "rounds"}
-            for rounds, rows in table.groupby("rounds")
+            {"rounds": int(rounds)} | {key: rows[[key]].to_numpy() for key in rows if key != "rounds"}
+            for rounds, rows in pd.DataFrame(ROUNDS).groupby("rounds")
         ]
     if name == "altmin":
         return [one for one in PASSES if one["epochs"] == 1]
@@ -97,17 +85,12 @@ def law(name: str, sizes: Regime, mu: np.ndarray, chosen: Mapping[str, Values]) 
         each = [mixed_model(replace(sizes, users=users), one) for users, one in pairs]
         return Prediction(*(np.array([getattr(one, part) for one in each]) for part in ("risk", "known")))
     share = chosen["init_share"]
+    start = models_outside(sizes, np.sqrt(share) * mu)
     if name in ("centaur", "fedrep"):
-        if name == "centaur":
-            init_clip = moment_threshold("practical", chosen["init_clip"], known)
-            start = power_outside(sizes, mu, PowerStart(ITERATIONS, chosen["init_samples"], init_clip, share))
-        else:
-            label_clip = label_threshold("data", FEDREP_LABEL_CLIP, known)
-            start = spectral_outside(sizes, mu, SpectralStart(samples, label_clip, share))
         batch, clip = samples // 2 if name == "centaur" else 0, gradient_threshold("practical", chosen["clip"], known)
-        return by_rounds(sizes, mu, start, share, Rounds(chosen["rounds"], batch, chosen["step"], clip))
+        fall = chosen["last_clip"] / chosen["clip"]
+        return by_rounds(sizes, mu, start, share, Rounds(chosen["rounds"], batch, STEP, clip, fall, AVERAGED))
     split = split_samples(SPLIT, samples)
-    start = SpectralStart(samples, label_threshold("data", chosen["init_label_clip"], known), share)
     step = Moments(
         heads=count(split.heads),
         samples=count(split.subspace),
@@ -115,15 +98,17 @@ def law(name: str, sizes: Regime, mu: np.ndarray, chosen: Mapping[str, Values]) 
         units=USER_SCALES["data"](known, count(split.subspace)),
         cost=USER_MOMENTS_COST.mu_squared,
     )
-    return whole_methods.altmin(sizes, mu, start, step)
+    return whole_methods.altmin(sizes, mu, start, share, step)
 
 
 @dataclass(frozen=True)
 class Expected:
-    """Of a method at its best, for each mu: its risk, whether the assumptions of its law hold, and its options."""
+    """Of a method at its best, for each mu: its risk, whether the assumptions of its law hold, S after its start, and
+    its options."""
 
     risk: np.ndarray
     known: np.ndarray
+    start: np.ndarray
     options: list[dict[str, object]]
 
 
@@ -133,19 +118,20 @@ def expected(name: str, sizes: Regime, mu: np.ndarray) -> Expected:
     The number of users may be an array (r,) as well. The risk of a method that cannot be run is infinite.
     """
     if name == "altmin" and sizes.samples % 2:  # its split is in halves
-        return Expected(np.full(len(mu), np.inf), np.full(len(mu), False), len(mu) * [{}])
+        return Expected(np.full(len(mu), np.inf), np.full(len(mu), False), np.ones(len(mu)), len(mu) * [{}])
     tried = choices(name, sizes)
     found = [law(name, sizes, mu, options) for options in tried]
-    risk, known = (
-        np.vstack([np.broadcast_to(part, np.broadcast_shapes(np.shape(part), mu.shape)) for part in parts])
-        for parts in ([one.risk for one in found], [one.known for one in found])
+    risk, known, start = (
+        np.vstack([np.broadcast_to(part, np.broadcast_shapes(np.shape(risk), mu.shape)) for part, risk in parts])
+        for parts in ([(getattr(one, part), one.risk) for one in found] for part in ("risk", "known", "start"))
     )
     fixed = dict(METHODS[name][1]) if name in METHODS else {}
     if name == "centaur":
         fixed["batch_samples"] = sizes.samples // 2
     each = [fixed | one for options in tried for one in rows_of(options)]
     best = risk.argmin(axis=0)
-    return Expected(*(part[best, np.arange(len(mu))] for part in (risk, known)), [each[place] for place in best])
+    at = best, np.arange(len(mu))
+    return Expected(risk[at], known[at], start[at], [each[place] for place in best])
 
 
 def rows_of(options: Mapping[str, object]) -> list[dict[str, object]]:
@@ -157,6 +143,15 @@ def rows_of(options: Mapping[str, object]) -> list[dict[str, object]]:
     ]
 
 
+CLOSE = 1.1
+"""Methods whose risks differ by at most this factor count as equally good."""
+
+
 def method_to_use(risks: pd.DataFrame) -> pd.Series:
-    """Return the method to use in each row of a table with predicted risks by method: that with the least."""
-    return risks.idxmin(axis=1)
+    """Return the method to use in each row of a table with predicted risks by method: that with the least, or what
+    counts as equally good and costs no privacy, own data, or else no tuning, unit steps."""
+    best = risks.idxmin(axis=1)
+    for name in ("unit", "own"):
+        if name in risks:
+            best = best.mask(risks[name] <= CLOSE * risks.min(axis=1), name)
+    return best

@@ -1,15 +1,15 @@
 """What each complete method is expected to leave, as a share of the risk of predicting zero, from public sizes and the
 privacy budget alone.
 
-The laws are the project's own, end to end: starts F1, F2 and F11, steps F3 to F5, rounds F8 to F10, heads F6, the
-recursion of unit steps. They hold for heads on a sphere with E v v^T = I and Gaussian features; nothing in them was
+The laws are the project's own, end to end: the start from users' models, steps F3 to F5, rounds F8 to F10, heads F6,
+the recursion of unit steps. They hold for heads on a sphere with E v v^T = I and Gaussian features; nothing in them was
 fitted to what the methods were measured to do.
 
     sizes                n users (a number or an array), m samples, d, k, and sigma, the sd of the label noise
     S, outside           what a subspace leaves of E ||theta||^2 over k: the mean square sine, distF^2 / k; 1 - k/d for
                          a random subspace
     mu, mu2              of all releases of a method together; mu^2 of one part of it
-    start, rounds, step  settings of a method's parts
+    rounds, step         settings of a method's parts
 
 A method's releases share mu: those of a start have a share of mu^2, the steps the rest, each in equal parts. So a noise
 multiplier is sqrt(cost / share) / mu, with the cost of the releases at multiplier 1.
@@ -19,13 +19,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import lru_cache
 
 import numpy as np
 
 from privrep.methods.steps import unit_schedule as unit
 from privrep.theory import jain2021, shen2023
-from privrep.theory.clipped_step import sample_grid, user_step
+from privrep.theory.clipped_step import user_step
 from privrep.theory.shared import Values
 
 STARTED = 0.5
@@ -57,25 +56,7 @@ class Prediction:
 
     risk: np.ndarray  # mean excess risk over k, that of predicting zero; infinite where it has no mean
     known: np.ndarray  # whether the law's own assumptions hold
-
-
-@dataclass(frozen=True)
-class SpectralStart:
-    """Settings of Algorithm 3 of jain2021 on all pairs of a user's samples."""
-
-    samples: int  # of a user
-    label_clip: float  # zeta
-    share: Values  # of mu^2
-
-
-@dataclass(frozen=True)
-class PowerStart:
-    """Settings of one run of the private power method."""
-
-    iterations: int  # with equal parts of the share
-    samples: int  # per user and iteration
-    clip: float  # zeta_0
-    share: Values  # of mu^2
+    start: np.ndarray | float = 0.0  # S after the start; 0 of a method without one
 
 
 @dataclass(frozen=True)
@@ -85,7 +66,9 @@ class Rounds:
     rounds: int  # with equal parts of mu^2
     batch: int  # samples for each of head and gradient; 0 where both take all m
     step: Values  # eta
-    clip: Values  # zeta_g
+    clip: Values  # zeta_g of the first round
+    fall: Values = 1.0  # that of the last round over it, in equal ratios
+    averaged: float = 0.0  # share of the rounds, the last ones, whose subspaces are averaged
 
 
 @dataclass(frozen=True)
@@ -142,6 +125,31 @@ def personal(sizes: Regime, outside: Values) -> Values:
     return outside + ridge_error(k, sizes.samples, noise2, 1 - outside, k * outside + noise2)
 
 
+def fixed_point(variances: np.ndarray, samples: int, counts: np.ndarray | int = 1) -> np.ndarray:
+    """Solve kappa (m - sum p / (p + kappa)) = 1, the kappa of ridge regression with penalty 1 and variances p, of which
+    each stands for so many, over the last axis."""
+    high = (1 + (counts * variances).sum(axis=-1)) / samples
+    low = np.full_like(high, 1e-15)
+    for _ in range(60):
+        middle = np.sqrt(low * high)
+        taken = (counts * variances / (variances + middle[..., None])).sum(axis=-1)
+        below = middle * (samples - taken) < 1
+        low, high = np.where(below, middle, low), np.where(below, high, middle)
+    return high
+
+
+def posterior_risk(
+    variances: np.ndarray, squares: np.ndarray, samples: int, noise2: float, counts: np.ndarray | int = 1
+) -> np.ndarray:
+    """Mean square error of posterior means under a prior, by the deterministic equivalent of ridge regression, where
+    the label noise has variance `noise2`: variances of the prior over it, and mean squares of coordinates."""
+    samples = samples - 1
+    kappa = fixed_point(variances, samples, counts)[..., None]
+    freedom = (counts * (variances / (variances + kappa)) ** 2).sum(axis=-1) / samples
+    bias = (counts * squares * (kappa / (variances + kappa)) ** 2).sum(axis=-1)
+    return (bias + noise2 * freedom) / (1 - freedom)
+
+
 # Unit steps
 
 
@@ -172,38 +180,23 @@ def unit_recursion(sizes: Regime, mu: Values) -> tuple[np.ndarray, np.ndarray]:
 
 
 def unit_steps(sizes: Regime, mu: Values) -> Prediction:
-    """Unit steps: their recursion, then ridge heads on all samples with the residual as penalty. Left out: what the
-    moments of the heads cost, and that the server knows the error by a noisy measurement."""
-    k = sizes.rank
+    """Unit steps: their recursion, then posterior means. Left out: what the moments of the heads cost, and that the
+    server knows the error by a noisy measurement."""
+    d, k, noise2 = sizes.dim, sizes.rank, sizes.noise**2
     start, outside = unit_recursion(sizes, mu)
-    residual = k * outside + sizes.noise**2
-    heads = ridge_error(k, sizes.samples, residual, 1 - outside, residual)
-    return Prediction(outside + heads, (start <= STARTED) & (outside <= NEAR))
+    spread = k * outside / (d - k)
+    variances, squares = (np.stack(np.broadcast_arrays(one, spread), axis=-1) for one in (1.0, 1 - outside))
+    risk = posterior_risk(variances / noise2, squares, sizes.samples, noise2, np.array([k, d - k])) / k
+    return Prediction(risk, (start <= STARTED) & (outside <= NEAR), start)
 
 
-# Starts of the published methods
+# Start and rounds of the published methods
 
 
-@lru_cache
-def pair_moments(dim: int, rank: int, label_clip: float) -> tuple[float, float, float]:
-    """Return E z_1, E z_1^2 and E z_r^2 for r > 1 of z = x / ||x|| clip(y; zeta), y = sqrt(k) x_1 (F1, F2 where the
-    clip cuts; label noise neglected)."""
-    along, weights, squares = sample_grid(dim)
-    labels = np.minimum(math.sqrt(rank) * along, label_clip)
-    signal = weights @ (along * labels * (1 / np.sqrt(squares)).mean(axis=1))
-    first = weights @ (labels**2 * along**2 * (1 / squares).mean(axis=1))
-    return float(signal), float(first), float((weights @ labels**2 - first) / (dim - 1))
-
-
-def spectral_outside(sizes: Regime, mu: Values, start: SpectralStart) -> Values:
-    """S of Algorithm 3: (d - k) (privacy + sampling) over the signal E[z_1]^2 / k, squared; at most that of a subspace
-    at random. Left out: that copying the upper triangle takes a little off the sampling (F2 has it, for labels that are
-    not clipped)."""
-    n, d, k = sizes.users, sizes.dim, sizes.rank
-    signal, first, other = pair_moments(d, k, start.label_clip)
-    private = (2 * start.label_clip**2 / (n * mu * np.sqrt(start.share))) ** 2
-    sampling = other * (first + (k - 1) * other) / k / (n * (start.samples // 2))
-    return np.minimum(sizes.random, (d - k) * (private + sampling) / (signal**2 / k) ** 2)
+def models_outside(sizes: Regime, mu: Values) -> Values:
+    """S of a start from users' models, at most that of a subspace at random: the start of unit steps."""
+    found = unit.Sizes(sizes.users, sizes.samples, sizes.dim, sizes.rank).start_error2(mu, sizes.noise**2)
+    return np.minimum(sizes.random, (sizes.dim - sizes.rank) * found)
 
 
 def mixed(inside2: Values, outside2: Values, noise2: Values, sizes: Regime) -> Values:
@@ -211,21 +204,6 @@ def mixed(inside2: Values, outside2: Values, noise2: Values, sizes: Regime) -> V
     `noise2` on every coordinate: that of a random subspace where noise is all."""
     d, k = sizes.dim, sizes.rank
     return (outside2 + (d - k) * noise2) / (inside2 + outside2 + d * noise2)
-
-
-def power_outside(sizes: Regime, mu: Values, start: PowerStart) -> Values:
-    """S after the power method from a random subspace: F11 iterated. Left out: that the clip cuts less far from the
-    truth."""
-    product = shen2023.clipped_product(sizes.dim, sizes.rank, start.samples, start.clip)
-    multiplier = np.sqrt(start.iterations / np.asarray(start.share)) / mu
-    noise2 = ((2 * multiplier * start.clip) / sizes.users) ** 2 + product.spread**2 / sizes.users
-    outside = np.full(np.shape(noise2), sizes.random)
-    for _ in range(start.iterations):
-        outside = mixed(product.along**2 * (1 - outside), product.across**2 * outside, noise2, sizes)
-    return outside
-
-
-# Rounds
 
 
 def gradient_norm(sizes: Regime, outside: Values, batch: int) -> Values:
@@ -247,24 +225,32 @@ def rounds_outside(sizes: Regime, mu2: Values, rounds: Rounds, outside: Values) 
     """S after the rounds: F8 and F9 iterated, over the whole range of angles, with the clip of F10.
 
     The mean gradient at angle phi is cos phi sin phi, towards the truth; a clip below the typical norm scales it, and
-    sampling with it. Heads and gradients on the same samples have (m - k) / m of it. Left out: users whose norms are
-    far from the typical one."""
+    sampling with it. Heads and gradients on the same samples have (m - k) / m of it. An average lowers S near the truth
+    alone; there errors are those of the round before, contracted, and fresh noise. Left out: users whose norms are far
+    from the typical one."""
     n, m, d, k = sizes.users, sizes.samples, sizes.dim, sizes.rank
     step = rounds.step if rounds.batch else rounds.step * (m - k) / m
-    private = (rounds.step * 2 * rounds.clip / n) ** 2 * rounds.rounds / mu2
-    for _ in range(rounds.rounds):
+    last = max(1, round(rounds.averaged * rounds.rounds))
+    with_sum = sum2 = 0.0  # mean products of the last error with the sum of the averaged ones, and of this with itself
+    for number in range(rounds.rounds):
+        clip = rounds.clip * rounds.fall ** (number / max(rounds.rounds - 1, 1))
         norm = gradient_norm(sizes, outside, rounds.batch)
-        kept = np.minimum(1, rounds.clip / norm)
-        noise2 = private + (rounds.step * kept * norm) ** 2 / (n * d * k)
+        kept = np.minimum(1, clip / norm)
+        noise2 = rounds.step**2 * ((2 * clip / n) ** 2 * rounds.rounds / mu2 + (kept * norm) ** 2 / (n * d * k))
         inside2 = (1 - outside) * (1 + step * kept * outside) ** 2
-        length2 = 1 + (step * kept) ** 2 * (1 - outside) * outside
-        outside = mixed(inside2, length2 - inside2, noise2, sizes)
-    return outside
+        left = 1 - step * kept * (1 - outside)
+        outside2 = outside * left**2
+        outside = mixed(inside2, outside2, noise2, sizes)
+        if number >= rounds.rounds - last:
+            left = left / np.sqrt(inside2 + outside2)
+            sum2 = sum2 + 2 * left * with_sum + outside
+            with_sum = left * with_sum + outside
+    return np.where(outside <= NEAR, sum2 / last**2, outside)
 
 
 def by_rounds(sizes: Regime, mu: Values, start: Values, share: float, rounds: Rounds) -> Prediction:
-    """Rounds from a start that takes a share of mu^2, then ridge heads: CENTAUR after the power method, with fresh
-    samples for head and gradient, and private FedRep after Algorithm 3 of jain2021, with all samples for both."""
+    """Rounds from a start that takes a share of mu^2, then ridge heads: of CENTAUR, with fresh samples for head and
+    gradient, and of private FedRep, with all samples for both."""
     outside = rounds_outside(sizes, (1 - share) * np.square(mu), rounds, start)
     return with_heads(sizes, start, outside, rounds.batch or sizes.samples)
 
@@ -273,7 +259,7 @@ def with_heads(sizes: Regime, start: Values, outside: Values, heads: int) -> Pre
     """Ridge heads on all samples in what the steps leave outside, after heads on so many samples in each step;
     infinite risk where one of these has more coordinates than samples."""
     risk = personal(sizes, outside) if heads >= sizes.rank else np.full(np.shape(outside), math.inf)
-    return Prediction(risk, (start <= STARTED) & (outside <= NEAR) & (heads > sizes.rank + 1))
+    return Prediction(risk, (start <= STARTED) & (outside <= NEAR) & (heads > sizes.rank + 1), start)
 
 
 # Alternating minimisation
@@ -299,8 +285,7 @@ def moments_outside(sizes: Regime, mu2: Values, step: Moments, start: Values) ->
     return np.minimum(sizes.random, private + sampling + floor)
 
 
-def altmin(sizes: Regime, mu: Values, start: SpectralStart, step: Moments) -> Prediction:
-    """Alternating minimisation: Algorithm 3, one step of Algorithm 2 with user-level clipping, ridge heads."""
-    first = spectral_outside(sizes, mu, start)
-    outside = moments_outside(sizes, (1 - start.share) * np.square(mu), step, first)
-    return with_heads(sizes, first, outside, step.heads)
+def altmin(sizes: Regime, mu: Values, start: Values, share: float, step: Moments) -> Prediction:
+    """Alternating minimisation: one step of Algorithm 2 with user-level clipping, then ridge heads."""
+    outside = moments_outside(sizes, (1 - share) * np.square(mu), step, start)
+    return with_heads(sizes, start, outside, step.heads)

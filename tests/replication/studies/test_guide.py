@@ -17,7 +17,7 @@ from privrep.privacy.accounting import gdp_mu
 from privrep.theory import choice as methods
 from privrep.theory import jain2021, shen2023, whole_methods
 from privrep.theory.rival_options import PASSES, ROUNDS
-from privrep.theory.whole_methods import Moments, PowerStart, Regime, Rounds, SpectralStart
+from privrep.theory.whole_methods import Moments, Regime, Rounds, posterior_risk
 from privrep.users.problem import Problem
 from replication.report.chapters import text
 from replication.report.page import from_markdown, with_formulas
@@ -88,30 +88,15 @@ def test_own_data_by_hand():
     assert not whole_methods.own_data(Regime(1, 20, 20, 2, 0.01), 1e-3).known
 
 
-def test_pairs_that_nothing_clips_have_the_law_of_the_start():
-    """F1: signal c_d sqrt(k), so that S is (d - k) (2 Delta zeta^2 / (n c_d^2))^2, at a clip that no label reaches."""
-    signal, first, other = whole_methods.pair_moments(30, 3, 1e3)
-    assert signal == pytest.approx(math.sqrt(3) * float(jain2021.signal_scale(30)), rel=1e-3)
-    assert first + 29 * other == pytest.approx(3, rel=1e-3)
-    start = SpectralStart(10, 20.0, 0.25)
-    many = Regime(1e9, 10, 30, 3, 0.0)
-    expected = 27 * float(jain2021.init_noise(1e9, 30, 2 / 1e-3, 20.0)) ** 2
-    sampled = other * (first + 2 * other) / 3 / 5e9 * 27 * (3 / signal**2) ** 2
-    assert whole_methods.spectral_outside(many, 1e-3, start) == pytest.approx(expected + sampled, rel=0.01)
-    law = 27 * float(jain2021.init_sampling_noise(1e6, 10, 30, 3, 0.0, False)) ** 2  # F2
-    assert 1 < whole_methods.spectral_outside(Regime(1e6, 10, 30, 3, 0.0), 1e6, start) / law < 1.2
-
-
 def test_noise_alone_gives_a_random_subspace():
     """Every start, round and step, at a budget of next to nothing."""
     nothing, rounds = 1e-9, Rounds(12, 0, 1.0, 1.0)
     for outside in (
-        whole_methods.spectral_outside(SIZES, nothing, SpectralStart(10, 0.5, 0.1)),
-        whole_methods.power_outside(SIZES, nothing, PowerStart(14, 4, 10.0, 0.1)),
         whole_methods.rounds_outside(SIZES, nothing**2, rounds, np.asarray(0.01)),
         whole_methods.moments_outside(SIZES, nothing**2, Moments(5, 5, (0.1, 0.1), (50.0, 50.0), 1.5), 0.5),
     ):
         assert outside == pytest.approx(0.9, rel=1e-6)
+    assert 0.8 < whole_methods.models_outside(SIZES, nothing) <= 0.9  # its law is of all sizes
 
 
 def test_many_rounds_end_in_the_steady_state():
@@ -145,16 +130,17 @@ def test_a_step_of_moments_is_that_of_the_clipped_law():
     assert whole_methods.moments_outside(sizes, 1e-9, step, 0.0) == pytest.approx(0.9)
 
 
-@pytest.mark.parametrize(("mu", "users"), [(1e-3, 1e9), (1e6, 1e6)])
-def test_the_power_method_ends_in_its_steady_state(mu, users):
-    """F11: privacy alone, then sampling alone, after so many iterations that the start is forgotten."""
-    sizes, start = Regime(users, 10, 30, 1, 0.0), PowerStart(60, 4, 5.0, 0.2)
-    product = shen2023.clipped_product(30, 1, 4, 5.0)
-    private = shen2023.power_noise(users, math.sqrt(60 / 0.2) / mu, 5.0, product.along, product.across)
-    sampled = shen2023.power_sampling_noise(users, product.along, product.across, product.spread, True)
-    parts = (private**2, sampled**2)
-    assert max(parts) > 10 * min(parts)
-    assert whole_methods.power_outside(sizes, mu, start) == pytest.approx(29 * sum(parts), rel=0.02)
+@pytest.mark.parametrize(("share", "fall"), [(0.25, 1.0), (0.0, 0.1)])
+def test_averages_and_falling_clips_lower_what_privacy_leaves(share, fall):
+    """Both by about what was counted: of T/4 rounds that contract by half to their errors; of noise ten times less."""
+    many, mu2 = Regime(1e8, 40, 30, 3, 0.0), 1e-2
+    plain, found = (
+        whole_methods.rounds_outside(many, mu2, Rounds(200, 20, 0.5, 300.0, *more), np.asarray(0.2))
+        for more in ((), (fall, share))
+    )
+    left, rounds = 0.5, 50
+    averaged = ((1 - left**2) / (1 - left) ** 2) / rounds  # leading order
+    assert found / plain == pytest.approx(averaged if share else 0.01, rel=0.1)
 
 
 def test_label_noise_leaves_a_floor_under_the_rounds():
@@ -171,7 +157,7 @@ def test_norms_on_the_same_samples_are_those_of_unit_steps():
     sizes = unit_steps.Sizes(100, 10, 30, 3)
     for error2 in (1e-8, 1e-7):
         found = whole_methods.gradient_norm(SIZES, np.asarray(27 * error2), 0)
-        assert found == pytest.approx(sizes.length(error2, 1e-4) / 10, rel=1e-4)
+        assert found == pytest.approx(math.sqrt(sizes.length2(error2, 1e-4)) / 10, rel=1e-4)
 
 
 def test_heads_fitted_in_a_poor_start_weaken_the_signal():
@@ -204,20 +190,22 @@ def ridge_error(samples: int, rank: int, variance: float, noise2: float, penalty
     return float(((fitted - heads) ** 2).mean())
 
 
-def test_ridge_heads_in_a_subspace_that_is_half_right(monkeypatch):
-    """Unit steps at S = 1/2, against a simulation of heads with the residual as penalty."""
-    monkeypatch.setattr(whole_methods, "unit_recursion", lambda sizes, mu: (np.asarray(0.4), np.asarray(0.5)))
+def test_models_in_a_subspace_that_is_half_right(monkeypatch):
+    """Unit steps at S = 1/2: a prior of two variances, against one that has each of the 30 in its place."""
+    monkeypatch.setattr(whole_methods, "unit_recursion", lambda sizes, mu: (np.array([0.4, 0.1]), np.array([0.5, 0.0])))
     found = whole_methods.unit_steps(SIZES, MU)
-    assert found.risk == pytest.approx(0.5 + ridge_error(10, 3, 0.5, 1.5001, 1.5001), rel=0.02)
-    assert not found.known
+    outside = np.full(27, 3 * 0.5 / 27)
+    spread, squares = (np.concatenate([np.full(3, one), outside]) for one in (1.0, 0.5))
+    assert found.risk[0] == pytest.approx(posterior_risk(spread / 1e-4, squares, 10, 1e-4) / 3, rel=1e-9)
+    assert found.risk[1] == pytest.approx(ridge_error(10, 3, 1.0, 1e-4, 1e-4), rel=0.05)
+    assert list(found.known) == [False, True]
 
 
 def test_a_start_takes_its_share_of_the_budget():
     """What is left of mu^2 is that of the steps; a start that is mostly noise is no law's."""
-    start, step = SpectralStart(10, 0.5, 0.4), Moments(5, 5, (0.1, 0.1), (300.0, 150.0), 1.5)
-    first = whole_methods.spectral_outside(SIZES, 3.0, start)
-    ended = whole_methods.moments_outside(SIZES, 0.6 * 9, step, first)
-    assert whole_methods.altmin(SIZES, 3.0, start, step).risk == whole_methods.personal(SIZES, ended)
+    step = Moments(5, 5, (0.1, 0.1), (300.0, 150.0), 1.5)
+    ended = whole_methods.moments_outside(SIZES, 0.6 * 9, step, 0.2)
+    assert whole_methods.altmin(SIZES, 3.0, 0.2, 0.4, step).risk == whole_methods.personal(SIZES, ended)
     rounds, starts = Rounds(30, 5, 0.25, 5.0), np.array([0.4, 0.6])
     ended = whole_methods.rounds_outside(SIZES, 0.6 * 9, rounds, starts)
     found = whole_methods.by_rounds(SIZES, 3.0, starts, 0.4, rounds)
@@ -247,7 +235,7 @@ def test_a_law_knows_where_its_assumptions_fail():
     """With few users for the start, no sample to spare for a head, and noise beyond the signal of the step."""
     few, many = {"users": 1500, "epsilon": 0.1, "dim": 100}, {"users": 100_000, "epsilon": 8.0, "samples": 6}
     risks, known = measures.predictions(pd.DataFrame([EXAMPLE, EXAMPLE | few, EXAMPLE | many]))
-    assert known.loc[0, ["unit", "centaur", "own"]].all() and not known.loc[0, "altmin"]
+    assert known.loc[0, list(RUN)].all()
     assert not known.loc[1, list(PRIVATE)].any()
     assert known.loc[2, ["unit", "fedrep"]].all() and not known.loc[2, ["centaur", "altmin"]].any()
     assert (risks["zero"] == 1).all()
@@ -297,35 +285,30 @@ TRIED = {"centaur": ROUNDS[40], "fedrep": ROUNDS[40], "altmin": PASSES[4]}
 
 
 def options_of(name: str) -> dict:
-    """Options of a series, one of its choices among them."""
+    """Options of a method, one of its choices among them."""
     batch = {"batch_samples": 5} if name == "centaur" else {}
-    return STUDY.series[name].options | TRIED.get(name, {}) | batch
+    return methods.METHODS[name][1] | TRIED.get(name, {}) | batch
 
 
 def test_laws_are_told_the_options_of_the_study():
-    """What is not chosen as the study has it, what is chosen from the table's grid, and the algorithms' defaults."""
-    for name in STUDY.series:
-        chosen = set(TRIED.get(name, {}))
-        for options in methods.choices(name, SIZES):
-            fixed = {key: value for key, value in options.items() if key not in chosen}
-            assert fixed.items() <= STUDY.series[name].options.items(), name
-        assert STUDY.series[name].tuned == bool(chosen)
+    """What is not chosen as the study has it."""
+    for name, spec in STUDY.series.items():
+        for options in [methods.METHODS[name][1], *(methods.choices(name, SIZES) if name == "own" else [])]:
+            assert {key: options[key] for key in spec.options.keys() & options} == {
+                key: value for key, value in spec.options.items() if key in options
+            }
+        assert spec.tuned == (name in TRIED)
+        load_options(spec.algorithm, options_of(name) or spec.options)
     problem = Problem(100, 10, 30, 3, **{k: v for k, v in STUDY.problem.items() if k in ("label_noise_sd", "head_law")})
     assert (problem.label_noise_sd, STUDY.delta) == (measures.LABEL_NOISE, measures.DELTA)
-    built = {name: load_options(spec.algorithm, options_of(name)) for name, spec in STUDY.series.items()}
-    assert built["centaur"].iterations == methods.ITERATIONS
-    assert built["fedrep"].init_label_clip == methods.FEDREP_LABEL_CLIP and built["altmin"].split == methods.SPLIT
-    for name, tried in TRIED.items():
-        assert built[name].init_share == tried["init_share"]
-        assert built[name].final_heads == "ridge"
 
 
 @pytest.mark.parametrize(("name", "grid"), [("centaur", ROUNDS), ("fedrep", ROUNDS), ("altmin", PASSES)])
 def test_a_law_takes_the_best_of_all_options(name, grid):
     """One at a time; of alternating minimisation with one pass. Another budget has another best."""
-    mu, start = np.array([MU, MU / 8]), {"init_samples": 4, "init_clip": 0.5}
+    mu = np.array([MU, MU / 8])
     some = [options for options in grid if options.get("epochs", 1) == 1]
-    found = [methods.law(name, SIZES, mu, start | options) for options in some]
+    found = [methods.law(name, SIZES, mu, options) for options in some]
     risks = np.array([one.risk for one in found])
     best = methods.expected(name, SIZES, mu)
     np.testing.assert_allclose(best.risk, risks.min(axis=0), rtol=1e-12)
@@ -340,26 +323,21 @@ def test_thresholds_and_multipliers_are_those_of_the_methods(name, monkeypatch):
     """What the law is told is what the method does, in absolute terms."""
     told = {}
 
-    def rounds(sizes, mu, outside, share, steps):
+    def method(sizes, mu, outside, share, steps):
         told.update(steps=steps)
-        assert (outside, share) == (0.125, told["start"].share)
+        assert (outside, told["mu"]) == (0.125, np.sqrt(share) * mu)
 
-    for start in ("power_outside", "spectral_outside"):
-        monkeypatch.setattr(methods, start, lambda sizes, mu, start: told.update(start=start) or 0.125)
-    monkeypatch.setattr(methods, "by_rounds", rounds)
-    monkeypatch.setattr(whole_methods, "altmin", lambda sizes, mu, start, steps: told.update(start=start, steps=steps))
+    monkeypatch.setattr(methods, "models_outside", lambda sizes, mu: told.update(mu=mu) or 0.125)
+    monkeypatch.setattr(methods, "by_rounds", method)
+    monkeypatch.setattr(whole_methods, "altmin", method)
     sizes = whole_methods.Regime(np.array([100.0]), 10, 30, 3, 0.01)
     methods.law(name, sizes, np.array([MU]), options_of(name))
     known = Problem(100, 10, 30, 3, 0.01, "sphere").known
     method = load_options(STUDY.series[name].algorithm, options_of(name)).build(known)
-    if name == "centaur":
-        assert (told["start"].clip, told["start"].samples) == (method.init_clip, method.init_samples)
-        assert told["steps"] == Rounds(method.rounds, method.batch_samples, method.step, method.clip)
-        assert method.start.method.cost.mu_squared == told["start"].iterations
-    else:
-        assert told["start"] == SpectralStart(10, method.init_label_clip, method.init_share)
-    if name == "fedrep":
-        assert told["steps"] == Rounds(method.rounds, 0, method.step, method.clip)
+    assert (method.init, method.init_pairs) == ("spectral", "models")
+    if name != "altmin":
+        batch, fall = (method.batch_samples if name == "centaur" else 0), method.last_clip / method.clip
+        assert told["steps"] == Rounds(method.rounds, batch, method.step, method.clip, fall, method.average_last)
     if name == "altmin":
         products = [one * other for one, other in zip(told["steps"].factors, told["steps"].units, strict=True)]
         assert products == [method.clip.second, method.clip.first]

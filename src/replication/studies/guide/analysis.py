@@ -14,7 +14,7 @@ import pandas as pd
 
 from privrep.privacy.accounting import gdp_mu
 from privrep.theory import choice as methods
-from privrep.theory.choice import NAMES, method_to_use
+from privrep.theory.choice import CLOSE, NAMES, method_to_use
 from privrep.theory.rival_options import ROUNDS as ROUNDS  # named in the chapter
 from privrep.theory.whole_methods import Regime
 from replication.evidence.facts import Quantities
@@ -60,8 +60,6 @@ CHOICES = {"all": list(METHODS), "all but unit steps": [name for name in METHODS
 """Sets of methods of which one is named. The second is harder: its best method changes from setting to setting."""
 NOTHING = 0.1
 """A run finds nothing if its risk is beyond this share of that of predicting zero."""
-CLOSE = 1.1
-"""Methods whose risks differ by at most this factor count as equally good."""
 
 
 def predictions(settings: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
