@@ -1,7 +1,7 @@
 """Choose the settings of the published methods on public simulations, and write src/replication/studies/rivals.csv, and
 beside it rivals_by_trials.csv: what fewer trials would have found. Nothing that is judged is looked at.
 
-    python workflow/scripts/choose_rivals.py [--study unit_map fedrep] [--series rare-centaur ...]
+    python workflow/scripts/choose_rivals.py [--study unit_map fedrep] [--series rare-centaur ...] [--anew]
 
 For each setting (n, m, d, k, label noise, epsilon) of a tuned series of the default scale:
 1. `TRIALS` options are drawn, uniformly in `RANGES`: a random search with as many trials for each method. What the
@@ -9,6 +9,7 @@ For each setting (n, m, d, k, label noise, epsilon) of a tuned series of the def
 2. They run on public data sets, `SEEDS`, which no judged cell has: all on one, the best on two, and the best of these
    on all, see `RUNGS`. The least median is chosen. A run that breaks down counts as infinite risk.
 3. The same rule among the first 1, 2, 4, ... of the drawn ones says whether more trials would change anything.
+A search that was cut short goes on with the settings that rivals_by_trials.csv lacks; `--anew` chooses all again.
 In a search for a number of users this number stands for the risk.
 """
 
@@ -33,7 +34,7 @@ from replication.run.cli_errors import one_line_errors
 from replication.run.config import ROOT, read_config, read_study, study_names
 from replication.run.csv_tables import read_rows, write_rows
 from replication.run.grids import Cell, expand
-from replication.run.rivals import BY_TRIALS, BY_TRIALS_COLUMNS, COLUMNS, SIZES, TABLE, chosen_options
+from replication.run.rivals import BY_TRIALS, BY_TRIALS_COLUMNS, COLUMNS, REALS, SIZES, TABLE, chosen_options
 
 SEEDS = range(2000, 2005)
 TRIALS, DRAWN_WITH = 64, 53
@@ -159,36 +160,44 @@ def setting(cell: Cell) -> dict:
     return {"study": cell.study, "series": cell.series, **sizes, "epsilon": float(cell.budget.epsilon)}
 
 
+def named(row: dict) -> tuple[str, ...]:
+    """Return the columns of a row of a table that name its setting, as text."""
+    return tuple(str(row[name]) for name in ("study", "series", *SIZES, *REALS))
+
+
 @one_line_errors
 def main() -> None:
-    """Choose, and write the table anew after each setting: other rows stay."""
+    """Choose, and write the tables anew after each setting: other rows stay."""
     studies = (read_study(read_config(), name) for name in study_names())
     tuned = [study.study for study in studies if any(series.tuned for series in study.series.values())]
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--study", nargs="+", default=tuned, help="by default all that have tuned series")
     parser.add_argument("--series", nargs="+", help="by default all that are tuned")
+    parser.add_argument("--anew", action="store_true", help="also what a search that was cut short has chosen already")
     args = parser.parse_args()
+    tables = {ROOT / TABLE: COLUMNS, ROOT / BY_TRIALS: BY_TRIALS_COLUMNS}
+    rows = {path: read_rows(path) for path in tables}
+    searched = {named(row) for row in rows[ROOT / BY_TRIALS] if row["trials"] == str(TRIALS) and not args.anew}
 
-    def is_chosen_anew(study: str, series: str) -> bool:
+    def asked(study: str, series: str) -> bool:
         return study in args.study and (args.series is None or series in args.series)
 
-    tables = {ROOT / TABLE: COLUMNS, ROOT / BY_TRIALS: BY_TRIALS_COLUMNS}
-    rows = {
-        path: [row for row in read_rows(path) if not is_chosen_anew(row["study"], row["series"])] for path in tables
-    }
     with ProcessPoolExecutor() as pool:
-        chosen, cells = {}, []
+        chosen, cells, there = {}, [], set()
         for study in args.study:
             for cell, present, stated in settings(study):
-                if is_chosen_anew(study, cell.series):
+                there.add(named(setting(cell)))
+                if asked(study, cell.series) and named(setting(cell)) not in searched:
                     same = cell.key, str(stated)
-                    cells.append((cell, same))
+                    cells.append((setting(cell), same))
                     if same not in chosen:  # sweeps share settings
                         chosen[same] = pool.submit(choice, cell, present, stated)
-        for cell, same in tqdm(cells, "choosing"):
+        for path in tables:  # settings that left go
+            rows[path] = [row for row in rows[path] if named(row) in there or not asked(row["study"], row["series"])]
+        for of, same in tqdm(cells, "choosing"):
             one, by_trials = chosen[same].result()
             for (path, columns), new in zip(tables.items(), ([one], by_trials), strict=True):
-                rows[path] += [setting(cell) | row for row in new]
+                rows[path] = [row for row in rows[path] if named(row) != named(of)] + [of | row for row in new]
                 write_rows(path, rows[path], columns)
 
 

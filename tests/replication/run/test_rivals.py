@@ -106,17 +106,24 @@ def test_the_choice_is_the_least_median(monkeypatch, now, chosen):
     assert [(one["trials"], one["value"]) for one in by_trials] == [(0, now), (1, 2.0), (2, 2.0), (4, 0.7)]
 
 
-def test_other_series_stay(monkeypatch, tmp_path):
-    """With --series only these are chosen anew: rows of all others are written as they were."""
+def test_other_series_stay_and_a_search_goes_on(monkeypatch, tmp_path):
+    """With --series only these are chosen: rows of all others are written as they were. What was searched stays."""
     (tmp_path / TABLE).parent.mkdir(parents=True)
     for table in (TABLE, BY_TRIALS):
         (tmp_path / table).write_bytes((ROOT / table).read_bytes())
     monkeypatch.setattr(CHOOSE, "ROOT", tmp_path)
     monkeypatch.setattr(CHOOSE, "ProcessPoolExecutor", ThreadPoolExecutor)
-    new = {"options": "{}", "value": 1.0, "runs": 5, "failed": 0}, [{"trials": 1, "value": 1.0}]
-    monkeypatch.setattr(CHOOSE, "choice", lambda cell, present, stated: new)
-    monkeypatch.setattr("sys.argv", ["choose_rivals.py", "--study", "unit_map", "--series", "rare-centaur"])
-    CHOOSE.main()
+    command, calls = ["choose_rivals.py", "--study", "unit_map", "--series", "rare-centaur"], []
+
+    def choice(cell, present, stated):
+        calls.append(present)
+        return {"options": "{}", "value": 1.0, "runs": 5, "failed": 0}, [{"trials": CHOOSE.TRIALS, "value": 1.0}]
+
+    monkeypatch.setattr(CHOOSE, "choice", choice)
+    for more, searched in (["--anew"], 3), ([], 3), (["--anew"], 6):
+        monkeypatch.setattr("sys.argv", command + more)
+        CHOOSE.main()
+        assert len(calls) == searched
     found = read_rows(tmp_path / TABLE)
     anew = [row for row in found if row["series"] == "rare-centaur"]
     assert len(anew) == 3 and all(row["options"] == "{}" for row in anew)
