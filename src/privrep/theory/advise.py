@@ -70,6 +70,14 @@ class Setting:
         """Return the upper end of the interval of a method."""
         return self.row(name)["high"]
 
+    def recommended(self) -> str:
+        """Return the method to use."""
+        return method_to_use(pd.DataFrame([{name: self.row(name)["risk"] for name in METHODS}])).iloc[0]
+
+    def reaches(self, target: float) -> bool:
+        """Whether the upper end of the interval of the method to use is at most a target."""
+        return self.high(self.recommended()) <= target
+
     def series(self, name: str, options: dict[str, object]) -> str:
         """Return a series of a study, in YAML, whose grid `advice` has these sizes."""
         private = {"calibration": "exact", "delta": self.spent} if name != "own" else {}
@@ -168,8 +176,9 @@ def advise(
     """Advise a method for n users with m samples each, by laws for heads on a sphere and Gaussian features.
 
     At most one of users, samples, epsilon and target is left out. It is solved for: the least value at which the upper
-    end of the interval of some method reaches the target, or that end. Everything depends on the label noise: between a
-    standard deviation of 0.01 and a signal of 1/2 the risk of the same method may differ by four orders of magnitude.
+    end of the interval of the method to use reaches the target, or that end. Everything depends on the label noise:
+    between a standard deviation of 0.01 and a signal of 1/2 the risk of the same method may differ by four orders of
+    magnitude.
 
     Parameters
     ----------
@@ -205,9 +214,7 @@ def advise(
     solved = {}
     if unknown and unknown[0] != "target":
         name = unknown[0]
-        value = smallest(
-            name, lambda one: any(Setting(**base | {name: one}).high(other) <= target for other in METHODS)
-        )
+        value = smallest(name, lambda one: Setting(**base | {name: one}).reaches(target))
         if math.isnan(value):
             raise ValueError(f"target is {target!r}; no {name} up to {SOLVED[name][1]:g} reaches it")
         base[name] = solved[name] = value
@@ -219,8 +226,7 @@ def advise(
         return smallest("users", lambda n: Setting(**base | {"users": n}).high(name) <= target)
 
     table["users"] = [math.nan if target is None else needed(name) for name in table.index]
-    risks = table["risk"].rename(None)
-    best = method_to_use(risks.to_frame().T).iloc[0]
+    risks, best = table["risk"], setting.recommended()
     equals = [NAMES[name] for name in risks.index if name != best and risks[name] <= CLOSE * risks.min()]
     if best != "own" and table.loc["own", "low"] <= table.loc[best, "high"]:
         table.loc[best, "flag"] = "; ".join(filter(None, [table.loc[best, "flag"], OVERLAP]))
