@@ -46,7 +46,7 @@ RIVALS = {
     "oracle": "one step at the truth",
 }
 """What ends the name of a series, and what it is: private FedRep by ingredient, and what it is compared with."""
-PROBLEMS = {"F": (0.1, 0.25, 1), "Q": (0.1, 0.25), "R": (0.25, 1)}
+PROBLEMS = {"F": (0.1, 0.25), "Q": (0.1, 0.25), "R": (0.25,)}
 """Problems on which ingredients are told apart, and the epsilons of each."""
 DIM = 100
 """At which users are compared."""
