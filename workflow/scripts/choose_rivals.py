@@ -4,8 +4,9 @@ beside it rivals_by_trials.csv: what fewer trials would have found. Nothing that
     python workflow/scripts/choose_rivals.py [--study unit_map fedrep] [--series rare-centaur ...] [--anew]
 
 For each setting (n, m, d, k, label noise, epsilon) of a tuned series of the default scale:
-1. `TRIALS` options are drawn, uniformly in `RANGES`: a random search with as many trials for each method. What the
-   table has for the setting now is one more, trial 0. What a series states of `INGREDIENTS` is not drawn.
+1. `TRIALS` options are drawn, as many for each method: `UNIFORM` of them uniformly in `RANGES`, the others around the
+   best of these and of what the table has for the setting now, which is trial 0 (of a series that is new, what another
+   of the same method has). What a series states of `INGREDIENTS` is not drawn.
 2. They run on public data sets, `SEEDS`, which no judged cell has: all on one, the best on two, and the best of these
    on all, see `RUNGS`. The least median is chosen. A run that breaks down counts as infinite risk.
 3. The same rule among the first 1, 2, 4, ... of the drawn ones says whether more trials would change anything.
@@ -37,8 +38,11 @@ from replication.run.grids import Cell, expand
 from replication.run.rivals import BY_TRIALS, BY_TRIALS_COLUMNS, COLUMNS, REALS, SIZES, TABLE, chosen_options
 
 SEEDS = range(2000, 2005)
-TRIALS, DRAWN_WITH = 64, 53
-"""Drawn options of each setting, and the seed of their generators."""
+TRIALS, UNIFORM, DRAWN_WITH = 64, 32, 53
+"""Drawn options of each setting, how many of them uniformly, and the seed of their generators."""
+AROUND, ANEW = 0.1, 0.25
+"""Standard deviation of options around others, over their range in logarithms, and share of those in a list that are
+drawn anew."""
 RUNGS = ((1, 16), (2, 4))
 """Numbers of data sets, and how many options, those whose largest risk is least, go on to more."""
 NOTHING = 0.1
@@ -69,14 +73,24 @@ INGREDIENTS = ("init_pairs", "average_last", "last_clip")
 """Options that stay as a series states them, so that what each of them brings can be told."""
 
 
-def drawn(values: tuple | list, at: float) -> object:
+def at_place(values: tuple | list, place: float) -> object:
     """Return what lies in a range at a number in [0, 1), real numbers with three digits."""
     if isinstance(values, list):
-        return values[int(at * len(values))]
+        return values[int(place * len(values))]
     low, high = values
     if isinstance(low, int):
-        return int(low * ((high + 1) / low) ** at)
-    return float(f"{low * (high / low) ** at:.3g}")
+        return int(low * ((high + 1) / low) ** place)
+    return float(f"{low * (high / low) ** place:.3g}")
+
+
+def place_of(values: tuple | list, value: object) -> float:
+    """Invert `at_place`; the middle of a range for what is not in it."""
+    if isinstance(values, list):
+        return (values.index(value) + 0.5) / len(values) if value in values else 0.5
+    low, high = values
+    if not value:
+        return 0.5
+    return math.log(value / low) / math.log((high + isinstance(high, int)) / low)
 
 
 def method(algorithm: str) -> str:
@@ -84,22 +98,37 @@ def method(algorithm: str) -> str:
     return algorithm.removeprefix("smallest_users_").replace("smallest_users", "altmin")
 
 
-def trials(cell: Cell, stated: dict) -> list[dict]:
-    """Return the options that are drawn for the setting of a cell, with what its series states."""
-    ranges, several = RANGES[method(cell.algorithm)], []
-    for numbers in np.random.default_rng([DRAWN_WITH, int(cell.key, 16)]).random((TRIALS, len(ranges))):
-        one = {name: drawn(values, at) for (name, values), at in zip(ranges.items(), numbers, strict=True)}
-        one |= one.pop("start")
-        if "fall" in one:
-            one["last_clip"] = float(f"{one['clip'] * one.pop('fall'):.3g}")
-        several.append(one | stated)
-    return several
+def options_at(ranges: dict, places: np.ndarray) -> dict:
+    """Return the options at places in their ranges."""
+    one = {name: at_place(values, place) for (name, values), place in zip(ranges.items(), places, strict=True)}
+    one |= one.pop("start")
+    if "fall" in one:
+        one["last_clip"] = float(f"{one['clip'] * one.pop('fall'):.3g}")
+    return one
+
+
+def uniform(ranges: dict, rng: np.random.Generator) -> list[dict]:
+    """Draw options uniformly."""
+    return [options_at(ranges, places) for places in rng.random((UNIFORM, len(ranges)))]
+
+
+def around(ranges: dict, options: dict, rng: np.random.Generator) -> list[dict]:
+    """Draw options around others."""
+    start = next((one for one in ranges["start"] if one.items() <= options.items()), None)
+    fall = options["last_clip"] / options["clip"] if options.get("last_clip") else None
+    given = options | {"start": start, "fall": fall}
+    center = np.array([place_of(values, given.get(name)) for name, values in ranges.items()])
+    places = center + AROUND * rng.standard_normal((TRIALS - UNIFORM, len(center)))
+    listed, anew = [isinstance(values, list) for values in ranges.values()], rng.random(places.shape)
+    places = np.where(listed, np.where(anew < ANEW, anew / ANEW, center), places)
+    return [options_at(ranges, one) for one in np.clip(places, 0.0, 1 - 1e-9)]
 
 
 def choice(cell: Cell, present: dict, stated: dict) -> tuple[dict, list[dict]]:
     """Return the options that are chosen for a cell's method and setting and how they did, and what fewer trials would
     have found: columns of the two tables."""
-    tried = [present, *trials(cell, stated)]
+    ranges, rng = RANGES[method(cell.algorithm)], np.random.default_rng([DRAWN_WITH, int(cell.key, 16)])
+    tried = [one | stated for one in (present, *uniform(ranges, rng))]
     search = cell.algorithm.startswith("smallest_users")
 
     @cache
@@ -126,6 +155,7 @@ def choice(cell: Cell, present: dict, stated: dict) -> tuple[dict, list[dict]]:
             numbers = sorted(numbers, key=lambda number: runs(number, sets)[:, 0].max())[:most]
         return min(numbers, key=median)
 
+    tried += [one | stated for one in around(ranges, tried[best(range(len(tried)))], rng)]
     counts = [2**power for power in range(TRIALS.bit_length()) if 2**power < TRIALS] + [TRIALS]
     found = {0: 0} | {count: best(range(1, count + 1)) for count in counts}
     chosen = min(found[TRIALS], 0, key=median)
@@ -138,19 +168,21 @@ def choice(cell: Cell, present: dict, stated: dict) -> tuple[dict, list[dict]]:
 
 
 def settings(study: str) -> Iterator[tuple[Cell, dict, dict]]:
-    """Yield one cell for each setting of the tuned series of a study, what is chosen for it now, nothing yet for a
-    series that is new, and what the series states of `INGREDIENTS`."""
+    """Yield one cell for each setting of the tuned series of a study, what is chosen for it now, or for the nearest of
+    another series of the method where the series is new, and what the series states of `INGREDIENTS`."""
     resolved = read_study(read_config(), study)
     series = {}
     for name, one in resolved.series.items():
         if one.tuned:  # what has no default has any value, which others replace
-            first = {name: drawn(ends, 0) for name, ends in RANGES[method(one.algorithm)].items() if name in NEEDED}
+            first = {name: at_place(ends, 0) for name, ends in RANGES[method(one.algorithm)].items() if name in NEEDED}
             series[name] = one.model_copy(update={"tuned": False, "options": one.options | first})
     known = {row["series"] for row in resolved.choices}
     for cell in expand(resolved.model_copy(update={"series": series})):
         if cell.problem.seed == 0:
             stated = {name: value for name, value in series[cell.series].options.items() if name in INGREDIENTS}
-            now = chosen_options(resolved.choices, cell.series, setting(cell)) if cell.series in known else {}
+            alike = [name for name in sorted(known & series.keys()) if series[name].algorithm == cell.algorithm]
+            like = cell.series if cell.series in known else alike[0] if alike else None
+            now = chosen_options(resolved.choices, like, setting(cell)) if like else {}
             yield cell, now, stated
 
 

@@ -7,6 +7,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from types import SimpleNamespace
 
+import numpy as np
+import pandas as pd
 import pytest
 import yaml
 from workflow_helpers import script
@@ -78,11 +80,30 @@ def test_drawn_options_can_be_run(series):
     """As many for each method, no two alike, with clips that fall; an ingredient that a series states is in each."""
     cell, _, stated = next(one for one in SETTINGS if one[0].series == series)
     assert stated == ({"init_pairs": "all", "average_last": 0, "last_clip": None} if series == "rival-pairs" else {})
-    drawn = {str(one): one for one in CHOOSE.trials(cell, stated)}
-    assert len(drawn) == CHOOSE.TRIALS
-    for options in drawn.values():
+    ranges, rng = CHOOSE.RANGES[CHOOSE.method(cell.algorithm)], np.random.default_rng(0)
+    drawn = CHOOSE.uniform(ranges, rng)
+    drawn += CHOOSE.around(ranges, drawn[0], rng)
+    several = {str(one): one | stated for one in drawn}
+    assert len(several) == CHOOSE.TRIALS
+    for options in several.values():
         prepared(replace(cell.options, **options), cell.problem)
         assert (options.get("last_clip") or 0) <= options.get("clip", 0) and stated.items() <= options.items()
+
+
+def test_options_are_drawn_around_others():
+    """Numbers are near them, and what is in a list is theirs for the most part; places in a range are inverted."""
+    ranges = CHOOSE.RANGES["private_fedrep"]
+    first = CHOOSE.uniform(ranges, np.random.default_rng(3))[0]
+    near = pd.DataFrame(CHOOSE.around(ranges, first, np.random.default_rng(1)))
+    for name in ("clip", "step", "rounds", "init_share"):
+        low, high = ranges[name]
+        assert abs(np.log(near[name] / first[name])).median() < 0.15 * math.log(high / low)
+        assert near[name].between(low, high).all()
+    assert (near["init_pairs"] == first["init_pairs"]).mean() > 0.5
+    for values in ranges.values():
+        for place in (0.05, 0.5, 0.95):
+            value = CHOOSE.at_place(values, place)
+            assert CHOOSE.at_place(values, CHOOSE.place_of(values, value) + 1e-9) == value
 
 
 @pytest.mark.parametrize(("now", "chosen"), [(0.9, "rounds: 3"), (0.3, "rounds: 9")])
@@ -92,7 +113,8 @@ def test_the_choice_is_the_least_median(monkeypatch, now, chosen):
     cell = next(cell for cell, *_ in SETTINGS if cell.series == "centaur")
     risks = {1: [2.0] * 5, 2: [0.5, 0.5, 9.0, 9.0, 9.0], 3: [0.7, 0.7, 0.7, math.inf, 0.8], 4: [3.0] * 5, 9: [now] * 5}
     monkeypatch.setattr(CHOOSE, "TRIALS", 4)
-    monkeypatch.setattr(CHOOSE, "trials", lambda cell, stated: [{"rounds": rounds} for rounds in (1, 2, 3, 4)])
+    monkeypatch.setattr(CHOOSE, "uniform", lambda ranges, rng: [{"rounds": 1}, {"rounds": 2}])
+    monkeypatch.setattr(CHOOSE, "around", lambda ranges, best, rng: [{"rounds": 3}, {"rounds": 4}])
     monkeypatch.setattr(CHOOSE, "Users", lambda problem, master_seed: SimpleNamespace(problem=problem))
 
     def run(cell, users):
