@@ -407,6 +407,7 @@ def test_every_departure_has_its_series():
         if departure in ("small", "large"):
             told["label_noise_sd"] = pytest.approx(0.01 / told.pop("feature_scale"))
             theirs.append("told")
+        theirs += ["whitened"] * (departure in ("scales", "mixed"))
         there = {name for name in series if name.startswith(f"{departure}-")}
         assert there == {f"{departure}-{name}" for name in ours + theirs}
         for names, one in ((ours, problem), (theirs, told)):
