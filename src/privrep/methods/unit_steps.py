@@ -51,7 +51,7 @@ from privrep.methods.running.method import FullRank, Iterate
 from privrep.methods.steps import unit_schedule as shares
 from privrep.methods.steps.error_tracking import FilterState, log_chi
 from privrep.methods.steps.posterior import Mixture
-from privrep.methods.steps.unit_round import PrincipalRows, Round, log_powers, unit
+from privrep.methods.steps.unit_round import PrincipalRows, Round, log_powers, ridge_models, unit
 from privrep.methods.steps.unit_schedule import Sizes, descent_share, schedule
 from privrep.methods.steps.whitening import Whitening, learned_whitening, shrunk
 from privrep.options import Declared, check_count, check_positive, option, unless
@@ -92,20 +92,6 @@ def log_scales(expected: float, block: Block) -> Scalars:
     """Contribution of users: log(|y|^2 / m) less its expectation; a user without samples or labels adds 0."""
     power = np.einsum("mb,mb->b", block.labels, block.labels, dtype=np.float64)
     return log_powers(power, block.counts, expected=expected)
-
-
-def ridge_models(features: np.ndarray, labels: np.ndarray, penalty: float) -> np.ndarray:
-    """Return ridge models of the users of a block, (B, d), by whichever system is smaller."""
-    features, labels = features.transpose(1, 0, 2), labels.T[:, :, None]
-    _, samples, dim = features.shape
-    by_kernel = samples <= dim
-    gram = features @ features.transpose(0, 2, 1) if by_kernel else features.transpose(0, 2, 1) @ features
-    # A part of each user's own trace keeps its system regular whatever its data: one that is not would stop them all.
-    own = penalty + 1e-6 * np.trace(gram, axis1=1, axis2=2, dtype=np.float64)
-    system = gram + own[:, None, None] * np.eye(gram.shape[1])
-    right = labels if by_kernel else features.transpose(0, 2, 1) @ labels
-    solved = np.linalg.solve(system, right.astype(np.float64)).astype(np.float32)
-    return (features.transpose(0, 2, 1) @ solved if by_kernel else solved)[:, :, 0]
 
 
 def half_products(features: np.ndarray, labels: np.ndarray, penalty: float) -> SymmetricOuter:

@@ -16,8 +16,8 @@ from scipy import stats
 from privrep.methods import full_prior, own_data, unit_steps
 from privrep.methods.full_prior import FullPrior, FullPriorOptions, PosteriorMeans
 from privrep.methods.running.runner import fit
+from privrep.methods.steps.unit_round import ridge_models, unit
 from privrep.methods.steps.unit_schedule import SCALE
-from privrep.methods.unit_steps import ridge_models, unit
 from privrep.privacy.accounting import Budget
 from privrep.privacy.mechanisms import Release
 from privrep.users.problem import Block, Problem, Users

@@ -25,6 +25,20 @@ def unit(rows: np.ndarray) -> np.ndarray:
     return zero_rows_except(sound, rows) / np.where(sound, norms, 1.0)[:, None]
 
 
+def ridge_models(features: np.ndarray, labels: np.ndarray, penalty: float) -> np.ndarray:
+    """Return ridge models of the users of a block, (B, d), by whichever system is smaller."""
+    features, labels = features.transpose(1, 0, 2), labels.T[:, :, None]
+    _, samples, dim = features.shape
+    by_kernel = samples <= dim
+    gram = features @ features.transpose(0, 2, 1) if by_kernel else features.transpose(0, 2, 1) @ features
+    # A part of each user's own trace keeps its system regular whatever its data: one that is not would stop them all.
+    own = penalty + 1e-6 * np.trace(gram, axis1=1, axis2=2, dtype=np.float64)
+    system = gram + own[:, None, None] * np.eye(gram.shape[1])
+    right = labels if by_kernel else features.transpose(0, 2, 1) @ labels
+    solved = np.linalg.solve(system, right.astype(np.float64)).astype(np.float32)
+    return (features.transpose(0, 2, 1) @ solved if by_kernel else solved)[:, :, 0]
+
+
 def log_powers(power: np.ndarray, freedom: np.ndarray, variance: float = 1.0, expected: float = 0.0) -> Scalars:
     """Return log(power / (freedom variance)) less its expectation, (B,); 0 without degrees of freedom."""
     sound = (freedom > 0) & (power > 0) & np.isfinite(power)

@@ -48,6 +48,7 @@ RIVALS = {
 """What ends the name of a series, and what it is: private FedRep by ingredient, and what it is compared with."""
 PROBLEMS = {"F": (0.1, 0.25), "Q": (0.1, 0.25), "R": (0.25,)}
 """Problems on which ingredients are told apart, and the epsilons of each."""
+SETTINGS = [(problem, epsilon) for problem, budgets in PROBLEMS.items() for epsilon in budgets]
 DIM = 100
 """At which users are compared."""
 MISSPECIFICATIONS = {
@@ -106,8 +107,7 @@ def rival_points(measured: list[Measured]) -> pd.DataFrame:
     known = {one.quantity: one for one in measured}
     rows = [
         (problem, name, epsilon, one.measured, one.ci_low, one.ci_high, one.seeds)
-        for problem, budgets in PROBLEMS.items()
-        for epsilon, name in product(budgets, RIVALS)
+        for (problem, epsilon), name in product(SETTINGS, RIVALS)
         if (one := known.get(f"{name} over floor, problem {problem}, at {epsilon:g}"))
     ]
     return pd.DataFrame(rows, columns=["problem", "method", "epsilon", "ratio", "ci_low", "ci_high", "seeds"])
