@@ -21,12 +21,12 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 import argparse
 import math
 from collections.abc import Iterable, Iterator
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
 from functools import cache
 
 import numpy as np
 import yaml
+from joblib import Parallel, delayed
 from tqdm import tqdm
 
 from privrep.simulate import run_cell
@@ -214,20 +214,19 @@ def main() -> None:
     def asked(study: str, series: str) -> bool:
         return study in args.study and (args.series is None or series in args.series)
 
-    with ProcessPoolExecutor() as pool:
-        chosen, cells, there = {}, [], set()
-        for study in args.study:
-            for cell, present, stated in settings(study):
-                there.add(named(setting(cell)))
-                if asked(study, cell.series) and named(setting(cell)) not in searched:
-                    same = cell.key, str(stated)
-                    cells.append((setting(cell), same))
-                    if same not in chosen:  # sweeps share settings
-                        chosen[same] = pool.submit(choice, cell, present, stated)
-        for path in tables:  # settings that left go
-            rows[path] = [row for row in rows[path] if named(row) in there or not asked(row["study"], row["series"])]
-        for of, same in tqdm(cells, "choosing"):
-            one, by_trials = chosen[same].result()
+    cells, work, there = [], {}, set()
+    for study in args.study:
+        for cell, present, stated in settings(study):
+            there.add(named(setting(cell)))
+            if asked(study, cell.series) and named(setting(cell)) not in searched:
+                same = cell.key, str(stated)
+                cells.append((setting(cell), same))
+                work.setdefault(same, (cell, present, stated))  # sweeps share settings
+    for path in tables:  # settings that left go
+        rows[path] = [row for row in rows[path] if named(row) in there or not asked(row["study"], row["series"])]
+    results = Parallel(n_jobs=-1, return_as="generator")(delayed(choice)(*one) for one in work.values())
+    for same, (one, by_trials) in zip(work, tqdm(results, "choosing", len(work)), strict=True):
+        for of in [of for of, key in cells if key == same]:
             for (path, columns), new in zip(tables.items(), ([one], by_trials), strict=True):
                 rows[path] = [row for row in rows[path] if named(row) != named(of)] + [of | row for row in new]
                 write_rows(path, rows[path], columns)

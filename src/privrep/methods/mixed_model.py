@@ -93,7 +93,7 @@ class SharedHeads:
     mean_noise: np.ndarray  # standard deviations, (d,), where no step takes anything from the noise of those before
     level_noise: float  # standard deviation
     error: float  # typical squared error of the mixture on a left-out sample
-    calibration: Calibration | None = None  # of predictions; of outcomes of two values or counts
+    calibration: Calibration | None = None  # of predictions of two values; of counts, what keeps them above 0
 
     def __call__(self, block: Block) -> np.ndarray:
         return by_size(self.mixture.heads, block).values

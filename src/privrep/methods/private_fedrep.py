@@ -77,6 +77,8 @@ class PrivateFedrepOptions(Descent, StartedSpectrally):
     def build(self, known: Known) -> PrivateFedrepOptions:
         """Return the method with clips and step in absolute terms, after checking that there are samples for a head."""
         check_start(self.init, known)
+        if self.init == "planted" and self.features == "whitened":
+            raise ValueError('init is "planted"; it must be spectral or random where features are whitened')
         # Least squares on k samples leaves no residual, and no gradient on the same ones.
         if known.samples <= known.rank:
             raise ValueError(f"samples is {known.samples}; it must be at least the rank and one, {known.rank + 1}")

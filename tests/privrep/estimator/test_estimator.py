@@ -28,6 +28,7 @@ from privrep.estimator import PrivateRepresentation, PrivateRepresentationClassi
 from privrep.estimator.shared_prior import SharedPrior
 from privrep.estimator.stated import from_toml, stated
 from privrep.estimator.statement import statement
+from privrep.methods.steps.stacking import Candidates
 from privrep.privacy.accounting import gdp_delta, gdp_mu
 from privrep.privacy.lattice import SystemNoise
 from privrep.privacy.ledger import GaussianRelease, Ledger
@@ -535,7 +536,8 @@ def test_people_differ_from_the_mean_in_the_stated_columns_alone(structure, free
     )
     about = [one for one in fitted.shared_.heads.priors if one.mean.any() and one.strengths.any()]
     assert sum(np.abs(one.root).sum(axis=1) for one in about).astype(bool).sum() == free
-    assert fitted.shared_.covariance[0, 0] > 0
+    own = Candidates.of(np.ones(3), [], True, np.array([True, False, False])).kinds[0][0]
+    assert np.abs(own.root).sum(axis=1).all()
 
 
 def of_classes(**settings) -> PrivateRepresentationClassifier:

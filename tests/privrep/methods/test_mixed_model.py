@@ -276,6 +276,7 @@ def test_the_interval_of_the_gain_covers_that_on_fresh_rows():
             for heads in (models.own, models.mixture)
         )
         half = last.log["gain"] - last.log["gain_low"]
+        assert last.log["gain_high"] - last.log["gain"] == pytest.approx(2 * half)
         for part in hits:
             hits[part] += abs((own - mixed).mean() - last.log["gain"]) <= part * half
     assert hits[1.0] >= 48 > hits[0.25]

@@ -52,6 +52,7 @@ DEFINITIONS = (
     r"[eE]qs?\. \(\d+\)(?:(?:,| and| to) \(\d+\))*",
     r"\b[EF]\d+\b",
     r"\b(?:jain2021|shen2023)\b",
+    r"arXiv \d+\.\d+",
     r"\(\d+\)",
     r"\^\{*[-\d./]+\}*",
     r"95 %",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -11,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import yaml
+from joblib import parallel_config
 from workflow_helpers import script
 
 from privrep.methods.running.runner import prepared
@@ -134,7 +134,6 @@ def test_other_series_stay_and_a_search_goes_on(monkeypatch, tmp_path):
     for table in (TABLE, BY_TRIALS):
         (tmp_path / table).write_bytes((ROOT / table).read_bytes())
     monkeypatch.setattr(CHOOSE, "ROOT", tmp_path)
-    monkeypatch.setattr(CHOOSE, "ProcessPoolExecutor", ThreadPoolExecutor)
     command, calls = ["choose_rivals.py", "--study", "unit_map", "--series", "rare-centaur"], []
 
     def choice(cell, present, stated):
@@ -144,7 +143,8 @@ def test_other_series_stay_and_a_search_goes_on(monkeypatch, tmp_path):
     monkeypatch.setattr(CHOOSE, "choice", choice)
     for more, searched in (["--anew"], 3), ([], 3), (["--anew"], 6):
         monkeypatch.setattr("sys.argv", command + more)
-        CHOOSE.main()
+        with parallel_config("threading"):
+            CHOOSE.main()
         assert len(calls) == searched
     found = read_rows(tmp_path / TABLE)
     anew = [row for row in found if row["series"] == "rare-centaur"]

@@ -188,8 +188,8 @@ def gain(candidates: Candidates, weights: np.ndarray, clip: float, unit: float, 
 
 @dataclass(frozen=True)
 class Answer:
-    """The gain over own data in squared error, a mean over users of two rows or more, its interval, and the part of own
-    data in the mixture."""
+    """The gain over own data in squared error, a mean over users of two rows or more, its interval, whose upper part is
+    the longer one, and the part of own data in the mixture."""
 
     gain: float
     low: float
@@ -243,6 +243,6 @@ def released_mixture(
     private = (2 * clip * of_answer.noise_multiplier / people) ** 2
     variance = min(max(square - mean**2, 0.0), clip**2) / people + (mean * people_sd / people) ** 2
     half = 1.96 * math.sqrt(private + variance + max(doubt**2 - private, 0.0))
-    # What a clip cuts, and what a further row takes, were more often more than is told than less.
+    # Gains are understated more often than overstated: a clip cuts large ones, and further rows count with caution.
     answer = Answer(*(float(one) * unit**2 for one in (mean, mean - half, mean + plan.UPPER * half)), own)
     return candidates.mixture(chosen), candidates.mixture(weights[0]), answer

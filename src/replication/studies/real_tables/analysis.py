@@ -9,6 +9,7 @@ from functools import partial
 import numpy as np
 import pandas as pd
 
+from privrep.methods.steps.mixed_model_plan import UPPER as UPPER  # named in the chapter
 from privrep.methods.steps.stacking import ANSWERS, SHARE
 from privrep.methods.steps.stacking import OWN as OWN_DATA
 from replication.evidence.cells import resampled
@@ -87,10 +88,11 @@ def measured(cells: pd.DataFrame, names: tuple[str, ...]) -> list[Measured]:
     interval."""
     numbers = []
     for kind in (one for one in KINDS if len(fits(cells, one))):
-        of_splits = [bare(name, value, 0) for name, value in errors_of(cells, kind).items()]
         if kind == "judged":
             splits = fits(cells, kind)["seed"].nunique()
             of_splits = bootstrap_measures(partial(errors_of, cells, kind), splits, "judged tables", BOOTSTRAP, "")
+        else:
+            of_splits = [bare(name, value, 0) for name, value in errors_of(cells, kind).items()]
         of_fits = [share(name, of.sum(), len(of)) for name, of in shares_of(cells, kind) if len(of)]
         numbers += [replace(one, quantity=f"{kind}: {one.quantity}") for one in (*of_splits, *of_fits)]
     numbers = [one for one in numbers if one.quantity in names and not np.isnan(one.measured)]

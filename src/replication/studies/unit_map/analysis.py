@@ -118,7 +118,7 @@ def by_trials(cells: pd.DataFrame, quantities: Quantities) -> dict[str, list]:
     the best of all, by method: medians over its settings in this study, and how many."""
     rows = pd.DataFrame(read_rows(ROOT / BY_TRIALS)).astype({"trials": int, "value": float})
     rows = rows[(rows["study"] == "unit_map") & (rows["trials"] > 0)]
-    rows["method"] = rows["series"].str.replace("rival-.*", "fedrep", regex=True).str.rpartition("-")[2]
+    rows["method"] = rows["series"].str.replace("rival-.*|.*-whitened", "fedrep", regex=True).str.rpartition("-")[2]
     table = rows.pivot(index=["method", "series", *SIZES, *REALS], columns="trials", values="value")
     found = table.div(table[table.columns.max()], axis=0).groupby("method")
     medians = [[METHODS[name], str(len(part)), *part.median()] for name, part in found]
