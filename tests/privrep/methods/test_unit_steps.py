@@ -17,6 +17,7 @@ from pieces import clipped_moments, log_coordinates, log_levels, log_scales, pla
 from scipy import stats
 
 from privrep.methods.running.runner import fit
+from privrep.methods.spectral_init import OwnModels
 from privrep.methods.steps import unit_schedule as plan
 from privrep.methods.steps.error_tracking import MODEL_SD, FilterState, log_chi
 from privrep.methods.steps.posterior import Mixture
@@ -145,7 +146,8 @@ def test_units():
 
 
 def test_the_start_is_that_of_ridge_directions(rng):
-    """theta = X^T (X X^T + penalty)^-1 y of each user by numpy, m below and above d; another penalty is rejected."""
+    """theta = X^T (X X^T + penalty)^-1 y of each user by numpy, m below and above d; another penalty is rejected. Other
+    methods that start from users' models have the same."""
     for samples in (3, 9):
         features, labels = rng.standard_normal((samples, 12, 5)), rng.standard_normal((samples, 12))
         (block,) = fake_users(features, labels, np.ones((12, 1))).blocks()
@@ -154,7 +156,9 @@ def test_the_start_is_that_of_ridge_directions(rng):
             for x, y in zip(features.transpose(1, 0, 2), labels.T, strict=True):
                 theta = np.linalg.solve(x.T @ x + penalty * np.eye(5), x.T @ y)
                 expected += np.outer(theta, theta) / (theta @ theta)
-            assert np.allclose(start_moments(block, plain(5), PENALTY), expected, rtol=0, atol=2e-4) == same
+            of_others = OwnModels(slice(None), PENALTY)(block).clipped(1.0)[0]
+            for found in (start_moments(block, plain(5), PENALTY), of_others):
+                assert np.allclose(found, expected, rtol=0, atol=2e-4) == same
 
 
 @pytest.mark.parametrize("samples", [4, 7])
@@ -213,10 +217,12 @@ def test_log_chi():
 
 
 @pytest.mark.parametrize(("multiplier", "covariances"), [(0.02, 3), (0.3, 1), (0.8, 0), (30.0, 0)])
-def test_the_ledger_adds_up(multiplier, covariances):
+def test_the_ledger_adds_up(multiplier, covariances, monkeypatch):
     """Sizes, a scale, a start and three releases in a round, of all users; mu^2 is that of the noise multiplier. No
     covariance where noise would hide it, one where it hides that of few samples, three where it does not, and what is
-    not spent on them is left for the descent."""
+    not spent on them is left for the descent. The tracker is told the noise that the releases have."""
+    told, measured = [], FilterState.measured
+    monkeypatch.setattr(FilterState, "measured", lambda known, *of: told.append(of) or measured(known, *of))
     users, ledger = Users(Problem(50, 6, 5, 2, label_noise_sd=0.3)), Ledger()
     *_, last = UnitSteps(2, 1.0, 0.3).fit(users, handle(users, multiplier, ledger=ledger))
     assert last.log["rounds"] in plan.ROUNDS
@@ -239,6 +245,9 @@ def test_the_ledger_adds_up(multiplier, covariances):
     # Log residuals of the first round are clipped further out, at the same share of a round.
     residuals = [entry for entry in ledger.entries if entry.name == "unit_residual"]
     assert [entry.sensitivity for entry in residuals] == [18.4] + [4.0] * (len(residuals) - 1)
+    steps = [entry for entry in ledger.entries if entry.name == "unit_step"]
+    assert [sd for _, sd, _, _ in told] == pytest.approx([entry.noise_sd / 50 for entry in residuals])
+    assert [variance for *_, variance in told] == pytest.approx([(entry.noise_sd / 50) ** 2 for entry in steps])
 
 
 # What is known beforehand
