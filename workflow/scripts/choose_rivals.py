@@ -192,9 +192,14 @@ def setting(cell: Cell) -> dict:
     return {"study": cell.study, "series": cell.series, **sizes, "epsilon": float(cell.budget.epsilon)}
 
 
-def named(row: dict) -> tuple[str, ...]:
-    """Return the columns of a row of a table that name its setting, as text."""
-    return tuple(str(row[name]) for name in ("study", "series", *SIZES, *REALS))
+def named(row: dict) -> tuple[str | float, ...]:
+    """Return the columns of a row of a table that name its setting."""
+    return (row["study"], row["series"], *(float(row[name]) for name in (*SIZES, *REALS)))
+
+
+def found(same: tuple[str, str], *work: Cell | dict) -> tuple[tuple[str, str], dict, list[dict]]:
+    """Return what names the work, with its choice."""
+    return same, *choice(*work)
 
 
 @one_line_errors
@@ -224,11 +229,16 @@ def main() -> None:
                 work.setdefault(same, (cell, present, stated))  # sweeps share settings
     for path in tables:  # settings that left go
         rows[path] = [row for row in rows[path] if named(row) in there or not asked(row["study"], row["series"])]
-    results = Parallel(n_jobs=-1, return_as="generator")(delayed(choice)(*one) for one in work.values())
-    for same, (one, by_trials) in zip(work, tqdm(results, "choosing", len(work)), strict=True):
+    results = Parallel(n_jobs=-1, return_as="generator_unordered")(
+        delayed(found)(key, *one) for key, one in work.items()
+    )
+    for same, one, by_trials in tqdm(results, "choosing", len(work)):
         for of in [of for of, key in cells if key == same]:
             for (path, columns), new in zip(tables.items(), ([one], by_trials), strict=True):
-                rows[path] = [row for row in rows[path] if named(row) != named(of)] + [of | row for row in new]
+                others = [row for row in rows[path] if named(row) != named(of)]
+                rows[path] = sorted(
+                    others + [of | row for row in new], key=lambda row: (named(row), int(row.get("trials", 0)))
+                )
                 write_rows(path, rows[path], columns)
 
 

@@ -148,6 +148,16 @@ def check_panels(figure: Figure, numbers: pd.DataFrame, sweeps: Sweeps, claimed:
         assert marks and marks <= set(zip(rows["value"], rows["error"], strict=True)), fit
 
 
+def unseen(figure: Figure) -> list[str]:
+    """The names of marked series of which no point lies within its panel."""
+    return [
+        one.name
+        for axis in figure.axes
+        for one in (one for one in axis.recorded if one.marked and np.isfinite(one.points[:, :2]).all(axis=1).any())
+        if not any(axis.viewLim.contains(*point[:2]) for point in one.points)
+    ]
+
+
 @pytest.mark.parametrize("study", CAPTIONS)
 def test_drawn_points_stand_in_the_table(quick_run: Path, study: str):
     """Each figure of the study as it is; a table whose numbers are a hundredth larger is not its own."""
@@ -158,6 +168,7 @@ def test_drawn_points_stand_in_the_table(quick_run: Path, study: str):
     assert set(figures) == set(CAPTIONS[study])
     for name, figure in figures.items():
         assert missing(figure, tables[name], name) == [], name
+        assert unseen(figure) == [], name
         if name in settings.sweeps:
             check_panels(figure, tables[name], settings.sweeps[name], settings.claimed)
         others = tables[name].assign(**tables[name].select_dtypes("number") * 1.01)
