@@ -20,6 +20,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import argparse
 import math
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import cache
@@ -124,9 +125,9 @@ def around(ranges: dict, options: dict, rng: np.random.Generator) -> list[dict]:
     return [options_at(ranges, one) for one in np.clip(places, 0.0, 1 - 1e-9)]
 
 
-def choice(cell: Cell, present: dict, stated: dict) -> tuple[dict, list[dict]]:
-    """Return the options that are chosen for a cell's method and setting and how they did, and what fewer trials would
-    have found: columns of the two tables."""
+def choice(cell: Cell, present: dict, stated: dict) -> tuple[tuple[str, str], dict, list[dict]]:
+    """Return what names the work, the options that are chosen for a cell's method and setting and how they did, and
+    what fewer trials would have found: columns of the two tables."""
     ranges, rng = RANGES[method(cell.algorithm)], np.random.default_rng([DRAWN_WITH, int(cell.key, 16)])
     tried = [one | stated for one in (present, *uniform(ranges, rng))]
     search = cell.algorithm.startswith("smallest_users")
@@ -159,12 +160,13 @@ def choice(cell: Cell, present: dict, stated: dict) -> tuple[dict, list[dict]]:
     counts = [2**power for power in range(TRIALS.bit_length()) if 2**power < TRIALS] + [TRIALS]
     found = {0: 0} | {count: best(range(1, count + 1)) for count in counts}
     chosen = min(found[TRIALS], 0, key=median)
-    return {
+    row = {
         "options": yaml.safe_dump(tried[chosen], default_flow_style=True, sort_keys=False, width=math.inf).strip(),
         "value": median(chosen),
         "runs": len(SEEDS),
         "failed": int(runs(chosen)[:, 1].sum()),
-    }, [{"trials": count, "value": median(number)} for count, number in found.items()]
+    }
+    return (cell.key, str(stated)), row, [{"trials": of, "value": median(number)} for of, number in found.items()]
 
 
 def settings(study: str) -> Iterator[tuple[Cell, dict, dict]]:
@@ -197,11 +199,6 @@ def named(row: dict) -> tuple[str | float, ...]:
     return (row["study"], row["series"], *(float(row[name]) for name in (*SIZES, *REALS)))
 
 
-def found(same: tuple[str, str], *work: Cell | dict) -> tuple[tuple[str, str], dict, list[dict]]:
-    """Return what names the work, with its choice."""
-    return same, *choice(*work)
-
-
 @one_line_errors
 def main() -> None:
     """Choose, and write the tables anew after each setting: other rows stay."""
@@ -219,27 +216,22 @@ def main() -> None:
     def asked(study: str, series: str) -> bool:
         return study in args.study and (args.series is None or series in args.series)
 
-    cells, work, there = [], {}, set()
+    alike, work, there = defaultdict(list), {}, set()
     for study in args.study:
         for cell, present, stated in settings(study):
             there.add(named(setting(cell)))
             if asked(study, cell.series) and named(setting(cell)) not in searched:
                 same = cell.key, str(stated)
-                cells.append((setting(cell), same))
-                work.setdefault(same, (cell, present, stated))  # sweeps share settings
+                alike[same].append(setting(cell))  # sweeps share settings
+                work.setdefault(same, (cell, present, stated))
     for path in tables:  # settings that left go
         rows[path] = [row for row in rows[path] if named(row) in there or not asked(row["study"], row["series"])]
-    results = Parallel(n_jobs=-1, return_as="generator_unordered")(
-        delayed(found)(key, *one) for key, one in work.items()
-    )
+    results = Parallel(n_jobs=-1, return_as="generator_unordered")(delayed(choice)(*one) for one in work.values())
     for same, one, by_trials in tqdm(results, "choosing", len(work)):
-        for of in [of for of, key in cells if key == same]:
-            for (path, columns), new in zip(tables.items(), ([one], by_trials), strict=True):
-                others = [row for row in rows[path] if named(row) != named(of)]
-                rows[path] = sorted(
-                    others + [of | row for row in new], key=lambda row: (named(row), int(row.get("trials", 0)))
-                )
-                write_rows(path, rows[path], columns)
+        for (path, columns), new in zip(tables.items(), ([one], by_trials), strict=True):
+            rows[path] = [row for row in rows[path] if named(row) not in map(named, alike[same])]
+            rows[path] += [of | row for of in alike[same] for row in new]
+            write_rows(path, sorted(rows[path], key=lambda row: (named(row), int(row.get("trials", 0)))), columns)
 
 
 if __name__ == "__main__":

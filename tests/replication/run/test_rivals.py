@@ -122,7 +122,7 @@ def test_the_choice_is_the_least_median(monkeypatch, now, chosen):
         return {"status": "ok" if risk < math.inf else "failed", "excess_risk": risk}, None, None
 
     monkeypatch.setattr(CHOOSE, "run_cell", run)
-    found, by_trials = CHOOSE.choice(cell, {"rounds": 9}, {})
+    _, found, by_trials = CHOOSE.choice(cell, {"rounds": 9}, {})
     assert found["options"] == f"{{{chosen}}}"
     assert found["failed"] == 5
     assert [(one["trials"], one["value"]) for one in by_trials] == [(0, now), (1, 2.0), (2, 2.0), (4, 0.7)]
@@ -138,7 +138,8 @@ def test_other_series_stay_and_a_search_goes_on(monkeypatch, tmp_path):
 
     def choice(cell, present, stated):
         calls.append(present)
-        return {"options": "{}", "value": 1.0, "runs": 5, "failed": 0}, [{"trials": CHOOSE.TRIALS, "value": 1.0}]
+        row = {"options": "{}", "value": 1.0, "runs": 5, "failed": 0}
+        return (cell.key, str(stated)), row, [{"trials": CHOOSE.TRIALS, "value": 1.0}]
 
     monkeypatch.setattr(CHOOSE, "choice", choice)
     for more, searched in (["--anew"], 3), ([], 3), (["--anew"], 6):
