@@ -79,13 +79,13 @@ confirmation: .venv/ready
 	@python workflow/scripts/confirm.py --jobs $(JOBS) $(if $(SEED),--seed $(SEED))
 
 # These three need uv. First the library's tests on one Python and on the lowest or newest packages that pyproject.toml
-# allows, in an environment that is left behind nowhere: make test-library PYTHON=3.13 RESOLUTION=lowest
+# allows, in a passing environment: make test-library PYTHON=3.13 RESOLUTION=lowest
 RESOLUTION ?= newest
 lowest := lowest-direct
 newest := highest
 UV_RUN = uv run --isolated --no-project --python $(PYTHON)
 test-library:
-	$(UV_RUN) --resolution $($(RESOLUTION)) --with pip --with-editable '.[data,dask,plot,replication,dev]' \
+	$(UV_RUN) --resolution $($(RESOLUTION)) --with 'pip>=25' --with-editable '.[data,dask,plot,replication,dev]' \
 	  python -m pytest tests/privrep -n 2 --dist worksteal
 
 # A source distribution, and the wheel that is built from it, which answers in an environment of its own.
