@@ -54,12 +54,12 @@ class Documented(Run):
     def line_of(self, study: str, quantity: str) -> str:
         """Return the table and the line that have a quantity: the first row of claims.csv that it decides, or its own
         of measures.csv."""
-        decides = {(claim.id, one.quantity) for claim, one in judged() if (claim.study, one.measured) == (study, quantity)}
+        decides = {
+            (claim.id, one.quantity) for claim, one in judged() if one.measured == quantity and claim.study == study
+        }
         measures = read_text(self.results / "measures.csv")
-        for name, rows, key, wanted in (
-            ("claims", self.claims, "id", decides),
-            ("measures", measures, "study", {(study, quantity)}),
-        ):
+        tables = ("claims", "id", self.claims, decides), ("measures", "study", measures, {(study, quantity)})
+        for name, key, rows, wanted in tables:
             for line, place in enumerate(zip(rows[key], rows["quantity"], strict=True), 2):
                 if place in wanted:
                     return f"{name}.csv#L{line}"
