@@ -1,5 +1,5 @@
-"""The documents of the repository that show the run of record: the findings in the README, and docs/results.md.
-Written by `make docs`.
+"""The documents of the repository that show the run of record: caption, methods and findings in the README, and
+docs/results.md. Written by `make docs`.
 
 They are made of the tables in docs/ alone, so that a test can make them again where nothing was run.
 """
