@@ -17,7 +17,7 @@ from privrep.users.passes import rows, total
 from privrep.users.problem import Block, Problem, Users
 from privrep.users.rng import stream
 from privrep.users.splits import SampleDraws
-from privrep.users.subspace import dist2, orthonormalise, planted_subspace
+from privrep.users.subspace import dist2, orthonormalise, orthonormalise, planted_subspace
 from replication.errata.finding import Finding, decides, demonstrates, spell
 from replication.errata.tools import head_moments, sphere
 from replication.evidence.intervals import log_slope
@@ -161,6 +161,17 @@ def printed_normal_matrix(users: Users, basis: np.ndarray) -> np.ndarray:
     """Return H of (35), (nk, nk): (1/n) sum_i (1/q) sum_j vec(A_ij^T B) vec(A_ij^T B)^T with A_ij = x_ij e_i^T."""
     (projected,) = rows(users, lambda block: ((block.features @ basis).transpose(1, 0, 2),))
     return block_diag(*(own.T @ own / users.problem.samples for own in projected)) / users.problem.users
+
+
+@demonstrates("E65")
+def square_needs_the_factor_of_the_users(rng: np.random.Generator) -> Finding:
+    n, d, k = 5, 6, 2
+    direction = orthonormalise(rng.standard_normal((d, k))) @ [0.6, 0.8]
+    square = float(((rng.standard_normal((200_000, d)) @ direction) ** 2).mean())
+    return Finding(
+        f"mean square {square:.3f}, and {n * square:.2f} with the factor n = {n}",
+        decides(square, printed=n, correct=1, within=0.05),
+    )
 
 
 @demonstrates("E45")
