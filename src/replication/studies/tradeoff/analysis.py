@@ -82,7 +82,7 @@ CONDITIONS = (
 )
 """The chosen clips under other conditions."""
 BY_CLIPS = {
-    "cut nothing": "A over B, uncut",
+    "cut little": "A over B, uncut",
     "chosen for both": "A over B",
     "1e-4 for jain2021, as in its experiments": "A over B, clip 1e-4",
     "user-level clipping for jain2021, in neither paper": "A over B, whole users clipped",
