@@ -4,7 +4,6 @@ behind them."""
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import astuple, dataclass
 
@@ -14,7 +13,7 @@ from markupsafe import Markup
 from replication.evidence.compare import interval_of
 from replication.evidence.verdicts import Verdict
 from replication.report.layout import BAR_WIDTH, macros
-from replication.report.spelling import claim_anchor, unused
+from replication.report.spelling import claim_anchor, quantity_anchor, unused
 
 CLAIMS = macros("claims.html.jinja")
 MARGIN, OPEN_MARGIN = 6, 24
@@ -47,19 +46,20 @@ def all_rows(
 ) -> Markup:
     """Every row with what stands behind it: its figure, if the page has it, errata by claim, and what its study ran.
     The same rows are data for the page's script; those that the scale does not test come last."""
+    names = row_anchors(claims)
     claims = pd.concat(by_scale(claims))
-    taken: set[str] = set()
     rows = []
     for row, first in zip(claims.to_dict("records"), ~claims["id"].duplicated(), strict=True):
-        about = {"name": unused(row_anchor(row), taken), "first": first, "errata": errata.get(row["id"], [])}
+        about = {"name": names[row["id"], row["quantity"]], "first": first, "errata": errata.get(row["id"], [])}
         rows.append(_shown(row) | about | {"shown": row["figure"] in figures, "grid": grid(row)})
     return CLAIMS.every(rows, [list(claims.columns), *claims.to_numpy().tolist()])
 
 
-def row_anchor(row: dict) -> str:
-    """Where the row of a claim and quantity stands."""
-    words = re.sub(r"[^\w.]+", "-", row["quantity"]).strip("-").lower()
-    return f"row-{claim_anchor(row['id']).removeprefix('claim-')}-{words}"
+def row_anchors(claims: pd.DataFrame) -> dict[tuple[str, str], str]:
+    """Where the row of each claim and quantity stands."""
+    taken: set[str] = set()
+    places = zip(claims["id"], claims["quantity"], strict=True)
+    return {(claim, one): unused(quantity_anchor(claim_anchor(claim, "row"), one), taken) for claim, one in places}
 
 
 def _shown(row: dict) -> dict:

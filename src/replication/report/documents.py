@@ -17,12 +17,12 @@ import pandas as pd
 
 from replication.evidence import compare
 from replication.evidence.compare import Pair, both_tested, changed, confirmation_pairs, number_text, paired, summary
+from replication.evidence.facts import NotMeasured
 from replication.evidence.verdicts import NEGATIVE, Verdict
 from replication.report.chapters import page_text
 from replication.report.layout import laid_out
 from replication.report.record import DOCS, confirmation_of, reasons
 from replication.report.run_tables import Measures, Run, listed, read_text
-from replication.report.spelling import claim_anchor
 from replication.report.stub_run import planned_sizes
 from replication.report.summary import by_severity
 from replication.run.csv_tables import read_rows
@@ -33,7 +33,7 @@ BLOCK = re.compile(r"(<!-- measured: [^\n]*-->\n).*?(<!-- end of measured -->)",
 
 
 class Documented(Run):
-    """The run of record, with claims and measures and, in place of cells, their planned settings."""
+    """The run of record, with claims and measures, without facts and, in place of cells, their planned settings."""
 
     def __init__(self, docs: Path = DOCS):
         record = docs / "record"
@@ -47,17 +47,31 @@ class Documented(Run):
     def sizes(self, study: str) -> pd.DataFrame:
         return planned_sizes(study, self.scale)
 
+    def fact(self, study: str, name: str) -> object:
+        raise NotMeasured(name)
+
 
 def with_findings(readme: str, run: Run) -> str:
-    """Return the README with the findings of the report's opening, each number linked to its row of claims.csv."""
-    lines = {
-        claim_anchor(claim): f"docs/record/claims.csv#L{row + 2}"
-        for row, claim in reversed(list(enumerate(run.claims["id"])))
-    }
-    link = r'<a class="q" href="#([^"]+)">(.*?)</a>'
-    opening = re.sub(link, lambda match: f"[{match[2]}]({lines[match[1]]})", page_text("opening", run))
+    """Return the README with the findings of the report's opening, each number linked to its line of claims.csv, or of
+    measures.csv where it decides no row."""
+    link = r'<a class="q" href="#([^"]+)"[^>]*>(.*?)</a>'
+    opening = page_text("opening", run)  # names the quantities that decide no row
+    lines = record_lines(run)
+    opening = re.sub(link, lambda match: f"[{match[2]}](docs/record/{lines[match[1]]})", opening)
     findings = re.search(r"^### .*?(?=\n### |\Z)", as_markdown(opening), flags=re.MULTILINE | re.DOTALL)[0].strip()
     return BLOCK.sub(lambda match: f"{match[1]}\n{findings}\n\n{match[2]}", readme)
+
+
+def record_lines(run: Run) -> dict[str, str]:
+    """Place in the page -> the table and line of the run of record that has its number."""
+    measures = read_text(run.results / "measures.csv")
+    tables = (("claims", run.rows, run.claims, "id"), ("measures", run.others, measures, "study"))
+    return {
+        places[name]: f"{table}.csv#L{line}"
+        for table, places, rows, key in tables
+        for line, name in enumerate(zip(rows[key], rows["quantity"], strict=True), 2)
+        if name in places
+    }
 
 
 def as_markdown(text: str) -> str:

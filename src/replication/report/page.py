@@ -104,6 +104,7 @@ def body(run: Run) -> Markup:
         verdicts=GROUPS,
         chapters=[from_markdown(chapter(study, run)) for paper in about.values() for study in paper.chapters],
         rows=all_rows(run.claims, run.shown(), summary.claims_touched(run.errata), run.grid_of),
+        others=run.section_others,
         confirmation=record.confirmation(run.claims),
         deviations=summary.ERRATA.deviations(run.deviations),
         errata=summary.errata_list(run.errata),

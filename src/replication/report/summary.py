@@ -3,6 +3,7 @@ printed; the errata found in the papers; and what was revised, filled in or repl
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Iterable
 from typing import get_args
@@ -15,7 +16,7 @@ from replication.evidence.catalogue import MENDED, Change
 from replication.evidence.compare import interval_of
 from replication.evidence.verdicts import NEGATIVE, SEVERITIES, Verdict
 from replication.report.layout import PIECES, macros
-from replication.report.run_tables import Run
+from replication.report.run_tables import DOCS, Run
 
 ERRATA = macros("errata.html.jinja")
 LEVELS = ("good", "fair", "open", "bad", "none")
@@ -159,4 +160,6 @@ def facts(run: Run) -> dict[str, object]:
             f"{rows} {letter}" for letter in SEVERITIES if (rows := int((negative["severity"] == letter).sum()))
         ],
         "badge": PIECES.badge,
+        "record": (record := json.loads((DOCS / "record" / "provenance.json").read_text())),
+        "record_hours": record["cell_cpu_seconds"] / 3600,
     }
