@@ -265,8 +265,7 @@ def chapter(study: str, run: Run) -> str:
     if claims:
         rows = run.claims[run.claims["id"].isin(claims)]
         tested = rows.loc[rows["basis"] != "definition", "verdict"]
-        title = f"Verdicts: {PIECES.tally_line(summary.by_verdict(tested))}"
-        parts.append(CHAPTER.fold(title, run.section_claims(*claims)))
+        parts.append(CHAPTER.fold(_counted("Verdicts", tested, run), run.section_claims(*claims)))
     figures = [figure for figure in run.captions[study] if figure not in words.placed | {OPENING_FIGURE}]
     if figures:
         further = spelling.sentence(spelling.plural(len(figures), "further figure"))
@@ -277,5 +276,9 @@ def chapter(study: str, run: Run) -> str:
         written = written.replace(first, "", 1).replace(LEAD_END, f"{LEAD_END}\n\n{first}\n\n{MORE}", 1)
     shown, rest = written.split(MORE)
     rows = run.claims[run.claims["id"].isin(run.claims_of(study)) & (run.claims["basis"] != "definition")]
-    title = f"The chapter {PIECES.tally_line(summary.by_verdict(rows['verdict']))}"
-    return shown + CHAPTER.fold(title, rest.strip(), "chapter")
+    return shown + CHAPTER.fold(_counted("The chapter", rows["verdict"], run), rest.strip(), "chapter")
+
+
+def _counted(title: str, verdicts: pd.Series, run: Run) -> str:
+    """A title with how many there are of each verdict, which a run that is too small does not say."""
+    return title if run.small else f"{title} {PIECES.tally_line(summary.by_verdict(verdicts))}"

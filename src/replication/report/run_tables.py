@@ -30,6 +30,8 @@ from replication.run.settings import Study, settings_of
 
 DOCS = ROOT / "docs"
 """Where the run of record is kept."""
+FULL_SCALES = ("default", "record")
+"""Scales at which every verdict can be reached."""
 
 
 def read_text(path: Path) -> pd.DataFrame:
@@ -139,6 +141,22 @@ class Run:
     def scale(self) -> str:
         return self.provenance["config"]["scale"]
 
+    @property
+    def small(self) -> bool:
+        """Whether the run is too small for most verdicts: it then shows those of the run of record and counts none."""
+        return self.scale not in FULL_SCALES
+
+    @cached_property
+    def of_record(self) -> pd.DataFrame:
+        """The rows of the run of record for a run that is too small; else none."""
+        rows = read_text(DOCS / "record" / "claims.csv") if self.small else self.claims[:0]
+        return rows[rows["id"].isin(self.claims["id"])]
+
+    @cached_property
+    def verdicts_of_record(self) -> dict[tuple[str, str], str]:
+        """Their verdicts by claim and quantity."""
+        return self.of_record.set_index(["id", "quantity"])["verdict"].to_dict()
+
     def has(self, study: str) -> bool:
         """Whether a study is part of this run."""
         return study in self.provenance["config"]["studies"]
@@ -238,4 +256,4 @@ class Run:
 
     def section_claims(self, *claims: str) -> Markup:
         """The verdicts of some claims, in short."""
-        return brief_table(self.claims[self.claims["id"].isin(claims)])
+        return brief_table(self.claims[self.claims["id"].isin(claims)], self.verdicts_of_record)
