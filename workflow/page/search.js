@@ -6,13 +6,14 @@
   const COMMON = new Set("a an and are as at be by can do does for from how i in is it me my of on or should that the there this to use was were what when where which who why with".split(" "));
   const make = (name, properties = {}, ...inside) => { const one = Object.assign(document.createElement(name), properties); one.append(...inside); return one; };
 
-  // Text as one would type it: powers with a caret
+  // Text as one would type it: powers with a caret, indices with an underscore
   function spelled(element) {
     let from = element;
-    if (element.querySelector("msup, sup, script, .differs")) {
+    if (element.querySelector("msup, msub, sup, sub, script, .differs")) {
       from = element.cloneNode(true);
       for (const one of from.querySelectorAll("script, .differs")) one.remove();
       for (const one of from.querySelectorAll("msup > :nth-child(2), sup")) one.prepend("^");
+      for (const one of from.querySelectorAll("msub > :nth-child(2), sub")) one.prepend("_");
     }
     return from.textContent.replace(/\s+/g, " ").trim();
   }
@@ -54,6 +55,7 @@
       return {test, weight: Math.log(1 + entries.length / (1 + holders))};
     });
     const chosen = Object.keys(asked.tokens).length ? new Set(found(query).map(({body}) => body)) : null;
+    if (!tests.length && !chosen) return {all: [], said};
     const scored = entries.filter(({target}) => !chosen || chosen.has(target)).map((entry) => {
       const sum = (text) => tests.reduce((all, {test, weight}) => all + (test.test(text) ? weight : 0), 0);
       return {entry, whole: tests.every(({test}) => test.test(entry.words)), score: sum(entry.words) + sum(entry.head) - entry.words.length / 1e5};

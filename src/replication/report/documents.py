@@ -11,6 +11,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterable
+from functools import cached_property
 from pathlib import Path
 
 import pandas as pd
@@ -40,8 +41,13 @@ class Documented(Run):
         claims, errata = (read_text(record / f"{name}.csv") for name in ("claims", "errata"))
         super().__init__(claims, errata, json.loads((record / "provenance.json").read_text()), record, record)
 
+    @cached_property
+    def measured(self) -> pd.DataFrame:
+        """All measures of the run of record."""
+        return read_text(self.results / "measures.csv")
+
     def measures(self, study: str) -> Measures:
-        rows = read_text(self.results / "measures.csv")
+        rows = self.measured
         return Measures(rows[rows["study"] == study].set_index("quantity"), listed(study))
 
     def sizes(self, study: str) -> pd.DataFrame:
@@ -51,7 +57,7 @@ class Documented(Run):
         raise NotMeasured(name)
 
 
-def with_findings(readme: str, run: Run) -> str:
+def with_findings(readme: str, run: Documented) -> str:
     """Return the README with the findings of the report's opening, each number linked to its line of claims.csv, or of
     measures.csv where it decides no row."""
     link = r'<a class="q" href="#([^"]+)"[^>]*>(.*?)</a>'
@@ -62,10 +68,9 @@ def with_findings(readme: str, run: Run) -> str:
     return BLOCK.sub(lambda match: f"{match[1]}\n{findings}\n\n{match[2]}", readme)
 
 
-def record_lines(run: Run) -> dict[str, str]:
+def record_lines(run: Documented) -> dict[str, str]:
     """Place in the page -> the table and line of the run of record that has its number."""
-    measures = read_text(run.results / "measures.csv")
-    tables = (("claims", run.rows, run.claims, "id"), ("measures", run.others, measures, "study"))
+    tables = (("claims", run.rows, run.claims, "id"), ("measures", run.others, run.measured, "study"))
     return {
         places[name]: f"{table}.csv#L{line}"
         for table, places, rows, key in tables

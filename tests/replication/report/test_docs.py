@@ -12,8 +12,11 @@ import pytest
 from workflow_helpers import ROOT, called
 
 from privrep.simulate import fit
+from replication.report.chapters import TEXTS, page_text, text
+from replication.report.claims_table import all_rows
 from replication.report.documents import Documented, confirmation_page, results_page, with_findings
 from replication.run.columns import dictionary
+from replication.run.config import study_names
 from replication.run.csv_tables import read_rows, write_rows
 from replication.run.registry import method_files
 
@@ -40,6 +43,31 @@ def test_the_documents_are_those_of_the_tables(tmp_path):
         changed = (with_findings(README, Documented(docs)), results_page(docs))
         shutil.copy(ROOT / "docs" / name, docs / name)
         assert changed != (README, results_page(docs)), name
+
+
+def shown(text: str) -> tuple[float, float]:
+    """The number that a text begins with, and half of its last digit."""
+    plain = re.sub("<[^>]+>", "", text.replace("<sup>", "^")).replace("−", "-").replace(",", "").replace("\\", "")
+    found = re.match(r"(?:(-?[\d.]+)(?: × )?)?(?:10\^(-?\d+))?", plain)
+    digits, power = found[1] or "1", 10.0 ** int(found[2] or 0)
+    return float(digits) * power, 0.5001 * power * 10.0 ** -len(digits.partition(".")[2] if "." in digits else "")
+
+
+def test_every_number_leads_to_its_own_row():
+    """On the page to the row, or to the line among the others, that has it; in the README to the line of the table."""
+    run = Documented()
+    texts = [page_text(path.stem, run) for path in TEXTS.glob("*.md")] + [text(study, run) for study in study_names()]
+    rows = f"{all_rows(run.claims, [], {}, lambda row: '')}{run.section_others()}"
+    places = dict(re.findall(r'id="((?:row|number)-[^"]+)">(.*?)(?=id="(?:row|number)-|$)', rows, flags=re.DOTALL))
+    links = re.findall(r'<a class="q" href="#([^"]+)"[^>]*>(.*?)</a>', "".join(texts))
+    pairs = [(number, re.search(r"(?:data-label=measured|</th><td)>\s*(.*)", places[place])[1]) for place, number in links]
+    tables = {table: read_rows(ROOT / f"docs/record/{table}.csv") for table in ("claims", "measures")}
+    for number, table, line in re.findall(r"\[([^\]\[]+)(?: \[[^\]]*\])?\]\(docs/record/(\w+)\.csv#L(\d+)\)", README):
+        pairs.append((number, tables[table][int(line) - 2]["measured"]))
+    assert len(pairs) > 200
+    for number, there in pairs:
+        (said, half), (known, other) = shown(number), shown(there)
+        assert abs(said - known) <= half + other, (number, there)
 
 
 def test_readme_names_existing_files_and_targets():
