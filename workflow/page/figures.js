@@ -1,4 +1,9 @@
 // Figures: drawn where they come near the sight, the numbers of the nearest point under a pointer, a finger or the arrow keys, and a larger view.
+// What a script element holds compressed
+const inflated = (script) => {
+  const bytes = Uint8Array.from(atob(script.textContent), (sign) => sign.charCodeAt(0));
+  return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).json();
+};
 {
   const SVG = "http://www.w3.org/2000/svg", REACH = 40;
   const spelled = (value) => typeof value !== "number" ? value : value !== 0 && (Math.abs(value) < 1e-3 || Math.abs(value) >= 1e6)
@@ -15,8 +20,7 @@
   const figures = [...document.querySelectorAll("figure")], unpacking = new Map(), packs = new Map(), undrawn = new Set(figures);
   const unpacked = (figure) => unpacking.get(figure) ?? unpacking.set(figure, unpack(figure)).get(figure);
   async function unpack(figure) {
-    const bytes = Uint8Array.from(atob(figure.querySelector("script").textContent), (sign) => sign.charCodeAt(0));
-    const pack = await new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).json();
+    const pack = await inflated(figure.querySelector("script"));
     figure.querySelector("a[download]").href = URL.createObjectURL(new Blob([pack.numbers], {type: "text/csv"}));
     packs.set(figure, pack);
     if (pack.points.panels) read(figure.querySelector(".plot"), pack.points);

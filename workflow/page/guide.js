@@ -1,6 +1,6 @@
 // The tool "which method": sliders for n, m, d, k and epsilon, and what the laws expect of each method there.
-for (const tool of document.querySelectorAll(".guide-tool")) {
-  const data = JSON.parse(tool.querySelector("script").textContent), {axes, methods} = data;
+for (const tool of document.querySelectorAll(".guide-tool")) inflated(tool.querySelector("script")).then((data) => {
+  const {axes, methods} = data;
   const plot = tool.querySelector(".guide-plot"), answer = tool.querySelector(".guide-answer");
   const inputs = axes.map((axis) => tool.querySelector("input[name=" + axis.name + "]"));
   const full = axes.reduce((size, axis) => size * axis.values.length, 1);
@@ -105,4 +105,4 @@ for (const tool of document.querySelectorAll(".guide-tool")) {
   addEventListener("hashchange", read);
   update();
   read();
-}
+});

@@ -28,6 +28,7 @@ from privrep.options import misnamed
 from replication.evidence.verdicts import Verdict
 from replication.report import spelling, summary
 from replication.report.layout import PIECES, macros
+from replication.report.pictures import packed
 from replication.report.run_tables import Measures, NotMeasured, Run
 from replication.report.sizes import constants, enumerated, found, size
 from replication.run.config import ROOT
@@ -228,7 +229,7 @@ def filled(source: Path, words: Words, more: dict[str, object]) -> str:
         undefined=jinja2.StrictUndefined, keep_trailing_newline=True, extensions=["jinja2.ext.do"]
     )
     environment.filters |= FILTERS
-    environment.globals |= {"interval": spelling.interval, "guide": PIECES.guide}
+    environment.globals |= {"interval": spelling.interval, "guide": PIECES.guide, "packed": packed}
     names = {name: getattr(words, name) for name in dir(words) if not name.startswith("_")}
     where = source.relative_to(ROOT) if source.is_relative_to(ROOT) else source
     try:

@@ -15,7 +15,7 @@ from markupsafe import Markup
 from replication.evidence.compare import interval_of
 from replication.evidence.verdicts import Verdict
 from replication.report.layout import BAR_WIDTH, macros
-from replication.report.spelling import claim_anchor, quantity_anchor, unused
+from replication.report.spelling import row_anchor, unused
 
 CLAIMS = macros("claims.html.jinja")
 Verdicts = Mapping[tuple[str, str], str]
@@ -71,8 +71,7 @@ def all_rows(
 def row_anchors(claims: pd.DataFrame) -> dict[tuple[str, str], str]:
     """Where the row of each claim and quantity stands."""
     taken: set[str] = set()
-    places = zip(claims["id"], claims["quantity"], strict=True)
-    return {(claim, one): unused(quantity_anchor(claim_anchor(claim, "row"), one), taken) for claim, one in places}
+    return {name: unused(row_anchor(*name), taken) for name in zip(claims["id"], claims["quantity"], strict=True)}
 
 
 def _shown(row: dict, record: Verdicts) -> dict:

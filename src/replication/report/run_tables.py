@@ -23,7 +23,6 @@ from replication.evidence.verdicts import Verdict
 from replication.report.claims_table import CLAIMS, brief_table, row_anchors
 from replication.report.pictures import FIGURE, FOLDER, figure_html
 from replication.report.sizes import grid_line, with_sizes
-from replication.report.spelling import quantity_anchor, unused
 from replication.run.config import ROOT, read_config, read_study, read_yaml, study_names
 from replication.run.models import ConfigError
 from replication.run.settings import Study, settings_of
@@ -235,12 +234,8 @@ class Run:
 
     def place_of(self, study: str, quantity: str) -> str:
         """Where the page has a measured quantity: the first row that it decides, or its line among the others."""
-        place, name = (study, quantity), quantity_anchor(f"number-{study}", quantity)
-        return (
-            self.deciding.get(place)
-            or self.others.get(place)
-            or self.others.setdefault(place, unused(name, set(self.others.values())))
-        )
+        place = (study, quantity)
+        return self.deciding.get(place) or self.others.setdefault(place, f"number-{len(self.others) + 1}")
 
     def section_others(self) -> Markup:
         """The quantities that texts have named and that decide no row."""

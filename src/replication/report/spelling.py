@@ -133,15 +133,15 @@ def codes(names: Iterable[str]) -> str:
     return listing(f"`{name}`" for name in names)
 
 
-def claim_anchor(claim: str, kind: str = "claim") -> str:
+def claim_anchor(claim: str) -> str:
     """Where the first row of a claim stands in the page."""
-    return f"{kind}-" + re.sub(r"[^\w.]+", "-", claim.replace("'", " prime")).strip("-")
+    return "claim-" + re.sub(r"[^\w.]+", "-", claim.replace("'", " prime")).strip("-")
 
 
-def quantity_anchor(begin: str, quantity: str) -> str:
-    """Where a quantity stands in the page; the beginning says of which claim or study it is one."""
+def row_anchor(claim: str, quantity: str) -> str:
+    """Where the row of a claim and quantity stands in the page."""
     words = re.sub(r"[^\w.]+", "-", quantity).strip("-").lower()
-    return f"{begin}-{words}"
+    return f"row-{claim_anchor(claim).removeprefix('claim-')}-{words}"
 
 
 def figure_anchor(figure: str) -> str:

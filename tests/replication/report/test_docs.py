@@ -1,3 +1,4 @@
+# ruff: noqa: RUF001  (typographic signs are meant)
 """The documents show what was measured: findings in the README and docs/results.md are what tables of docs/ give."""
 
 from __future__ import annotations
@@ -60,7 +61,9 @@ def test_every_number_leads_to_its_own_row():
     rows = f"{all_rows(run.claims, [], {}, lambda row: '')}{run.section_others()}"
     places = dict(re.findall(r'id="((?:row|number)-[^"]+)">(.*?)(?=id="(?:row|number)-|$)', rows, flags=re.DOTALL))
     links = re.findall(r'<a class="q" href="#([^"]+)"[^>]*>(.*?)</a>', "".join(texts))
-    pairs = [(number, re.search(r"(?:data-label=measured|</th><td)>\s*(.*)", places[place])[1]) for place, number in links]
+    pairs = [
+        (number, re.search(r"(?:data-label=measured|</th><td)>\s*(.*)", places[place])[1]) for place, number in links
+    ]
     tables = {table: read_rows(ROOT / f"docs/record/{table}.csv") for table in ("claims", "measures")}
     for number, table, line in re.findall(r"\[([^\]\[]+)(?: \[[^\]]*\])?\]\(docs/record/(\w+)\.csv#L(\d+)\)", README):
         pairs.append((number, tables[table][int(line) - 2]["measured"]))

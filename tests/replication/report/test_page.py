@@ -416,7 +416,7 @@ def test_files_of_a_figure(visit):
 
 
 def answer(page: Page) -> str:
-    return page.locator(".guide-answer").inner_text()
+    return page.locator(".guide-tool:not([hidden]) .guide-answer").inner_text()
 
 
 def test_sliders_ask_the_guide(visit):

@@ -540,7 +540,9 @@ def test_rows_that_a_scale_does_not_test_are_one_line():
     assert "One row is not tested at this scale." in brief_table(both)
     assert [len(part) for part in by_scale(both)] == [len(rows), 1]
     of_record = brief_table(small, {("B-T5.2", "slope"): "VIOLATED"})
-    assert of_record.count("not sized for a verdict") == 1 and 'class="badge none" href="#verdict-VIOLATED"' in of_record
+    assert (
+        of_record.count("not sized for a verdict") == 1 and 'class="badge none" href="#verdict-VIOLATED"' in of_record
+    )
 
 
 def test_a_small_run_says_so(content):
@@ -592,7 +594,9 @@ def test_a_formula_holds_no_html():
 
 
 def test_headings_get_names_and_contents():
-    content = page.with_anchors('<!-- part: One --><h2>A "b" &amp; c</h2><h3>Again</h3><!-- part: Two --><h2>Again</h2>')
+    content = page.with_anchors(
+        '<!-- part: One --><h2>A "b" &amp; c</h2><h3>Again</h3><!-- part: Two --><h2>Again</h2>'
+    )
     names = re.findall(r'id="([^"]+)"', content)
     assert names == ["a-b-c", "again", "again-2"]
     first = (("a-b-c", 'A "b" &amp; c'), [("again", "Again")])
