@@ -12,6 +12,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterable
+from functools import cached_property
 from pathlib import Path
 
 import pandas as pd
@@ -37,19 +38,27 @@ FRONT = TEXTS / "readme.md.jinja"
 
 
 class Documented(Run):
-    """The run of record, with claims and measures and, in place of cells, their planned settings."""
+    """The run of record, with claims and measures, without facts and, in place of cells, their planned settings."""
 
     def __init__(self, docs: Path = DOCS):
         record = docs / "record"
         claims, errata = (read_text(record / f"{name}.csv") for name in ("claims", "errata"))
         super().__init__(claims, errata, json.loads((record / "provenance.json").read_text()), record, record)
 
+    @cached_property
+    def measured(self) -> pd.DataFrame:
+        """All measures of the run of record."""
+        return read_text(self.results / "measures.csv")
+
     def measures(self, study: str) -> Measures:
-        rows = read_text(self.results / "measures.csv")
+        rows = self.measured
         return Measures(rows[rows["study"] == study].set_index("quantity"), listed(study))
 
     def sizes(self, study: str) -> pd.DataFrame:
         return planned_sizes(study, self.scale)
+
+    def fact(self, study: str, name: str) -> object:
+        raise NotMeasured(name)
 
     def line_of(self, study: str, quantity: str) -> str:
         """Return the table and the line that have a quantity: the first row of claims.csv that it decides, or its own
@@ -57,8 +66,7 @@ class Documented(Run):
         decides = {
             (claim.id, one.quantity) for claim, one in judged() if one.measured == quantity and claim.study == study
         }
-        measures = read_text(self.results / "measures.csv")
-        tables = ("claims", "id", self.claims, decides), ("measures", "study", measures, {(study, quantity)})
+        tables = ("claims", "id", self.claims, decides), ("measures", "study", self.measured, {(study, quantity)})
         for name, key, rows, wanted in tables:
             for line, place in enumerate(zip(rows[key], rows["quantity"], strict=True), 2):
                 if place in wanted:

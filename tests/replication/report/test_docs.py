@@ -1,3 +1,4 @@
+# ruff: noqa: RUF001  (typographic signs are meant)
 """The documents show what was measured: findings in the README and docs/results.md are what tables of docs/ give."""
 
 from __future__ import annotations
@@ -9,11 +10,15 @@ import textwrap
 import numpy as np
 import pandas as pd
 import pytest
+from stub_runs import ChosenRun
 from workflow_helpers import ROOT, called
 
 from privrep.simulate import fit
+from replication.report.chapters import TEXTS, page_text, text
+from replication.report.claims_table import all_rows
 from replication.report.documents import Documented, confirmation_page, results_page, with_findings
 from replication.run.columns import dictionary
+from replication.run.config import study_names
 from replication.run.csv_tables import read_rows, write_rows
 from replication.run.registry import method_files
 
@@ -40,6 +45,40 @@ def test_the_documents_are_those_of_the_tables(tmp_path):
         changed = (with_findings(README, Documented(docs)), results_page(docs))
         shutil.copy(ROOT / "docs" / name, docs / name)
         assert changed != (README, results_page(docs)), name
+
+
+def shown(text: str) -> tuple[float, float]:
+    """The number that a text begins with, and half of its last digit."""
+    plain = re.sub("<[^>]+>", "", text.replace("<sup>", "^")).replace("−", "-").replace(",", "").replace("\\", "")
+    found = re.match(r"(?:(-?[\d.]+)(?: × )?)?(?:10\^(-?\d+))?", plain)
+    digits, power = found[1] or "1", 10.0 ** int(found[2] or 0)
+    return float(digits) * power, 0.5001 * power * 10.0 ** -len(digits.partition(".")[2] if "." in digits else "")
+
+
+class WithFacts(Documented):
+    """The run of record, with stub tables for the facts that it does not keep."""
+
+    def fact(self, study: str, name: str) -> object:
+        return ChosenRun().fact(study, name)
+
+
+def test_every_number_leads_to_its_own_row():
+    """On the page to the row, or to the line among the others, that has it; in the README to the line of the table."""
+    run = WithFacts()
+    texts = [page_text(path.stem, run) for path in TEXTS.glob("*.md")] + [text(study, run) for study in study_names()]
+    rows = f"{all_rows(run.claims, [], {}, lambda row: '')}{run.section_others()}"
+    places = dict(re.findall(r'id="((?:row|number)-[^"]+)">(.*?)(?=id="(?:row|number)-|$)', rows, flags=re.DOTALL))
+    links = re.findall(r'<a class="q" href="#([^"]+)"[^>]*>(.*?)</a>', "".join(texts))
+    pairs = [
+        (number, re.search(r"(?:data-label=measured|</th><td)>\s*(.*)", places[place])[1]) for place, number in links
+    ]
+    tables = {table: read_rows(ROOT / f"docs/record/{table}.csv") for table in ("claims", "measures")}
+    for number, table, line in re.findall(r"\[([^\]\[]+)(?: \[[^\]]*\])?\]\(docs/record/(\w+)\.csv#L(\d+)\)", README):
+        pairs.append((number, tables[table][int(line) - 2]["measured"]))
+    assert len(pairs) > 200
+    for number, there in pairs:
+        (said, half), (known, other) = shown(number), shown(there)
+        assert abs(said - known) <= half + other, (number, there)
 
 
 def test_readme_and_how_to_name_existing_files_and_targets():
@@ -129,7 +168,7 @@ def test_the_example_of_a_private_model_runs(capsys):
     statement, scores = capsys.readouterr().out.strip().splitlines()
     assert "(1, 1.28e-07)-differentially private" in statement and statement.endswith("sharing helps")
     score, own = map(float, scores.split())
-    assert 0.27 < score < 0.45 and f"−{-own:.2f} by each person's own mean" in README  # noqa: RUF001
+    assert 0.27 < score < 0.45 and f"−{-own:.2f} by each person's own mean" in README
     left, means = names["left_out"], names["seen"].groupby("item")["answer"].mean()
     pooled = 1 - (left["answer"] - left["item"].map(means)).var() / left["answer"].var()
     assert f"neither personal nor private, has {pooled:.2f}" in README
