@@ -20,6 +20,7 @@ from markupsafe import Markup
 
 from replication.evidence import compare
 from replication.evidence.compare import Pair, both_tested, changed, confirmation_pairs, number_text, paired, summary
+from replication.evidence.counts import by_outcome
 from replication.evidence.facts import NotMeasured
 from replication.evidence.verdicts import NEGATIVE, Verdict
 from replication.report.chapters import TEXTS, Words, filled
@@ -27,7 +28,7 @@ from replication.report.layout import laid_out
 from replication.report.record import DOCS, confirmation_of, reasons
 from replication.report.run_tables import Measures, Run, judged, listed, read_text
 from replication.report.stub_run import planned_sizes
-from replication.report.summary import by_severity, evidence
+from replication.report.summary import by_severity
 from replication.run.csv_tables import read_rows
 from replication.run.models import ConfigError
 
@@ -77,11 +78,6 @@ class Documented(Run):
 class FrontWords(Words):
     """What the text of the README may use beside `Words`; its numbers link to their own lines of the record."""
 
-    def verdicts(self, severity: str = "") -> Counter:
-        """Count the papers' own statements by verdict; those of a severity alone where one is named."""
-        rows = evidence(self.run.claims)
-        return Counter(rows.loc[(rows["severity"] == severity) | (severity == ""), "verdict"])
-
     def run_on(self, images: str) -> list[str]:
         """Name the methods that were run on a set of images."""
         rows = read_text(self.run.results / "images.csv")
@@ -94,7 +90,7 @@ class FrontWords(Words):
 
 def with_findings(readme: str, run: Documented) -> str:
     """Return the README with its figure's caption, table of methods and findings, of the run of record."""
-    text = as_markdown(filled(FRONT, FrontWords(run), {"log": math.log}))
+    text = as_markdown(filled(FRONT, FrontWords(run), {"log": math.log, "counted": by_outcome(run.claims)}))
     return BLOCK.sub(lambda match: f"{match[1]}\n{text}\n\n{match[2]}", readme)
 
 

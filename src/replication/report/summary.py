@@ -14,6 +14,7 @@ from markupsafe import Markup
 
 from replication.evidence.catalogue import MENDED, Change
 from replication.evidence.compare import interval_of
+from replication.evidence.counts import by_outcome, own_statements
 from replication.evidence.verdicts import NEGATIVE, SEVERITIES, Verdict
 from replication.report.layout import PIECES, macros
 from replication.report.run_tables import DOCS, Run
@@ -31,16 +32,9 @@ def by_verdict(verdicts: Iterable[str]) -> dict[str, int]:
     return {word: counts[word] for word in sorted(Verdict, key=lambda one: LEVELS.index(one.level)) if word in counts}
 
 
-def evidence(claims: pd.DataFrame) -> pd.DataFrame:
-    """The rows that say something about a paper: its own statements, but for what holds by definition and what sums
-    others up."""
-    own = (claims["whose"] == "paper") & (claims["basis"] != "definition") & (claims["rule"] != "all_hold")
-    return claims[own & (claims["verdict"] != Verdict.SURROGATE)]
-
-
 def tally(claims: pd.DataFrame) -> Markup:
     """How many of the papers' own statements have each verdict, measured and computed, as labels."""
-    own = evidence(claims)
+    own = own_statements(claims)
     bases = {"Measured": "measured", "Computed from printed formulas": "computed"}
     return PIECES.tally({name: by_verdict(own.loc[own["basis"] == basis, "verdict"]) for name, basis in bases.items()})
 
@@ -58,11 +52,9 @@ def left_out(claims: pd.DataFrame) -> dict[str, int]:
 
 
 def counted(claims: pd.DataFrame) -> dict[str, int]:
-    """The papers' own statements: how many claims, papers and quantities, and how many quantities of each level."""
-    rows = evidence(claims)
-    levels = Counter(Verdict(word).level for word in rows["verdict"])
-    sizes = {"claims": rows["id"].nunique(), "papers": rows["paper"].nunique(), "quantities": len(rows)}
-    return sizes | {level: levels[level] for level in LEVELS}
+    """The papers' own statements: how many claims and papers, and how many quantities of each outcome."""
+    rows = own_statements(claims)
+    return {"claims": rows["id"].nunique(), "papers": rows["paper"].nunique()} | by_outcome(claims)
 
 
 def exponents(claims: pd.DataFrame) -> pd.DataFrame:
