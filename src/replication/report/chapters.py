@@ -10,13 +10,11 @@ out.
 from __future__ import annotations
 
 import html
-import json
 import math
 import operator
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -42,7 +40,7 @@ MARK = 'class="differs"'
 
 FILTERS = {
     name: getattr(spelling, name) for name in ("number", "share", "listing", "count", "plural", "codes", "typeset")
-} | {"capital": spelling.sentence, "escaped": html.escape, "json": partial(json.dumps, separators=(",", ":"))}
+} | {"capital": spelling.sentence, "escaped": html.escape}
 """How a chapter spells what it has computed."""
 
 

@@ -18,9 +18,9 @@ from replication.report.layout import BAR_WIDTH, macros
 from replication.report.spelling import row_anchor, unused
 
 CLAIMS = macros("claims.html.jinja")
-Verdicts = Mapping[tuple[str, str], str]
-"""Verdict by claim and quantity."""
-NO_VERDICTS: Verdicts = MappingProxyType({})
+Names = Mapping[tuple[str, str], str]
+"""Text by claim and quantity."""
+NONE: Names = MappingProxyType({})
 MARGIN, OPEN_MARGIN = 6, 24
 """Room beside the marks, and on a side on which all is tolerated."""
 LOG_FROM = 20
@@ -39,7 +39,7 @@ def by_scale(claims: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
     return claims[~small], claims[small]
 
 
-def brief_table(claims: pd.DataFrame, record: Verdicts = NO_VERDICTS) -> Markup:
+def brief_table(claims: pd.DataFrame, record: Names = NONE) -> Markup:
     """Claims in short, one group of rows for each; those for which the scale is too small with what the run of record
     says, or in one line."""
     rows, small = (claims, claims[:0]) if record else by_scale(claims)
@@ -48,11 +48,7 @@ def brief_table(claims: pd.DataFrame, record: Verdicts = NO_VERDICTS) -> Markup:
 
 
 def all_rows(
-    claims: pd.DataFrame,
-    figures: list[str],
-    errata: Mapping[str, list[str]],
-    grid: Callable[[dict], str],
-    record: Verdicts = NO_VERDICTS,
+    claims: pd.DataFrame, figures: list[str], errata: Mapping[str, list[str]], grid: Callable, record: Names = NONE
 ) -> Markup:
     """Every row with what stands behind it: its figure, if the page has it, errata by claim, and what its study ran.
     The same rows are data for the page's script, as places in a list of all texts; those that the scale does not test
@@ -74,7 +70,7 @@ def row_anchors(claims: pd.DataFrame) -> dict[tuple[str, str], str]:
     return {name: unused(row_anchor(*name), taken) for name in zip(claims["id"], claims["quantity"], strict=True)}
 
 
-def _shown(row: dict, record: Verdicts) -> dict:
+def _shown(row: dict, record: Names) -> dict:
     """A row of claims.csv with what its cells show beside the columns: where it comes from and whether another seed
     denied it, its bar, and whether the grid's share counts."""
     origin = [ORIGINS[row[name]] for name in ("whose", "basis") if row[name] in ORIGINS]

@@ -5,15 +5,14 @@ default run with its confirmation on another master seed in docs/confirmation.cs
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from pathlib import Path
-from types import MappingProxyType
 
 import pandas as pd
 from markupsafe import Markup
 
 from replication.evidence import compare
 from replication.evidence.compare import Pair, both_tested, by_name, changed, paired
+from replication.report.claims_table import NONE, Names
 from replication.report.layout import macros
 from replication.report.run_tables import DOCS, Run
 from replication.report.spelling import number, share
@@ -21,8 +20,6 @@ from replication.run.config import read_yaml
 from replication.run.csv_tables import read_rows
 
 RECORD = macros("record.html.jinja")
-Names = Mapping[tuple[str, str], str]
-"""Text by claim and quantity."""
 
 
 def confirmation_of(docs: Path = DOCS) -> list[Pair]:
@@ -36,7 +33,7 @@ def reasons(docs: Path = DOCS) -> Names:
     return {(one["id"], one["quantity"]): one["why"] for one in entries}
 
 
-def _shown(pairs: list[Pair], anchors: Names = MappingProxyType({}), why: Names = MappingProxyType({})) -> list[dict]:
+def _shown(pairs: list[Pair], anchors: Names = NONE, why: Names = NONE) -> list[dict]:
     return [
         {
             "id": row["id"],

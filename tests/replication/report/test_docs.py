@@ -70,7 +70,8 @@ def test_every_number_leads_to_its_own_row():
     places = dict(re.findall(r'id="((?:row|number)-[^"]+)">(.*?)(?=id="(?:row|number)-|$)', rows, flags=re.DOTALL))
     links = re.findall(r'<a class="q" href="#([^"]+)"[^>]*>(.*?)</a>', "".join(texts))
     pairs = [
-        (number, re.search(r"(?:data-label=measured|</th><td)>\s*(.*)", places[place])[1]) for place, number in links
+        (number, re.search(r"(?:data-label=measured|</th><td)>\s*(.*?)</td>", places[place])[1])
+        for place, number in links
     ]
     tables = {table: read_rows(ROOT / f"docs/record/{table}.csv") for table in ("claims", "measures")}
     for number, table, line in re.findall(r"\[([^\]\[]+)(?: \[[^\]]*\])?\]\(docs/record/(\w+)\.csv#L(\d+)\)", README):
