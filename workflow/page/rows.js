@@ -16,7 +16,7 @@ const ROWS = {};
   const ORDERS = {claim: (row) => row.order, quantity: (row) => row.quantity, claimed: (row) => number(row.claimed), measured: (row) => number(row.measured), verdict: level};
   // Numbers as the page rounds them are found as well, and an exponent as a power: k^5
   const power = (row) => row.rule === "rate" ? row.quantity.replace(/^.*exponent of (\S+?)(?:,? .*)?$/, "$1^") + row.claimed : "";
-  for (const row of rows) row.text = plain([...row.cells, row.body.rows[0].textContent, power(row)].join(" "));
+  for (const row of rows) row.text = plain([...row.cells, ...[...row.body.rows[0].cells].map((cell) => cell.textContent), power(row)].join(" "));
 
   // Words and tokens. Tokens of one key are alternatives; all else has to hold together.
   function parsed(query) {

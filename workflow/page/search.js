@@ -29,7 +29,7 @@
       const measured = spelled(body.querySelector("[data-label=measured]")), chip = body.querySelector(".badge");
       entries.push({kind: "row", target: body, title: id + ", " + place + ": " + quantity, text: measured, chip, head: plain(place + " " + quantity), words: text});
     }
-    for (const one of document.querySelectorAll(".erratum")) add("erratum", one, spelled(one.querySelector("summary")), spelled(one.querySelector("dl")));
+    for (const one of document.querySelectorAll(".erratum")) add("erratum", one, spelled(one.querySelector("summary")), [...one.querySelectorAll("dt, dd")].map(spelled).join(" "));
     let heading = document.title;
     for (const one of document.querySelectorAll("main :is(h2, h3, p, li, figcaption, td, dd)")) {
       if (one.closest(".every, .brief, .erratum, .question, .guide-tool, #find, .plot") || one.querySelector("p, li, td")) continue;
