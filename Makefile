@@ -18,7 +18,7 @@ ifneq ($(SOUND),yes)
 .PHONY: .venv/ready
 endif
 
-.PHONY: all quick tiny test bench report figures-pdf api docs record rivals confirmation lint lock clean
+.PHONY: all quick tiny test bench report figures-pdf api docs record rivals confirmation lint test-library dist lock clean
 
 all: .venv/ready
 	@$(RUN)
@@ -78,7 +78,22 @@ rivals: .venv/ready
 confirmation: .venv/ready
 	@python workflow/scripts/confirm.py --jobs $(JOBS) $(if $(SEED),--seed $(SEED))
 
-# Needs uv.
+# These three need uv. First the library's tests on one Python and on the lowest or newest packages that pyproject.toml
+# allows, in an environment that does not stay: make test-library PYTHON=3.13 RESOLUTION=lowest
+RESOLUTION ?= newest
+lowest := lowest-direct
+newest := highest
+UV_RUN = uv run --isolated --no-project --python $(PYTHON)
+test-library:
+	$(UV_RUN) --resolution $($(RESOLUTION)) --with 'pip>=25' --with-editable '.[data,dask,plot,replication,dev]' \
+	  python -m pytest tests/privrep -n 2 --dist worksteal
+
+# A source distribution, and the wheel that is built from it, which answers in an environment of its own.
+dist:
+	rm -rf dist
+	uv build --quiet
+	$(UV_RUN) --with "`ls dist/*.whl`" privrep advise --users 5000 --samples 20 --dim 50 --rank 2 --epsilon 1
+
 lock:
 	uv pip compile pyproject.toml --all-extras --universal --python-version 3.11 \
 	  --generate-hashes --no-emit-index-url --custom-compile-command "make lock" --output-file requirements.lock

@@ -15,13 +15,12 @@ from packaging.version import Version
 from workflow_helpers import PARTS, ROOT
 
 CONDA_NAMES = {"snakemake-minimal": "snakemake"}
-CONDA_ONLY = {"python", "pip"}
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 
 
 def declared() -> dict[str, Requirement]:
     """Requirements of pyproject.toml, with those of all extras."""
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    lines = [*project["dependencies"], *(line for extra in project["optional-dependencies"].values() for line in extra)]
+    lines = [*PROJECT["dependencies"], *(line for extra in PROJECT["optional-dependencies"].values() for line in extra)]
     return {requirement.name: requirement for requirement in map(Requirement, lines)}
 
 
@@ -44,9 +43,10 @@ def conda() -> dict[str, Requirement]:
 
 
 def test_environment_and_pyproject_agree():
-    """Same packages, same bounds."""
-    packages = {name: str(requirement.specifier) for name, requirement in conda().items() if name not in CONDA_ONLY}
-    assert packages == {name: str(requirement.specifier) for name, requirement in declared().items()}
+    """Same Python, same packages, same bounds."""
+    packages = {name: str(requirement.specifier) for name, requirement in conda().items() if name != "pip"}
+    bounds = {name: str(requirement.specifier) for name, requirement in declared().items()}
+    assert packages == bounds | {"python": PROJECT["requires-python"]}
 
 
 def test_lock_satisfies_pyproject():
@@ -55,12 +55,6 @@ def test_lock_satisfies_pyproject():
     for name, requirement in declared().items():
         assert name in pins, f"{name} is not in requirements.lock; run make lock"
         assert all(version in requirement.specifier for version in pins[name])
-
-
-def test_python_version_agrees():
-    """pyproject and environment.yml ask for the same Python."""
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    assert project["requires-python"].replace(" ", "") == str(conda()["python"].specifier)
 
 
 TEXT = (ROOT / "Dockerfile").read_text().replace("\\\n", " ")
@@ -72,8 +66,7 @@ def test_the_image_is_made_of_what_the_lock_names():
     whose parts are there and none of which is left out."""
     assert [word for word, _ in LINES] == ["FROM", "WORKDIR", "ENV", "COPY", "RUN", "COPY", "RUN", "CMD"]
     python = re.fullmatch(r"python:(\d+\.\d+)-slim-\w+", LINES[0][1])[1]
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    assert python in SpecifierSet(project["requires-python"])
+    assert python in SpecifierSet(PROJECT["requires-python"])
     packages, own = (text for word, text in LINES if word == "RUN")
     installs = [step for step in packages.split("&&") if "pip install" in step]
     assert len(installs) == 2 and all("--require-hashes --no-deps" in step for step in installs)

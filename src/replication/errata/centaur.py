@@ -163,6 +163,17 @@ def printed_normal_matrix(users: Users, basis: np.ndarray) -> np.ndarray:
     return block_diag(*(own.T @ own / users.problem.samples for own in projected)) / users.problem.users
 
 
+@demonstrates("E65")
+def square_needs_the_factor_of_the_users(rng: np.random.Generator) -> Finding:
+    n, d, k = 5, 6, 2
+    direction = orthonormalise(rng.standard_normal((d, k))) @ [0.6, 0.8]
+    square = float(((rng.standard_normal((200_000, d)) @ direction) ** 2).mean())
+    return Finding(
+        f"mean square {square:.3f}, and {n * square:.2f} with the factor n = {n}",
+        decides(square, printed=n, correct=1, within=0.05),
+    )
+
+
 @demonstrates("E45")
 def printed_normal_matrix_shrinks_with_the_users() -> Finding:
     sizes, least = [5, 10, 20, 40], []

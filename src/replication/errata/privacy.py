@@ -28,6 +28,21 @@ def printed_noise_fits_one_split_alone(rng: np.random.Generator) -> Finding:
     return Finding("; ".join(f"{preset}: b {b:.2f}, M {m:.2f}" for preset, (b, m) in ratios.items()), agree)
 
 
+@demonstrates("E64")
+def noise_is_too_small_for_large_epsilons() -> Finding:
+    delta, times = 1e-6, np.array([1, 2, 4, 10])
+    log = math.log(1 / delta)
+    # The costs of the proofs at Delta = sqrt(8 L)/eps: 1/Delta^2 and half of it.
+    costs = {"4.3": (times * log) ** 2 / (8 * log), "4.5": (times * log) ** 2 / (16 * log)}
+    chain = {name: [zcdp_epsilon(rho, delta) for rho in of] / (times * log) for name, of in costs.items()}
+    precise = {
+        name: [gdp_epsilon(math.sqrt(2 * rho), delta) for rho in of] / (times * log) for name, of in costs.items()
+    }
+    said = [f"Lemma {name}: {spell(chain[name])} by the proofs, {spell(precise[name])} exactly" for name in costs]
+    right = all(found[name][0] <= 1 < found[name][-1] for found in (chain, precise) for name in costs)
+    return Finding("; ".join(said), bool(right and chain["4.3"][1] <= 1 < chain["4.3"][2]))
+
+
 @demonstrates("E9")
 def printed_budgets_are_not_those_of_the_epsilons() -> Finding:
     delta, printed = 1e-6, {1: 0.009, 2: 0.04, 5: 0.23, 10: 0.90}

@@ -117,6 +117,11 @@ class About(Model):
     kind: Kind | None = None
 
 
+def kind_of(whose: str, kind: str) -> str:
+    """Return by which words a statement is judged: those of its kind, or those of what is not a paper's own."""
+    return kind if whose == "paper" or kind in ("limit", "surrogate") else "ours"
+
+
 class Quantity(About):
     """One number of a claim: its name for readers, what the study measures for it, and the rule that judges it."""
 
@@ -196,7 +201,7 @@ class Rate(Quantity):
         if found.far_from_asymptotic(self.tolerance):
             return f"{text}: the grid is too far from the asymptotic law"
         miss = found.corrected - self.value
-        if verdict in (Verdict.LOOSE, Verdict.VIOLATED, Verdict.PROOF_GAP, Verdict.LIMIT):
+        if verdict in (Verdict.LOOSE, Verdict.VIOLATED, Verdict.PROOF_GAP, Verdict.LIMIT, Verdict.NOT_MET):
             text += f", {abs(miss):.2f} {'below' if miss < 0 else 'above'} the claimed {self.value:g}"
         return text
 
@@ -205,7 +210,7 @@ def in_words_of(kind: str, verdict: Verdict) -> Verdict:
     """Translate the verdict of `Rate.verdict` into the words of a kind of claim."""
     if kind == "surrogate":
         return Verdict.SURROGATE
-    return OUTCOMES[kind][1] if verdict is Verdict.VIOLATED and kind in ("proof", "limit") else verdict
+    return OUTCOMES[kind][1] if verdict is Verdict.VIOLATED and kind in ("proof", "limit", "ours") else verdict
 
 
 class Comparison(Quantity):

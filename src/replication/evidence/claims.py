@@ -14,7 +14,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from replication.evidence.claim_rules import About, AnyQuantity, Interval, Quantity, Rate, Rows, Whose
+from replication.evidence.claim_rules import About, AnyQuantity, Interval, Quantity, Rate, Rows, Whose, kind_of
 from replication.evidence.measured import NOT_RUN
 from replication.evidence.verdicts import NEGATIVE, OUTCOMES, Verdict
 from replication.run.models import Model
@@ -95,7 +95,8 @@ def judge_quantity(claim: Claim, quantity: AnyQuantity, measures: Rows, scale: s
         measure = {**measure, "ci_low": "nan", "ci_high": "nan"}
     if measure["note"].startswith(NOT_RUN):
         return row | {"verdict": Verdict.NOT_TESTED, "reason": measure["note"]}
-    row |= quantity.judged(quantity.kind or claim.kind, {**measures, quantity.measured: measure}, judged)
+    kind = kind_of(row["whose"], quantity.kind or claim.kind)
+    row |= quantity.judged(kind, {**measures, quantity.measured: measure}, judged)
     if scale not in claim.scales:
         needed = f"needs scale {' or '.join(claim.scales)}, this is {scale}"
         row |= {"verdict": Verdict.NOT_TESTED, "raw_verdict": "", "reason": f"{needed}; {row['reason']}"}

@@ -1,10 +1,16 @@
-"""Counts of runs by setting: shares over all repetitions, with Clopper-Pearson intervals."""
+"""Counts of runs by setting: shares over all repetitions, with Clopper-Pearson intervals. Counts of the papers'
+statements by outcome."""
 
 from __future__ import annotations
 
 import pandas as pd
 
 from replication.evidence.measured import Measured, share_ends
+from replication.evidence.verdicts import SEVERITIES, Verdict
+
+AGREES = (Verdict.RATE_EXACT, Verdict.LOOSE, Verdict.HOLDS, Verdict.REPRODUCED)
+"""A paper states upper bounds: one that is larger than it need be agrees."""
+FALSE = (Verdict.VIOLATED, Verdict.FALSE_AS_PRINTED, Verdict.NOT_REPRODUCED)
 
 
 def with_ends(points: pd.DataFrame, hits: str, runs: str) -> pd.DataFrame:
@@ -25,3 +31,31 @@ def failed_shares(rows: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
 def proportion(quantity: str, point: pd.Series, name: str, note: str) -> Measured:
     """Turn the share in a column of a point, a row of `with_ends` with `draws`, into a measured quantity."""
     return Measured(quantity, *map(float, point[[name, "ci_low", "ci_high"]]), int(point["draws"]), note)
+
+
+def own_statements(claims: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of claims.csv that say something about a paper: its own statements, without what holds by
+    definition, what sums others up, and stand-ins."""
+    own = (claims["whose"] == "paper") & (claims["basis"] != "definition") & (claims["rule"] != "all_hold")
+    return claims[own & (claims["verdict"] != Verdict.SURROGATE)]
+
+
+def by_outcome(claims: pd.DataFrame) -> dict[str, int]:
+    """Count the papers' statements by outcome.
+
+    `tested` is the sum of `hold`, of which `loose` are loose upper bounds, `part`, `false`, of which `false_P` to
+    `false_T` have that severity, `gaps` (a step of a proof does not follow) and `undecided`. Beside it: `untested`.
+    """
+    rows = own_statements(claims)
+    verdicts, false = rows["verdict"], rows["verdict"].isin(FALSE)
+    groups = {
+        "hold": verdicts.isin(AGREES),
+        "part": verdicts == Verdict.PARTIAL,
+        "false": false,
+        "gaps": verdicts == Verdict.PROOF_GAP,
+        "undecided": verdicts == Verdict.INCONCLUSIVE,
+    }
+    counts = {"tested": sum(groups.values()), "loose": verdicts == Verdict.LOOSE, **groups}
+    counts |= {"untested": verdicts == Verdict.NOT_TESTED}
+    counts |= {f"false_{letter}": false & (rows["severity"] == letter) for letter in SEVERITIES if letter != "L"}
+    return {name: int(which.sum()) for name, which in counts.items()}

@@ -41,6 +41,7 @@ class Verdict(StrEnum):
     NOT_REPRODUCED = "NOT-REPRODUCED", "bad", "✗", "The result differs, in every reading that was tried."
     SURROGATE = "SURROGATE", "none", "≈", "A stand-in for the paper's experiment: it decides nothing about that."
     LIMIT = "LIMIT", "none", "⊣", "Beyond what the paper states: there it ends. No fault of the paper."
+    NOT_MET = "NOT-MET", "bad", "✗", "This project states or corrects it, and it fails, by the papers' own rule."
     NOT_TESTED = "NOT-TESTED", "none", "–", "Not run, at too small a scale, or without its data; the reason is given."
 
 
@@ -53,15 +54,17 @@ OUTCOMES = {
     "proof": (Verdict.HOLDS, Verdict.PROOF_GAP),
     "limit": (Verdict.HOLDS, Verdict.LIMIT),
     "surrogate": (Verdict.SURROGATE, Verdict.SURROGATE),
+    "ours": (Verdict.HOLDS, Verdict.NOT_MET),
 }
 """Kind of a claim -> verdict when it holds and when it does not. A `limit` is measured where the paper states nothing;
-a `surrogate` is a stand-in for the paper's experiment, which decides nothing about it."""
+a `surrogate` is a stand-in for the paper's experiment, which decides nothing about it. What this project states or
+corrects is `ours`, whatever its claim is."""
 
 GROUPS = {
     "Rates": (Verdict.RATE_EXACT, Verdict.LOOSE, Verdict.VIOLATED, Verdict.INCONCLUSIVE),
     "Statements": (Verdict.HOLDS, Verdict.FALSE_AS_PRINTED, Verdict.PROOF_GAP),
     "Experiments": (Verdict.REPRODUCED, Verdict.PARTIAL, Verdict.NOT_REPRODUCED, Verdict.SURROGATE),
-    "Any claim": (Verdict.LIMIT, Verdict.NOT_TESTED),
+    "Any claim": (Verdict.NOT_MET, Verdict.LIMIT, Verdict.NOT_TESTED),
 }
 """What is judged -> its verdicts, in the order in which they are explained."""
 

@@ -3,6 +3,7 @@ printed; the errata found in the papers; and what was revised, filled in or repl
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Iterable
 from typing import get_args
@@ -15,13 +16,11 @@ from replication.evidence.catalogue import MENDED, Change
 from replication.evidence.compare import interval_of
 from replication.evidence.verdicts import NEGATIVE, SEVERITIES, Verdict
 from replication.report.layout import PIECES, macros
-from replication.report.run_tables import Run
+from replication.report.run_tables import DOCS, Run
 
 ERRATA = macros("errata.html.jinja")
 LEVELS = ("good", "fair", "open", "bad", "none")
 """What verdicts say, from agreement to no test."""
-FULL_SCALES = ("default", "record")
-"""Scales at which every verdict can be reached."""
 NARROWER = (2 / 3, 1 / 3)
 """Shares of the tolerance at which agreement of exponents is counted again."""
 
@@ -148,7 +147,6 @@ def facts(run: Run) -> dict[str, object]:
         "counted": counted(run.claims),
         "left_out": left_out(run.claims),
         "agreement": agreement(run.claims),
-        "waiting": int((run.claims["verdict"] == Verdict.NOT_TESTED).sum()),
         "errata": {change: len(rows) for change, rows in by_change(run.errata).items()},
         "unconfirmed": int((decided(run.errata)["confirmed"] == "no").sum()),
         "mended": int((run.errata["confirmed"] == MENDED).sum()),
@@ -158,5 +156,6 @@ def facts(run: Run) -> dict[str, object]:
         "severities": [
             f"{rows} {letter}" for letter in SEVERITIES if (rows := int((negative["severity"] == letter).sum()))
         ],
-        "badge": PIECES.badge,
+        "record": (record := json.loads((DOCS / "record" / "provenance.json").read_text())),
+        "record_hours": record["cell_cpu_seconds"] / 3600,
     }

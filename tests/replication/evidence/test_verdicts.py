@@ -6,6 +6,7 @@ import math
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 from conftest import FALSE_ALARM
 from hypothesis import assume, given
@@ -15,6 +16,7 @@ from scipy import stats
 
 from replication.evidence.claim_rules import Exponent, Rate
 from replication.evidence.claims import CLAIM_COLUMNS, Claim, exponents_judged, judge, judge_quantity
+from replication.evidence.counts import by_outcome
 from replication.evidence.intervals import LEVEL
 from replication.evidence.measured import MEASURE_COLUMNS, Measured, bare
 from replication.evidence.quantities import checked_claims
@@ -259,11 +261,37 @@ def test_a_rate_without_formula_or_expectation_has_a_plain_row(as_read):
         assert "grid" not in reason and "nan" not in reason
 
 
-def test_a_proof_that_fails_is_a_gap(as_read):
-    """Kind `proof`: VIOLATED reads PROOF-GAP, all else as for a bound."""
+def test_what_fails_is_a_gap_in_a_proof_and_not_met_where_it_is_ours(as_read):
+    """Kind `proof`: VIOLATED reads PROOF-GAP, all else as for a bound. Ours: NOT-MET, whatever the kind of the claim; a
+    limit stays one."""
     for slope, verdict in ((1.6, "PROOF-GAP"), (1.0, "RATE-EXACT"), (0.4, "LOOSE")):
         measures = as_read(*fit_measures({"made up": fit(sweep_of(slope))}))
         assert judged_rows(claim([rate()], kind="proof"), measures)[0]["verdict"] == verdict
+        for whose, kind in (("ours", "identity"), ("correction", "proof"), ("ours", "limit")):
+            (row,) = judged_rows(claim([rate()], kind=kind, whose=whose), measures)
+            failed = "LIMIT" if kind == "limit" else "NOT-MET"
+            assert row["verdict"] == (failed if verdict == "PROOF-GAP" else verdict)
+    for measured, expected in ((0.5, "HOLDS"), (1.5, "NOT-MET")):
+        measures = as_read(Measured("m", measured, measured - 0.1, measured + 0.1, 8))
+        assert judged_rows(claim(kind="experiment", whose="ours"), measures)[0]["verdict"] == expected
+
+
+def test_the_papers_statements_are_counted_by_outcome():
+    """Ours, definitions, wholes and stand-ins are left out; a loose bound holds."""
+    words = ["RATE-EXACT", "LOOSE", "HOLDS", "PARTIAL", "INCONCLUSIVE"]
+    rows = [
+        *(("paper", "measured", "rate", word, "") for word in words),
+        *(("paper", "measured", "rate", "VIOLATED", letter) for letter in "RT"),
+        ("paper", "computed", "at_most", "PROOF-GAP", "G"),
+        ("paper", "", "", "NOT-TESTED", ""),
+        ("ours", "measured", "rate", "NOT-MET", ""),
+        ("paper", "definition", "rate", "RATE-EXACT", ""),
+        ("paper", "measured", "all_hold", "PARTIAL", ""),
+        ("paper", "measured", "at_most", "SURROGATE", ""),
+    ]
+    found = by_outcome(pd.DataFrame(rows, columns=["whose", "basis", "rule", "verdict", "severity"]))
+    expected = {"tested": 8, "hold": 3, "loose": 1, "part": 1, "false": 2, "gaps": 1, "undecided": 1, "untested": 1}
+    assert found == expected | {"false_P": 0, "false_R": 1, "false_G": 0, "false_C": 0, "false_T": 1}
 
 
 def test_the_number_of_exponents_reaches_the_verdict(as_read):

@@ -184,6 +184,19 @@ def crossing(k: float, d: float) -> float:
     return math.exp(brentq(gap, 0, 60))
 
 
+def compared_needs() -> list[Measured]:
+    """Measure by which power of k Theorem 4.2 needs more users and samples than Theorem 5.2 by their printed terms, the
+    larger one of two readings: both risks are 1, or a tenth of that of predicting zero."""
+    k = 2.0 ** np.arange(2, 6)
+    # Predicting zero has risk k in the squared loss, and of order sqrt(k) in a Lipschitz one; C = sqrt(k).
+    risks = ((np.ones(4), np.ones(4)), (k / 10, np.sqrt(k) / 10))
+    users = max(log_slope(k, (k**2.5 / np.sqrt(a)) / (k**1.5 / b)) for a, b in risks)
+    # k/m is at most the risk, and Assumption 4.1 (ii) asks for k^2; of Theorem 5.2 the term is sqrt(k^2/m).
+    samples = max(log_slope(k, np.maximum(k / a, k**2) / (k / b) ** 2) for a, b in risks)
+    name = "{} of Theorem 4.2 over Theorem 5.2: exponent of k"
+    return [exact(name.format("users"), users), exact(name.format("samples"), samples)]
+
+
 def analyse(cells: pd.DataFrame, study: MeasureSettings) -> Findings:
     """Measure losses on neighbours, chains against nets, exponents, risks beside those of other methods, and what the
     clip costs."""
@@ -197,6 +210,7 @@ def analyse(cells: pd.DataFrame, study: MeasureSettings) -> Findings:
         *score_measures(rest),
         *clip_measures(rest),
         exact("printed bounds cross over k^3.5 d^1.5 / eps", crossing(K, D) / (K**3.5 * D**1.5)),
+        *compared_needs(),
     ]
     series = {name: f"neighbours-{name}" for name in ("printed", "exact", "proved")}
     series |= {name: name for name in ("chain-agreeing", "chain-divided")}

@@ -67,7 +67,7 @@ class Setting:
 
 CLIPS = (
     Setting("chosen clips", "A", "B"),
-    Setting("clips that cut nothing", "A-uncut", "B-uncut"),
+    Setting("generous clips", "A-uncut", "B-uncut"),
     Setting("clip 1e-4", "A-own"),
     Setting("whole users clipped", "A-user"),
     Setting("random start", "", "B-random"),
@@ -82,7 +82,7 @@ CONDITIONS = (
 )
 """The chosen clips under other conditions."""
 BY_CLIPS = {
-    "cut little": "A over B, uncut",
+    "generous": "A over B, uncut",
     "chosen for both": "A over B",
     "1e-4 for jain2021, as in its experiments": "A over B, clip 1e-4",
     "user-level clipping for jain2021, in neither paper": "A over B, whole users clipped",
@@ -112,7 +112,7 @@ FACTORS = {
 """Name of a factor -> the series above the bar, and below it."""
 NOISY = [one for one in CONDITIONS if one.label.startswith("label noise")]
 """Conditions with label noise, whose floor is removed as well."""
-DRAWN = {"chosen clips": "A over B", "clips that cut nothing": "A over B, uncut"} | {
+DRAWN = {"chosen clips": "A over B", "generous clips": "A over B, uncut"} | {
     label: f"A over B, {label}" for label in ("whole users clipped", "label noise 0.5", "label noise 1")
 }
 """Label of a factor that is drawn beside the band -> its name."""

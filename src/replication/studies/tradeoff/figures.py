@@ -24,7 +24,7 @@ USERS = {
 }
 FACTORS = {
     "chosen clips": ("#000000", "o", "-"),
-    "clips that cut nothing": ("#CC79A7", "s", "-"),
+    "generous clips": ("#CC79A7", "s", "-"),
     "whole users clipped": ("#009E73", "D", "--"),
     "label noise 0.5": ("#E69F00", "v", "--"),
     "label noise 1": ("#7F7F7F", "^", ":"),
@@ -32,7 +32,7 @@ FACTORS = {
 FACTORS = {name: Look(name, *one) for name, one in FACTORS.items()}
 """Factors drawn beside the band."""
 PROMISES = {"A-uncut dist2": ("jain2021", 1.5), "B-uncut dist2": ("shen2023", 1.0)}
-"""Sweeps in d of both methods at clips that cut nothing -> paper and the power of d that it states."""
+"""Sweeps in d of both methods at generous clips -> paper and the power of d that it states."""
 CHOSEN = {
     "A": look("altmin", "alternating minimisation, samples clipped"),
     "A-user": look("altmin", "the same, users clipped", marker="v", dash="--"),
