@@ -78,11 +78,7 @@ ALLOWED = {
     },
     ("risk/chapter", "eight"): "two to the third, the exponent of d that stands there only with its verdict",
     ("figure2/chapter", "4"): "the error that the paper states",
-    **{
-        (chapter, number): "an epsilon in the name of the quantity beside it"
-        for chapter, numbers in (("figure2/chapter", "123"), ("unit_map/chapter", "1"))
-        for number in numbers
-    },
+    **{("figure2/chapter", number): "an epsilon in the name of the quantity beside it" for number in "123"},
     **{("texts/opening", size): "a size in the name of the quantity beside it" for size in ("0.1", "0.25", "1", "40")},
     **{("texts/questions", size): "a size in the name of the quantity beside it" for size in ("1", "20", "50")},
     ("jain2021/davis_kahan", "0.49"): "entry of the matrix H of the counterexample, E15",
