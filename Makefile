@@ -79,7 +79,7 @@ confirmation: .venv/ready
 	@python workflow/scripts/confirm.py --jobs $(JOBS) $(if $(SEED),--seed $(SEED))
 
 # These three need uv. First the library's tests on one Python and on the lowest or newest packages that pyproject.toml
-# allows, in a passing environment: make test-library PYTHON=3.13 RESOLUTION=lowest
+# allows, in an environment that does not stay: make test-library PYTHON=3.13 RESOLUTION=lowest
 RESOLUTION ?= newest
 lowest := lowest-direct
 newest := highest

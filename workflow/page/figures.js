@@ -1,4 +1,9 @@
 // Figures: drawn where they come near the sight, the numbers of the nearest point under a pointer, a finger or the arrow keys, and a larger view.
+// What a script element holds compressed
+const inflated = (script) => {
+  const bytes = Uint8Array.from(atob(script.textContent), (sign) => sign.charCodeAt(0));
+  return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).json();
+};
 {
   const SVG = "http://www.w3.org/2000/svg", REACH = 40;
   const spelled = (value) => typeof value !== "number" ? value : value !== 0 && (Math.abs(value) < 1e-3 || Math.abs(value) >= 1e6)
@@ -15,8 +20,7 @@
   const figures = [...document.querySelectorAll("figure")], unpacking = new Map(), packs = new Map(), undrawn = new Set(figures);
   const unpacked = (figure) => unpacking.get(figure) ?? unpacking.set(figure, unpack(figure)).get(figure);
   async function unpack(figure) {
-    const bytes = Uint8Array.from(atob(figure.querySelector("script").textContent), (sign) => sign.charCodeAt(0));
-    const pack = await new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).json();
+    const pack = await inflated(figure.querySelector("script"));
     figure.querySelector("a[download]").href = URL.createObjectURL(new Blob([pack.numbers], {type: "text/csv"}));
     packs.set(figure, pack);
     if (pack.points.panels) read(figure.querySelector(".plot"), pack.points);
@@ -32,7 +36,7 @@
   // On a narrow screen the panels stand below each other: each is a view of the same picture. The legend comes last.
   function stack(figure) {
     const card = figure.querySelector(".card"), svg = card?.querySelector("svg"), {panels = [], rest = []} = packs.get(figure).points;
-    if (!svg || panels.length + rest.length < 3) return;
+    if (!svg || (panels.length < 2 && rest.length < 2)) return;
     const narrow = card.clientWidth < parseFloat(getComputedStyle(svg).getPropertyValue("--least"));
     if (narrow && !card.querySelector(".piece")) {
       for (const {frame, own, y} of [...panels, ...rest.map((frame) => ({frame, own: true}))]) {
@@ -105,11 +109,14 @@
       if (!point) return;
       ring = document.createElementNS(SVG, "circle");
       for (const [name, value] of Object.entries({cx: point.left, cy: point.top, r: 6, class: "here"})) ring.setAttribute(name, value);
-      const {one, x, y} = places()(point), around = plot.getBoundingClientRect(), middle = x - around.left;
+      const place = places(), {one, x} = place(point), around = plot.getBoundingClientRect(), middle = x - around.left;
       one.append(ring);
-      const top = y - around.top, room = around.width - says.offsetWidth;
+      // Below the picture, where it hides nothing, or else below the panel
+      const [, upper, , high] = told.panels[point.panel].frame, end = one.getBoundingClientRect().bottom;
+      const below = end + says.offsetHeight + 8 < innerHeight ? end : place({...point, top: upper + high}).y;
+      const room = around.width - says.offsetWidth;
       says.style.left = Math.max(0, Math.min(room, middle - says.offsetWidth / 2)) + "px";
-      says.style.top = (top > says.offsetHeight + 14 ? top - says.offsetHeight - 12 : top + 14) + "px";
+      says.style.top = below + 4 - around.top + "px";
     }
     function nearest(event) {
       const place = places();

@@ -1,6 +1,6 @@
 // The tool "which method": sliders for n, m, d, k and epsilon, and what the laws expect of each method there.
-for (const tool of document.querySelectorAll(".guide-tool")) {
-  const data = JSON.parse(tool.querySelector("script").textContent), {axes, methods} = data;
+for (const tool of document.querySelectorAll(".guide-tool")) inflated(tool.querySelector("script")).then((data) => {
+  const {axes, methods} = data;
   const plot = tool.querySelector(".guide-plot"), answer = tool.querySelector(".guide-answer");
   const inputs = axes.map((axis) => tool.querySelector("input[name=" + axis.name + "]"));
   const full = axes.reduce((size, axis) => size * axis.values.length, 1);
@@ -87,8 +87,22 @@ for (const tool of document.querySelectorAll(".guide-tool")) {
     const command = "privrep advise " + options + " --label-noise " + data.noise + " --delta " + data.delta;
     answer.textContent = words(axes.map((axis, i) => axis.symbol + " = " + values[i]).join(", "), found, command);
   };
+  // The sizes stand in the address: #which-method?users=20000&samples=10
+  const read = () => {
+    const [place, sizes] = location.hash.split("?");
+    if (place !== "#which-method" || !sizes) return;
+    const told = new URLSearchParams(sizes);
+    axes.forEach((axis, i) => { const at = axis.values.indexOf(Number(told.get(axis.name))); if (at >= 0) inputs[i].value = at; });
+    update();
+    tool.scrollIntoView();
+  };
   tool.hidden = false;
-  inputs.forEach((input) => input.addEventListener("input", update));
+  inputs.forEach((input) => input.addEventListener("input", () => {
+    update();
+    history.replaceState(null, "", "#which-method?" + new URLSearchParams(axes.map((axis, i) => [axis.name, axis.values[inputs[i].value]])));
+  }));
   addEventListener("resize", update);
+  addEventListener("hashchange", read);
   update();
-}
+  read();
+});

@@ -1,6 +1,9 @@
 // The table of all verdicts: search, facets with counts, order, download. The state is one line of words and tokens, and stands in the address.
+// What it is made of serves search.js, too.
+const ROWS = {};
 {
-  const [fields, ...data] = JSON.parse(document.getElementById("rows").textContent);
+  const [texts, ...lines] = JSON.parse(document.getElementById("rows").textContent);
+  const [fields, ...data] = lines.map((places) => places.map((at) => texts[at]));
   const table = document.querySelector("table.every"), find = document.getElementById("find");
   const rows = data.map((cells, order) => ({order, body: table.tBodies[order], cells, ...Object.fromEntries(fields.map((name, at) => [name, cells[at]]))}));
   const FACETS = {paper: "paper", verdict: "verdict", kind: "rule", whose: "whose", basis: "basis", confirmed: "confirmed", severity: "severity", study: "study"};
@@ -11,7 +14,9 @@
   const number = (text) => text === "" ? NaN : Number(text.replace(/^[<>]= /, ""));
   const level = (row) => LEVELS.findIndex((name) => row.body.querySelector(".badge").classList.contains(name)) + row.verdict;
   const ORDERS = {claim: (row) => row.order, quantity: (row) => row.quantity, claimed: (row) => number(row.claimed), measured: (row) => number(row.measured), verdict: level};
-  for (const row of rows) row.text = plain(row.cells.join(" "));
+  // Numbers as the page rounds them are found as well, and an exponent as a power: k^5
+  const power = (row) => row.rule === "rate" ? row.quantity.replace(/^.*exponent of (\S+?)(?:,? .*)?$/, "$1^") + row.claimed : "";
+  for (const row of rows) row.text = plain([...row.cells, row.body.rows[0].textContent, power(row)].join(" "));
 
   // Words and tokens. Tokens of one key are alternatives; all else has to hold together.
   function parsed(query) {
@@ -32,6 +37,33 @@
     return patterns.every((one) => one.test(row.text)) && Object.entries(tokens).every(([key, values]) => key === left || values.some((value) =>
       key in FACETS ? row[FACETS[key]].toLowerCase() === value : row[PARTS[key]].toLowerCase().includes(value)));
   }
+
+  // The nearest of some words, by the fewest letters to change
+  function nearest(word, words) {
+    let best = "", least = Infinity;
+    for (const other of words) {
+      if (Math.abs(other.length - word.length) >= least) continue;
+      let line = [...Array(other.length + 1).keys()];
+      for (let i = 1; i <= word.length; i++) {
+        const next = [i];
+        for (let j = 1; j <= other.length; j++) next.push(Math.min(line[j] + 1, next[j - 1] + 1, line[j - 1] + (word[i - 1] !== other[j - 1])));
+        line = next;
+      }
+      if (line[other.length] < least) [best, least] = [other, line[other.length]];
+    }
+    return best;
+  }
+  // What is no token, or has no row, is named with the nearest that is one
+  function unknown(query) {
+    return [...plain(query).matchAll(/(?:^|\s)([a-z]+):("[^"]*"?|\S*)/g)].flatMap(([, key, quoted]) => {
+      const value = quoted.replaceAll('"', ""), keys = Object.keys({...FACETS, ...PARTS});
+      if (!keys.includes(key)) return "There is no token “" + key + ":”; the nearest is “" + nearest(key, keys) + ":”.";
+      const values = key in FACETS ? [...new Set(rows.map((row) => row[FACETS[key]].toLowerCase()))].filter(Boolean) : [];
+      return !value || !values.length || values.includes(value) ? [] : "No row has " + key + " “" + value + "”; the nearest is “" + nearest(value, values) + "”.";
+    });
+  }
+  const found = (query) => { const asked = parsed(query), patterns = asked.words.filter(Boolean).map(pattern); return rows.filter((row) => passes(row, asked, patterns)); };
+  Object.assign(ROWS, {rows, plain, parsed, pattern, nearest, unknown, found});
 
   // Elements
   const make = (name, properties = {}, ...inside) => { const one = Object.assign(document.createElement(name), properties); one.append(...inside); return one; };
@@ -67,7 +99,7 @@
     const query = parsed(state.q), patterns = query.words.filter(Boolean).map(pattern);
     let shown = 0;
     for (const row of rows) { row.body.hidden = !passes(row, query, patterns); shown += !row.body.hidden; }
-    count.textContent = "Showing " + shown + " of " + rows.length + " rows";
+    count.textContent = ["Showing " + shown + " of " + rows.length + " rows", ...unknown(state.q)].join(". ");
     clear.disabled = !state.q;
     for (const {key, field, buttons} of facets) {
       const counts = {};
@@ -128,8 +160,4 @@
   arrange();
   show(false);
   read();
-
-  const jump = document.getElementById("jump");
-  jump.hidden = false;
-  jump.onsubmit = (event) => { event.preventDefault(); location.hash = "#?" + new URLSearchParams({q: jump.querySelector("input").value}); read(); };
 }

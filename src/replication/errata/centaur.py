@@ -17,7 +17,7 @@ from privrep.users.passes import rows, total
 from privrep.users.problem import Block, Problem, Users
 from privrep.users.rng import stream
 from privrep.users.splits import SampleDraws
-from privrep.users.subspace import dist2, orthonormalise, orthonormalise, planted_subspace
+from privrep.users.subspace import dist2, orthonormalise, planted_subspace
 from replication.errata.finding import Finding, decides, demonstrates, spell
 from replication.errata.tools import head_moments, sphere
 from replication.evidence.intervals import log_slope

@@ -10,13 +10,11 @@ out.
 from __future__ import annotations
 
 import html
-import json
 import math
 import operator
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +26,7 @@ from privrep.options import misnamed
 from replication.evidence.verdicts import Verdict
 from replication.report import spelling, summary
 from replication.report.layout import PIECES, macros
+from replication.report.pictures import packed
 from replication.report.run_tables import Measures, NotMeasured, Run
 from replication.report.sizes import constants, enumerated, found, size
 from replication.run.config import ROOT
@@ -41,7 +40,7 @@ MARK = 'class="differs"'
 
 FILTERS = {
     name: getattr(spelling, name) for name in ("number", "share", "listing", "count", "plural", "codes", "typeset")
-} | {"capital": spelling.sentence, "escaped": html.escape, "json": partial(json.dumps, separators=(",", ":"))}
+} | {"capital": spelling.sentence, "escaped": html.escape}
 """How a chapter spells what it has computed."""
 
 
@@ -87,23 +86,17 @@ class Words:
         return self._read("measures", study).row(quantity)["note"]
 
     def n(self, quantity: str, digits: int = 3, study: str = "") -> Markup:
-        """A measured number alone, with a link to its claim where it has one."""
-        return self._linked(quantity, study, spelling.number(self.value(quantity, study), digits))
+        """A measured number alone, with a link to its row; its interval shows under a pointer."""
+        row = self._read("measures", study).row(quantity)
+        return self._linked(quantity, study, spelling.number(row["measured"], digits), spelling.of_row(row))
 
     def q(self, quantity: str, study: str = "") -> Markup:
-        """A measured number with its interval, with a link to its claim where it has one."""
+        """A measured number with its interval, with a link to its row."""
         return self._linked(quantity, study, spelling.of_row(self._read("measures", study).row(quantity)))
 
     def e(self, fit: str, study: str = "") -> Markup:
         """A fitted exponent with its interval."""
         return self.q(f"exponent {fit}", study)
-
-    def to(self, claim: str, number: str) -> Markup:
-        """A number that decides no claim itself, with a link to the one that it speaks of."""
-        known = list(self.run.claims["id"].unique())
-        if claim not in known:
-            raise ConfigError(misnamed(claim, "no claim", known))
-        return PIECES.quoted(Markup(number), claim)
 
     def named(self, prefix: str, study: str = "") -> list[str]:
         """The quantities with a number whose names begin so."""
@@ -187,7 +180,8 @@ class Words:
             rows = self.run.decided(name, sign, *more)
             rows = rows[~rows["verdict"].isin((*UNDECIDED, sign))].to_dict("records")
             told = [f"{html.escape(row['quantity'])}: {row['verdict']}, {spelling.of_row(row)}" for row in rows]
-            return [self.to(name, one) for one in told]
+            places = [self.run.rows[row["id"], row["quantity"]] for row in rows]
+            return [PIECES.quoted(Markup(text), place) for text, place in zip(told, places, strict=True)]
         limit, called = more[0], name
         if isinstance(name, str):
             row = self._read("measures", "".join(more[1:])).row(name)
@@ -202,6 +196,11 @@ class Words:
         """What a chapter opens with."""
         text = self.finding(caller) or "This run is too small to say what it found."
         return CHAPTER.lead(text.strip())
+
+    def question(self, asked: str, words: str, caller: Callable[[], str]) -> str:
+        """A question, its answer, and words that the search finds it by; nothing where a number of it is missing."""
+        answer = self.finding(caller).strip()
+        return CHAPTER.question(asked, answer, words) if answer else ""
 
     def folded(self, title: str, caller: Callable[[], str]) -> str:
         """Detail that a reader opens; nothing where none of it was measured."""
@@ -218,8 +217,8 @@ class Words:
             self.tables[table, study] = getattr(self.run, table)(study)
         return self.tables[table, study]
 
-    def _linked(self, quantity: str, study: str, text: str) -> Markup:
-        return PIECES.quoted(text, self.run.claim_of(study or self.study, quantity))
+    def _linked(self, quantity: str, study: str, text: str, whole: str = "") -> Markup:
+        return PIECES.quoted(text, self.run.place_of(study or self.study, quantity), whole)
 
 
 def filled(source: Path, words: Words, more: dict[str, object]) -> str:
@@ -228,7 +227,7 @@ def filled(source: Path, words: Words, more: dict[str, object]) -> str:
         undefined=jinja2.StrictUndefined, keep_trailing_newline=True, extensions=["jinja2.ext.do"]
     )
     environment.filters |= FILTERS
-    environment.globals |= {"interval": spelling.interval, "slider": PIECES.slider}
+    environment.globals |= {"interval": spelling.interval, "guide": PIECES.guide, "packed": packed}
     names = {name: getattr(words, name) for name in dir(words) if not name.startswith("_")}
     where = source.relative_to(ROOT) if source.is_relative_to(ROOT) else source
     try:
@@ -265,8 +264,7 @@ def chapter(study: str, run: Run) -> str:
     if claims:
         rows = run.claims[run.claims["id"].isin(claims)]
         tested = rows.loc[rows["basis"] != "definition", "verdict"]
-        title = f"Verdicts: {PIECES.tally_line(summary.by_verdict(tested))}"
-        parts.append(CHAPTER.fold(title, run.section_claims(*claims)))
+        parts.append(CHAPTER.fold(_counted("Verdicts", tested, run), run.section_claims(*claims)))
     figures = [figure for figure in run.captions[study] if figure not in words.placed | {OPENING_FIGURE}]
     if figures:
         further = spelling.sentence(spelling.plural(len(figures), "further figure"))
@@ -277,5 +275,9 @@ def chapter(study: str, run: Run) -> str:
         written = written.replace(first, "", 1).replace(LEAD_END, f"{LEAD_END}\n\n{first}\n\n{MORE}", 1)
     shown, rest = written.split(MORE)
     rows = run.claims[run.claims["id"].isin(run.claims_of(study)) & (run.claims["basis"] != "definition")]
-    title = f"The chapter {PIECES.tally_line(summary.by_verdict(rows['verdict']))}"
-    return shown + CHAPTER.fold(title, rest.strip(), "chapter")
+    return shown + CHAPTER.fold(_counted("The chapter", rows["verdict"], run), rest.strip(), "chapter")
+
+
+def _counted(title: str, verdicts: pd.Series, run: Run) -> str:
+    """A title with how many there are of each verdict, which a run that is too small does not say."""
+    return title if run.small else f"{title} {PIECES.tally_line(summary.by_verdict(verdicts))}"

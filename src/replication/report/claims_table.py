@@ -7,6 +7,7 @@ import math
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import astuple, dataclass
+from types import MappingProxyType
 
 import pandas as pd
 from markupsafe import Markup
@@ -14,9 +15,12 @@ from markupsafe import Markup
 from replication.evidence.compare import interval_of
 from replication.evidence.verdicts import Verdict
 from replication.report.layout import BAR_WIDTH, macros
-from replication.report.spelling import claim_anchor, unused
+from replication.report.spelling import row_anchor, unused
 
 CLAIMS = macros("claims.html.jinja")
+Names = Mapping[tuple[str, str], str]
+"""Text by claim and quantity."""
+NONE: Names = MappingProxyType({})
 MARGIN, OPEN_MARGIN = 6, 24
 """Room beside the marks, and on a side on which all is tolerated."""
 LOG_FROM = 20
@@ -35,41 +39,47 @@ def by_scale(claims: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
     return claims[~small], claims[small]
 
 
-def brief_table(claims: pd.DataFrame) -> Markup:
-    """Claims in short, one group of rows for each; those for which the scale is too small in one line."""
-    rows, small = by_scale(claims)
-    groups = [[*map(_shown, part.to_dict("records"))] for _, part in rows.groupby(["paper", "id"], sort=False)]
-    return CLAIMS.brief(groups, len(small))
+def brief_table(claims: pd.DataFrame, record: Names = NONE) -> Markup:
+    """Claims in short, one group of rows for each; those for which the scale is too small with what the run of record
+    says, or in one line."""
+    rows, small = (claims, claims[:0]) if record else by_scale(claims)
+    parts = [part.to_dict("records") for _, part in rows.groupby(["paper", "id"], sort=False)]
+    return CLAIMS.brief([[_shown(row, record) for row in part] for part in parts], len(small))
 
 
 def all_rows(
-    claims: pd.DataFrame, figures: list[str], errata: Mapping[str, list[str]], grid: Callable[[dict], str]
+    claims: pd.DataFrame, figures: list[str], errata: Mapping[str, list[str]], grid: Callable, record: Names = NONE
 ) -> Markup:
     """Every row with what stands behind it: its figure, if the page has it, errata by claim, and what its study ran.
-    The same rows are data for the page's script; those that the scale does not test come last."""
+    The same rows are data for the page's script, as places in a list of all texts; those that the scale does not test
+    come last, with what the run of record says."""
+    names = row_anchors(claims)
     claims = pd.concat(by_scale(claims))
-    taken: set[str] = set()
     rows = []
     for row, first in zip(claims.to_dict("records"), ~claims["id"].duplicated(), strict=True):
-        about = {"name": unused(row_anchor(row), taken), "first": first, "errata": errata.get(row["id"], [])}
-        rows.append(_shown(row) | about | {"shown": row["figure"] in figures, "grid": grid(row)})
-    return CLAIMS.every(rows, [list(claims.columns), *claims.to_numpy().tolist()])
+        about = {"name": names[row["id"], row["quantity"]], "first": first, "errata": errata.get(row["id"], [])}
+        rows.append(_shown(row, record) | about | {"shown": row["figure"] in figures, "grid": grid(row)})
+    cells = [list(claims.columns), *claims.to_numpy().tolist()]
+    texts = {text: at for at, text in enumerate(dict.fromkeys(text for line in cells for text in line))}
+    return CLAIMS.every(rows, [list(texts), *([texts[text] for text in line] for line in cells)])
 
 
-def row_anchor(row: dict) -> str:
-    """Where the row of a claim and quantity stands."""
-    words = re.sub(r"[^\w.]+", "-", row["quantity"]).strip("-").lower()
-    return f"row-{claim_anchor(row['id']).removeprefix('claim-')}-{words}"
+def row_anchors(claims: pd.DataFrame) -> dict[tuple[str, str], str]:
+    """Where the row of each claim and quantity stands."""
+    taken: set[str] = set()
+    return {name: unused(row_anchor(*name), taken) for name in zip(claims["id"], claims["quantity"], strict=True)}
 
 
-def _shown(row: dict) -> dict:
+def _shown(row: dict, record: Names) -> dict:
     """A row of claims.csv with what its cells show beside the columns: where it comes from and whether another seed
     denied it, its bar, and whether the grid's share counts."""
     origin = [ORIGINS[row[name]] for name in ("whose", "basis") if row[name] in ORIGINS]
     origin += ["another verdict on another seed"] if row["confirmed"] == "no" else []
     shift = float(row["corrected"] or "nan") - float(row["measured"] or "nan")
     shifted = row["rule"] == "rate" and math.isfinite(shift) and abs(shift) > SHOWN_SHIFT
-    return row | {"origin": origin, "marks": drawn(row), "shifted": shifted}
+    small = row["verdict"] == Verdict.NOT_TESTED and re.search(TOO_SMALL, row["reason"])
+    of_record = record.get((row["id"], row["quantity"]), "") if small else ""
+    return row | {"origin": origin, "marks": drawn(row), "shifted": shifted, "of_record": of_record}
 
 
 @dataclass(frozen=True)

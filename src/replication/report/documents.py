@@ -1,5 +1,5 @@
-"""The documents of the repository that show the run of record: the findings in the README, and docs/results.md.
-Written by `make docs`.
+"""The documents of the repository that show the run of record: caption, methods and findings in the README, and
+docs/results.md. Written by `make docs`.
 
 They are made of the tables in docs/ alone, so that a test can make them again where nothing was run.
 """
@@ -8,21 +8,25 @@ from __future__ import annotations
 
 import html
 import json
+import math
 import re
 from collections import Counter
 from collections.abc import Iterable
+from functools import cached_property
 from pathlib import Path
 
 import pandas as pd
+from markupsafe import Markup
 
 from replication.evidence import compare
 from replication.evidence.compare import Pair, both_tested, changed, confirmation_pairs, number_text, paired, summary
+from replication.evidence.counts import by_outcome
+from replication.evidence.facts import NotMeasured
 from replication.evidence.verdicts import NEGATIVE, Verdict
-from replication.report.chapters import page_text
+from replication.report.chapters import TEXTS, Words, filled
 from replication.report.layout import laid_out
 from replication.report.record import DOCS, confirmation_of, reasons
-from replication.report.run_tables import Measures, Run, listed, read_text
-from replication.report.spelling import claim_anchor
+from replication.report.run_tables import Measures, Run, judged, listed, read_text
 from replication.report.stub_run import planned_sizes
 from replication.report.summary import by_severity
 from replication.run.csv_tables import read_rows
@@ -30,42 +34,70 @@ from replication.run.models import ConfigError
 
 BLOCK = re.compile(r"(<!-- measured: [^\n]*-->\n).*?(<!-- end of measured -->)", flags=re.DOTALL)
 """The part of the README that is written."""
+FRONT = TEXTS / "readme.md.jinja"
+"""Its text."""
 
 
 class Documented(Run):
-    """The run of record, with claims and measures and, in place of cells, their planned settings."""
+    """The run of record, with claims and measures, without facts and, in place of cells, their planned settings."""
 
     def __init__(self, docs: Path = DOCS):
         record = docs / "record"
         claims, errata = (read_text(record / f"{name}.csv") for name in ("claims", "errata"))
         super().__init__(claims, errata, json.loads((record / "provenance.json").read_text()), record, record)
 
+    @cached_property
+    def measured(self) -> pd.DataFrame:
+        """All measures of the run of record."""
+        return read_text(self.results / "measures.csv")
+
     def measures(self, study: str) -> Measures:
-        rows = read_text(self.results / "measures.csv")
+        rows = self.measured
         return Measures(rows[rows["study"] == study].set_index("quantity"), listed(study))
 
     def sizes(self, study: str) -> pd.DataFrame:
         return planned_sizes(study, self.scale)
 
+    def fact(self, study: str, name: str) -> object:
+        raise NotMeasured(name)
 
-def with_findings(readme: str, run: Run) -> str:
-    """Return the README with the findings of the report's opening, each number linked to its row of claims.csv."""
-    lines = {
-        claim_anchor(claim): f"docs/record/claims.csv#L{row + 2}"
-        for row, claim in reversed(list(enumerate(run.claims["id"])))
-    }
-    link = r'<a class="q" href="#([^"]+)">(.*?)</a>'
-    opening = re.sub(link, lambda match: f"[{match[2]}]({lines[match[1]]})", page_text("opening", run))
-    findings = re.search(r"^### .*?(?=\n### |\Z)", as_markdown(opening), flags=re.MULTILINE | re.DOTALL)[0].strip()
-    return BLOCK.sub(lambda match: f"{match[1]}\n{findings}\n\n{match[2]}", readme)
+    def line_of(self, study: str, quantity: str) -> str:
+        """Return the table and the line that have a quantity: the first row of claims.csv that it decides, or its own
+        of measures.csv."""
+        decides = {
+            (claim.id, one.quantity) for claim, one in judged() if one.measured == quantity and claim.study == study
+        }
+        tables = ("claims", "id", self.claims, decides), ("measures", "study", self.measured, {(study, quantity)})
+        for name, key, rows, wanted in tables:
+            for line, place in enumerate(zip(rows[key], rows["quantity"], strict=True), 2):
+                if place in wanted:
+                    return f"{name}.csv#L{line}"
+        raise NotMeasured(quantity)
+
+
+class FrontWords(Words):
+    """What the text of the README may use beside `Words`; its numbers link to their own lines of the record."""
+
+    def run_on(self, images: str) -> list[str]:
+        """Name the methods that were run on a set of images."""
+        rows = read_text(self.run.results / "images.csv")
+        found = set(rows.loc[rows["images"] == images, "method"])
+        return [name for method, name in self.constant("LABELS", "images").items() if method in found]
+
+    def _linked(self, quantity: str, study: str, text: str, *_: str) -> Markup:
+        return Markup(f"[{text}](docs/record/{self.run.line_of(study, quantity)})")
+
+
+def with_findings(readme: str, run: Documented) -> str:
+    """Return the README with its figure's caption, table of methods and findings, of the run of record."""
+    text = as_markdown(filled(FRONT, FrontWords(run), {"log": math.log, "counted": by_outcome(run.claims)}))
+    return BLOCK.sub(lambda match: f"{match[1]}\n{text}\n\n{match[2]}", readme)
 
 
 def as_markdown(text: str) -> str:
-    """Return a text of the report without the page's own elements and links, its headings one level lower."""
+    """Return a text of the report without the page's own elements."""
     text = re.sub(r"</?(?:div|span)\b[^>]*>", "", text)
-    text = re.sub(r"\[([^\]]+)\]\(#[^)]*\)", r"\1", text)
-    text = re.sub(r"\n{3,}", "\n\n", text)
-    return html.unescape(re.sub(r"^## ", "### ", text, flags=re.MULTILINE)).strip()
+    return html.unescape(re.sub(r"\n{3,}", "\n\n", text)).strip()
 
 
 def results_page(docs: Path = DOCS) -> str:

@@ -75,16 +75,20 @@ def with_anchors(content: str) -> str:
     return re.sub(r"<h([23])>(.*?)</h\1>", named, content, flags=re.DOTALL)
 
 
-def contents(content: str) -> list[tuple[tuple[str, Markup], list[tuple[str, Markup]]]]:
-    """Name and words of the headings of second level, each with those of third level below it."""
-    items = []
-    for level, name, text in re.findall(r'<h([23]) id="([^"]+)"[^>]*>(.*?)</h\1>', content, flags=re.DOTALL):
+def contents(content: str) -> list[tuple[str, list]]:
+    """The parts of the page, each with name and words of its headings of second level, and of those of third level
+    below them."""
+    parts: list[tuple[str, list]] = []
+    found = r'<!-- part: (.*?) -->|<h([23]) id="([^"]+)"[^>]*>(.*?)</h\2>'
+    for part, level, name, text in re.findall(found, content, flags=re.DOTALL):
         heading = name, Markup(re.sub(r"<[^>]+>", "", text).strip())
-        if level == "2" or not items:
-            items.append((heading, []))
+        if part:
+            parts.append((part, []))
+        elif level == "2":
+            parts[-1][1].append((heading, []))
         else:
-            items[-1][1].append(heading)
-    return items
+            parts[-1][1][-1][1].append(heading)
+    return parts
 
 
 def body(run: Run) -> Markup:
@@ -96,14 +100,17 @@ def body(run: Run) -> Markup:
         record=run.provenance,
         of_record=record.with_record(run),
         alone=run.alone,
-        small=run.scale not in summary.FULL_SCALES,
+        small=run.small,
         about=about,
         text=lambda name: from_markdown(page_text(name, run)),
         tally=summary.tally(run.claims),
-        contradictions=summary.contradictions(run.claims),
+        contradictions=summary.contradictions(run.of_record if run.small else run.claims),
         verdicts=GROUPS,
-        chapters=[from_markdown(chapter(study, run)) for paper in about.values() for study in paper.chapters],
-        rows=all_rows(run.claims, run.shown(), summary.claims_touched(run.errata), run.grid_of),
+        chapters={
+            name: [from_markdown(chapter(study, run)) for study in paper.chapters] for name, paper in about.items()
+        },
+        rows=all_rows(run.claims, run.shown(), summary.claims_touched(run.errata), run.grid_of, run.verdicts_of_record),
+        others=run.section_others,
         confirmation=record.confirmation(run.claims),
         deviations=summary.ERRATA.deviations(run.deviations),
         errata=summary.errata_list(run.errata),

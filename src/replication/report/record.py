@@ -12,14 +12,13 @@ from markupsafe import Markup
 
 from replication.evidence import compare
 from replication.evidence.compare import Pair, both_tested, by_name, changed, paired
-from replication.report.claims_table import row_anchor
+from replication.report.claims_table import NONE, Names
 from replication.report.layout import macros
-from replication.report.run_tables import Run
+from replication.report.run_tables import DOCS, Run
 from replication.report.spelling import number, share
-from replication.run.config import ROOT, read_yaml
+from replication.run.config import read_yaml
 from replication.run.csv_tables import read_rows
 
-DOCS = ROOT / "docs"
 RECORD = macros("record.html.jinja")
 
 
@@ -28,18 +27,18 @@ def confirmation_of(docs: Path = DOCS) -> list[Pair]:
     return compare.confirmation_pairs(read_rows(docs / "confirmation.csv"))
 
 
-def reasons(docs: Path = DOCS) -> dict[tuple[str, str], str]:
+def reasons(docs: Path = DOCS) -> Names:
     """Claim and quantity -> why the default run has another verdict than the run of record."""
     entries = read_yaml(docs / "record" / "differences.yaml")["differences"]
     return {(one["id"], one["quantity"]): one["why"] for one in entries}
 
 
-def _shown(pairs: list[Pair], anchors: bool, why: dict[tuple[str, str], str]) -> list[dict]:
+def _shown(pairs: list[Pair], anchors: Names = NONE, why: Names = NONE) -> list[dict]:
     return [
         {
             "id": row["id"],
             "quantity": row["quantity"],
-            "anchor": row_anchor(row) if anchors else "",
+            "anchor": anchors.get((row["id"], row["quantity"]), ""),
             "both": [(one["verdict"], compare.number_text(one)) for one in (row, other)],
             "why": why.get((row["id"], row["quantity"]), ""),
         }
@@ -57,7 +56,7 @@ def with_record(run: Run, docs: Path = DOCS) -> Markup:
     alike = by_name(row for row, known in default if row["verdict"] == known["verdict"])
     why = {name: text for name, text in reasons(docs).items() if name in alike}
     hours = about.get("cell_cpu_seconds", 0) / 3600
-    return RECORD.agreement(about == run.provenance, about, hours, len(pairs), _shown(differ, True, why))
+    return RECORD.agreement(about == run.provenance, about, hours, len(pairs), _shown(differ, run.rows, why))
 
 
 def confirmation(claims: pd.DataFrame, docs: Path = DOCS) -> Markup:
@@ -65,7 +64,7 @@ def confirmation(claims: pd.DataFrame, docs: Path = DOCS) -> Markup:
     pairs = confirmation_of(docs)
     now = claims["confirmed"].value_counts().to_dict()
     text = f"{compare.summary(pairs)} {compare.coverage(pairs)}"
-    return RECORD.confirmation(pairs[0][0], len(claims), now, text, _shown(changed(both_tested(pairs)), False, {}))
+    return RECORD.confirmation(pairs[0][0], len(claims), now, text, _shown(changed(both_tested(pairs))))
 
 
 def provenance_table(record: dict) -> Markup:

@@ -7,7 +7,7 @@ import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 
 import pandas as pd
@@ -20,12 +20,17 @@ from replication.evidence.claims import Claim
 from replication.evidence.facts import NotMeasured
 from replication.evidence.quantities import checked_claims, measured
 from replication.evidence.verdicts import Verdict
-from replication.report.claims_table import brief_table
+from replication.report.claims_table import CLAIMS, brief_table, row_anchors
 from replication.report.pictures import FIGURE, FOLDER, figure_html
 from replication.report.sizes import grid_line, with_sizes
 from replication.run.config import ROOT, read_config, read_study, read_yaml, study_names
 from replication.run.models import ConfigError
 from replication.run.settings import Study, settings_of
+
+DOCS = ROOT / "docs"
+"""Where the run of record is kept."""
+FULL_SCALES = ("default", "record")
+"""Scales at which every verdict can be reached."""
 
 
 def read_text(path: Path) -> pd.DataFrame:
@@ -135,6 +140,22 @@ class Run:
     def scale(self) -> str:
         return self.provenance["config"]["scale"]
 
+    @property
+    def small(self) -> bool:
+        """Whether the run is too small for most verdicts: it then shows those of the run of record and counts none."""
+        return self.scale not in FULL_SCALES
+
+    @cached_property
+    def of_record(self) -> pd.DataFrame:
+        """The rows of the run of record for a run that is too small; else none."""
+        rows = read_text(DOCS / "record" / "claims.csv") if self.small else self.claims[:0]
+        return rows[rows["id"].isin(self.claims["id"])]
+
+    @cached_property
+    def verdicts_of_record(self) -> dict[tuple[str, str], str]:
+        """Their verdicts by claim and quantity."""
+        return self.of_record.set_index(["id", "quantity"])["verdict"].to_dict()
+
     def has(self, study: str) -> bool:
         """Whether a study is part of this run."""
         return study in self.provenance["config"]["studies"]
@@ -195,9 +216,34 @@ class Run:
         series = [fits[fit].series for fit in fits if f"exponent {fit}" in measured_for]
         return grid_line(self.sizes(study), *series)
 
-    def claim_of(self, study: str, quantity: str) -> str:
-        """Id of the first claim that a measured quantity decides; empty where it decides none."""
-        return next((claim.id for claim, one in judged() if (claim.study, one.measured) == (study, quantity)), "")
+    @cached_property
+    def rows(self) -> dict[tuple[str, str], str]:
+        """Where the page has the row of each claim and quantity."""
+        return row_anchors(self.claims)
+
+    @cached_property
+    def deciding(self) -> dict[tuple[str, str], str]:
+        """Where the page has the first row that a quantity of a study decides."""
+        found = ((claim.study, one.measured, self.rows.get((claim.id, one.quantity))) for claim, one in judged())
+        return {(study, quantity): place for study, quantity, place in reversed(list(found)) if place}
+
+    @cached_property
+    def others(self) -> dict[tuple[str, str], str]:
+        """Where the page has quantities that decide no row: those that texts have named so far."""
+        return {}
+
+    def place_of(self, study: str, quantity: str) -> str:
+        """Where the page has a measured quantity: the first row that it decides, or its line among the others."""
+        place = (study, quantity)
+        return self.deciding.get(place) or self.others.setdefault(place, f"number-{len(self.others) + 1}")
+
+    def section_others(self) -> Markup:
+        """The quantities that texts have named and that decide no row."""
+        rows = [
+            {"study": study, "quantity": quantity, "anchor": anchor, **self.measures(study).row(quantity)}
+            for (study, quantity), anchor in sorted(self.others.items())
+        ]
+        return CLAIMS.others(rows)
 
     def claims_of(self, study: str) -> list[str]:
         """Ids of the claims that rest on a study, in their order."""
@@ -205,4 +251,4 @@ class Run:
 
     def section_claims(self, *claims: str) -> Markup:
         """The verdicts of some claims, in short."""
-        return brief_table(self.claims[self.claims["id"].isin(claims)])
+        return brief_table(self.claims[self.claims["id"].isin(claims)], self.verdicts_of_record)

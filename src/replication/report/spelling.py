@@ -138,6 +138,12 @@ def claim_anchor(claim: str) -> str:
     return "claim-" + re.sub(r"[^\w.]+", "-", claim.replace("'", " prime")).strip("-")
 
 
+def row_anchor(claim: str, quantity: str) -> str:
+    """Where the row of a claim and quantity stands in the page."""
+    words = re.sub(r"[^\w.]+", "-", quantity).strip("-").lower()
+    return f"row-{claim_anchor(claim).removeprefix('claim-')}-{words}"
+
+
 def figure_anchor(figure: str) -> str:
     """Where a figure stands in the page."""
     return "fig-" + re.sub(r"\W+", "-", figure).strip("-")

@@ -3,6 +3,7 @@ printed; the errata found in the papers; and what was revised, filled in or repl
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Iterable
 from typing import get_args
@@ -13,15 +14,14 @@ from markupsafe import Markup
 
 from replication.evidence.catalogue import MENDED, Change
 from replication.evidence.compare import interval_of
+from replication.evidence.counts import by_outcome, own_statements
 from replication.evidence.verdicts import NEGATIVE, SEVERITIES, Verdict
 from replication.report.layout import PIECES, macros
-from replication.report.run_tables import Run
+from replication.report.run_tables import DOCS, Run
 
 ERRATA = macros("errata.html.jinja")
 LEVELS = ("good", "fair", "open", "bad", "none")
 """What verdicts say, from agreement to no test."""
-FULL_SCALES = ("default", "record")
-"""Scales at which every verdict can be reached."""
 NARROWER = (2 / 3, 1 / 3)
 """Shares of the tolerance at which agreement of exponents is counted again."""
 
@@ -32,16 +32,9 @@ def by_verdict(verdicts: Iterable[str]) -> dict[str, int]:
     return {word: counts[word] for word in sorted(Verdict, key=lambda one: LEVELS.index(one.level)) if word in counts}
 
 
-def evidence(claims: pd.DataFrame) -> pd.DataFrame:
-    """The rows that say something about a paper: its own statements, but for what holds by definition and what sums
-    others up."""
-    own = (claims["whose"] == "paper") & (claims["basis"] != "definition") & (claims["rule"] != "all_hold")
-    return claims[own & (claims["verdict"] != Verdict.SURROGATE)]
-
-
 def tally(claims: pd.DataFrame) -> Markup:
     """How many of the papers' own statements have each verdict, measured and computed, as labels."""
-    own = evidence(claims)
+    own = own_statements(claims)
     bases = {"Measured": "measured", "Computed from printed formulas": "computed"}
     return PIECES.tally({name: by_verdict(own.loc[own["basis"] == basis, "verdict"]) for name, basis in bases.items()})
 
@@ -59,11 +52,9 @@ def left_out(claims: pd.DataFrame) -> dict[str, int]:
 
 
 def counted(claims: pd.DataFrame) -> dict[str, int]:
-    """The papers' own statements: how many claims, papers and quantities, and how many quantities of each level."""
-    rows = evidence(claims)
-    levels = Counter(Verdict(word).level for word in rows["verdict"])
-    sizes = {"claims": rows["id"].nunique(), "papers": rows["paper"].nunique(), "quantities": len(rows)}
-    return sizes | {level: levels[level] for level in LEVELS}
+    """The papers' own statements: how many claims and papers, and how many quantities of each outcome."""
+    rows = own_statements(claims)
+    return {"claims": rows["id"].nunique(), "papers": rows["paper"].nunique()} | by_outcome(claims)
 
 
 def exponents(claims: pd.DataFrame) -> pd.DataFrame:
@@ -148,7 +139,6 @@ def facts(run: Run) -> dict[str, object]:
         "counted": counted(run.claims),
         "left_out": left_out(run.claims),
         "agreement": agreement(run.claims),
-        "waiting": int((run.claims["verdict"] == Verdict.NOT_TESTED).sum()),
         "errata": {change: len(rows) for change, rows in by_change(run.errata).items()},
         "unconfirmed": int((decided(run.errata)["confirmed"] == "no").sum()),
         "mended": int((run.errata["confirmed"] == MENDED).sum()),
@@ -158,5 +148,6 @@ def facts(run: Run) -> dict[str, object]:
         "severities": [
             f"{rows} {letter}" for letter in SEVERITIES if (rows := int((negative["severity"] == letter).sum()))
         ],
-        "badge": PIECES.badge,
+        "record": (record := json.loads((DOCS / "record" / "provenance.json").read_text())),
+        "record_hours": record["cell_cpu_seconds"] / 3600,
     }

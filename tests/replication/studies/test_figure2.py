@@ -38,7 +38,7 @@ def table(curve, other=lambda epsilon: 3.0, single=lambda epsilon: 2.0):
     made += rows("own-minimum-norm", "own_data", lambda _: 1.6, penalty=0.0)
     made += rows("own-ridge", "own_data", lambda _: 1.7, penalty=1.0)
     made += rows("nonprivate", "nonprivate_altmin", lambda _: 1e-4)
-    return pd.DataFrame(made)
+    return pd.DataFrame(made).assign(label_noise_sd=0.005)
 
 
 def found(cells):
@@ -55,9 +55,11 @@ def test_a_good_curve_passes_with_the_expected_numbers():
     values = found(table(good))
     assert values["i"].measured == pytest.approx((0.2 - 1e-4) / 4)
     assert values["ii"].measured == pytest.approx(0.5)
-    assert values["iii"].measured == pytest.approx(0.5 / 1.6)
+    assert values["iii"].measured == pytest.approx(1.0 / 1.6)
     assert all(passes(name, values[name].measured) for name in analysis.CRITERIA)
     assert values["over nonprivate at 5"].measured == pytest.approx(2000)
+    excess = (0.2 - 2.5e-5) / (1e-4 - 2.5e-5)
+    assert values["over nonprivate at 5, excess risk"].measured == pytest.approx(excess)
 
 
 @pytest.mark.parametrize(

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import math
 import re
 
 import numpy as np
 import pandas as pd
 import pytest
+from stub_page import unpacked
 from stub_runs import ChosenRun
 from workflow_helpers import ROOT
 
@@ -19,7 +19,7 @@ from privrep.theory import jain2021, shen2023, whole_methods
 from privrep.theory.rival_options import PASSES, ROUNDS
 from privrep.theory.whole_methods import Moments, Regime, Rounds, posterior_risk
 from privrep.users.problem import Problem
-from replication.report.chapters import text
+from replication.report.chapters import page_text, text
 from replication.report.page import from_markdown, with_formulas
 from replication.report.spelling import number
 from replication.report.stub_run import stub_cells
@@ -442,12 +442,12 @@ def test_the_tool_has_the_laws_and_the_medians(run, cells):
 
 
 def test_the_tool_passes_through_the_page(run):
-    """One block of HTML whose data come out as they went in, below 200 kB, hidden until a script shows it."""
-    widget = re.search(r'<div class="guide-tool".*', text("guide", run))[0]
+    """One block of HTML whose data come out as they went in, packed below 50 kB, hidden until a script shows it."""
+    widget = re.search(r'<div class="guide-tool".*', page_text("opening", run))[0]
     page = with_formulas(from_markdown(f"Text $n$.\n\n{widget}\n\nMore."))
-    data = re.search(r'<script type="application/json" id="guide-data">(.*?)</script>', page)[1]
-    assert json.loads(data) == run.fact("guide", "tool")
-    assert len(widget) < 200_000 and "\n\n" not in widget and "</" not in data
+    data = re.search(r'<script type="application/gzip" id="guide-data">(.*?)</script>', page)[1]
+    assert unpacked(data) == run.fact("guide", "tool")
+    assert len(widget) < 50_000 and "\n\n" not in widget and "</" not in data
     assert '<div class="guide-tool" id="which-method" hidden>' in page
     sliders = re.findall(r'<input type="range" name="(\w+)" min="0" max="(\d+)" step="1" value="(\d+)">', page)
     assert [(name, int(most) + 1) for name, most, _ in sliders] == [(key, len(AXES[key])) for key in KEYS]

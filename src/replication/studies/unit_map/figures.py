@@ -76,7 +76,8 @@ def marks(axis: Panel, table: DataFrame, one: Look, spelled: str = ".3g") -> Non
 def draw_rivals(figure: Picture, numbers: DataFrame, study: PlotSettings) -> None:
     """Draw private FedRep by ingredient beside unit steps, a panel for each problem."""
     parts = list(numbers.groupby("problem"))
-    for axis, (problem, part) in zip(figure.panels(9.4, 4.4, ncols=len(parts), sharex=True, sharey=True), parts, strict=True):
+    axes = figure.panels(9.4, 4.4, ncols=len(parts), sharex=True, sharey=True)
+    for axis, (problem, part) in zip(axes, parts, strict=True):
         axis.groups(part, "epsilon", "ratio", "method", RIVAL_LOOKS, ends=CI)
         axis.level(1, "heads in the true subspace, non-private", dash=":")
         y = "excess risk over the non-private one" if problem == "F" else ""
