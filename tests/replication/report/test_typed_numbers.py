@@ -76,6 +76,7 @@ ALLOWED = {
     **{
         ("images/chapter", number): "in the name of an image set, of a table or of a figure" for number in ("10", "100")
     },
+    ("risk/chapter", "ten"): "the tenth in the name of the quantity beside it",
     ("risk/chapter", "eight"): "two to the third, the exponent of d that stands there only with its verdict",
     ("figure2/chapter", "4"): "the error that the paper states",
     **{("figure2/chapter", number): "an epsilon in the name of the quantity beside it" for number in "123"},
