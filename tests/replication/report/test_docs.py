@@ -52,7 +52,9 @@ def shown(text: str) -> tuple[float, float]:
     plain = re.sub("<[^>]+>", "", text.replace("<sup>", "^")).replace("−", "-").replace(",", "").replace("\\", "")
     found = re.match(r"(?:(-?[\d.]+)(?: × )?)?(?:10\^(-?\d+))?", plain)
     digits, power = found[1] or "1", 10.0 ** int(found[2] or 0)
-    return float(digits) * power, 0.5001 * power * 10.0 ** -len(digits.partition(".")[2] if "." in digits else "")
+    whole, point, places = digits.partition(".")
+    zeros = len(whole) - len(whole.rstrip("0"))
+    return float(digits) * power, 0.5001 * power * 10.0 ** (-len(places) if point else zeros)
 
 
 class WithFacts(Documented):

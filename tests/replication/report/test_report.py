@@ -548,7 +548,7 @@ def test_a_small_run_says_so(content):
     """And that its verdicts in grey are those of the run of record; the page counts none."""
     note = said("small_run", claim_rows(), scale="tiny")
     assert "<aside" in note and "run at scale “tiny”" in note and "those of the run of record" in note
-    assert not re.search("How much agreed|hold as stated|P and", content) and "not sized for a verdict" in content
+    assert not re.search("How much agreed|statements, by severity", content) and "not sized for a verdict" in content
     assert 'class="tally"' not in content
 
 
