@@ -33,7 +33,8 @@ for (const chip of document.querySelectorAll("main .badge")) {
     const nav = link.closest("nav"), {top, bottom} = link.getBoundingClientRect(), view = nav.getBoundingClientRect();
     if (top < view.top || bottom > view.bottom) nav.scrollTop += top - (view.top + view.bottom) / 2;
   };
-  addEventListener("scroll", () => { if (!waiting) { waiting = true; requestAnimationFrame(mark); } }, {passive: true});
+  const soon = () => { if (!waiting) { waiting = true; requestAnimationFrame(mark); } };
+  for (const event of ["scroll", "hashchange"]) addEventListener(event, soon, {passive: true});
 }
 for (const link of document.querySelectorAll("nav ul a")) link.addEventListener("click", () => {
   if (matchMedia("(max-width: 71.99rem)").matches) link.closest("details").open = false;
