@@ -70,7 +70,7 @@ record: .venv/ready
 	@$(RUN) --configfile config/scales/record.yaml
 	$(if $(SEED),,python workflow/scripts/update_docs.py --record record)
 
-# Settings of the published methods, chosen on public simulations: up to two hours; goes on where it was stopped, and --anew chooses all again.
+# Settings of the published methods, chosen on public simulations: two to three hours; goes on where it was stopped, and --anew chooses all again.
 rivals: .venv/ready
 	python workflow/scripts/choose_rivals.py
 
