@@ -238,7 +238,8 @@ def test_the_page_of_record_is_of_this_run_and_small():
     about = json.loads((RECORD / "provenance.json").read_text())
     assert len(page.encode()) < 3_000_000
     assert f"<code>{about['commit'][:10]}</code>" in page and "This is the run of record" in page
-    fields, *rows = json.loads(re.search(r'id="rows">(.*?)</script>', page, flags=re.DOTALL)[1])
+    texts, *lines = json.loads(re.search(r'id="rows">(.*?)</script>', page, flags=re.DOTALL)[1])
+    fields, *rows = ([texts[place] for place in line] for line in lines)
     names = ("id", "quantity", "verdict", "measured")
     found = {tuple(row[fields.index(name)] for name in names) for row in rows}
     assert found == {tuple(row[name] for name in names) for row in read_rows(RECORD / "claims.csv")}
