@@ -149,7 +149,7 @@ def test_no_job_takes_more_memory_than_it_says(finished):
 
 def test_a_caption_reruns_no_measure_and_no_figure(finished):
     """The page alone reads it. An advice or a tolerance is read by the verdicts, too."""
-    old = "Signs as before; dotted: the law F2."
+    old = "dotted: the law F2."
     assert planned(finished, INIT, old, f"{old} A comma, more.") == {"render_report"}
     assert planned(finished, INIT, "tolerance: 0.15", "tolerance: 0.14") == JUDGED
 
