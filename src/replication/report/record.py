@@ -56,7 +56,7 @@ def with_record(run: Run, docs: Path = DOCS) -> Markup:
     alike = by_name(row for row, known in default if row["verdict"] == known["verdict"])
     why = {name: text for name, text in reasons(docs).items() if name in alike}
     hours = about.get("cell_cpu_seconds", 0) / 3600
-    return RECORD.agreement(about == run.provenance, about, hours, len(pairs), _shown(differ, run.rows, why))
+    return RECORD.agreement(about == run.provenance, about, hours, len(pairs), _shown(differ, run.rows, why), run.small)
 
 
 def confirmation(claims: pd.DataFrame, docs: Path = DOCS) -> Markup:

@@ -15,8 +15,8 @@ import numpy as np
 import pandas as pd
 
 from privrep.methods import full_prior, unit_steps
-from privrep.methods.steps import error_tracking, whitening
 from privrep.methods.steps import unit_schedule as law
+from privrep.methods.steps import whitening
 from replication.evidence.facts import Quantities
 from replication.evidence.intervals import BOOTSTRAP, bootstrap_measures, with_interval
 from replication.evidence.measured import Measured
@@ -211,13 +211,11 @@ def prior_points(risks: Risks) -> pd.DataFrame:
 
 
 def parts(cells: pd.DataFrame, quantities: Quantities) -> dict[str, object]:
-    """Return the constants of unit steps by their names in small letters, and parts of some by names of their own."""
-    modules = (law, unit_steps, whitening, error_tracking, full_prior)
+    """Return the constants of unit steps by their names in small letters, and the ends of the start's share."""
+    modules = (law, unit_steps, whitening, full_prior)
     found = {name: value for one in modules for name, value in vars(one).items() if name.isupper()}
     known = {name.lower(): value for name, value in found.items() if isinstance(value, int | float | tuple)}
-    known |= dict(zip(("least_start", "most_start"), law.START_SHARES, strict=True))
-    known |= dict(zip(("error_sd", "noise_sd"), error_tracking.GUESS_SD, strict=True))
-    return known | {"worth": 1 - law.WORTH}
+    return known | dict(zip(("least_start", "most_start"), law.START_SHARES, strict=True))
 
 
 def on_figure2(cells: pd.DataFrame) -> tuple[list[Measured], dict[str, pd.DataFrame]]:
