@@ -285,7 +285,8 @@ def test_a_page_says_whether_it_agrees(run, tmp_path):
     said = "run of record (scale record, seed 5, commit abcdef0123)"
     assert held_against(tmp_path, run).endswith(f"both this run and the {said} tested all agree.")
     text = held_against(tmp_path, run, **{named: "LIMIT"})
-    assert f"Of {count} rows that both this run and the {said} tested {count - many} agree; {many} do" in text
+    agreed = f"of {count} rows that both this run and the {said} tested {count - many} agree; {many} do"
+    assert text.startswith(f"This run is too small to decide anything: {agreed}")
     assert text.count("LIMIT there with") == many == text.count("Seeds.")
     assert "Seeds." not in held_against(tmp_path, run, "PARTIAL", **{named: "LIMIT"})
     untested = dict.fromkeys(run.claims["id"].unique(), "NOT-TESTED")

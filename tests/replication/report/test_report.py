@@ -170,7 +170,8 @@ def test_the_opening_comes_first(content):
     """What the run found and which method to use stand before any detail, verdict or chapter;
     before them are the title and the note on a small run."""
     shown = content[content.index("</nav>") :]
-    places = [shown.index(words) for words in ("<h1", 'class="masthead"', "<aside", "</aside>", 'class="opening"')]
+    inside = ("<h1", 'class="masthead"', "<aside", "</aside>", 'class="of-record"', 'class="opening"')
+    places = [shown.index(words) for words in inside]
     assert places == sorted(places)
     assert not re.search('<details(?! class="of-record")|<figure|<table|<h2', shown[: places[-1]])
     headings = ["The findings that matter most", "Which method to use", "Questions that readers have"]
