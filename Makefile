@@ -18,7 +18,7 @@ ifneq ($(SOUND),yes)
 .PHONY: .venv/ready
 endif
 
-.PHONY: all quick tiny test bench report figures-pdf api docs record rivals confirmation lint test-library dist lock clean
+.PHONY: all quick tiny test test-fast test-all coverage faults bench report figures-pdf api docs record rivals confirmation lint test-library dist lock clean
 
 all: .venv/ready
 	@$(RUN)
@@ -26,8 +26,27 @@ all: .venv/ready
 quick tiny: .venv/ready
 	@$(RUN) --configfile config/scales/$@.yaml
 
+# Without a browser, a cluster and long audits; test-fast leaves out those of finished runs, too; test-all has all.
+PYTEST = python -m pytest -n 2 --dist worksteal
 test: .venv/ready
-	python -m pytest -n 2 --dist worksteal
+	$(PYTEST) -m "not (browser or slurm or long)"
+
+test-fast: .venv/ready
+	$(PYTEST) -m "not (browser or slurm or long or run)"
+
+test-all: .venv/ready
+	$(PYTEST)
+
+# Which lines no test runs, in reports/coverage.txt
+coverage: .venv/ready
+	coverage erase
+	coverage run -m pytest -n 2 --dist worksteal -m "not (browser or slurm or long)"
+	coverage combine --quiet
+	coverage report > reports/coverage.txt
+
+# Small random faults in a folder, and which of them its tests see: make faults FOLDER=src/privrep/privacy SEED=2
+faults: .venv/ready
+	OPENBLAS_NUM_THREADS=1 python workflow/scripts/plant_faults.py $(FOLDER) $(if $(SEED),--seed $(SEED))
 
 bench: .venv/ready
 	python -m pytest bench -v --benchmark-quiet --benchmark-json reports/benchmarks.json

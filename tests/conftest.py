@@ -1,5 +1,8 @@
 """Shared helpers of the test-suite. BLAS is held to one thread before numpy is imported.
 
+A test is marked by what it needs: `run` a finished run, `browser` Chromium, `slurm` a cluster; one marked `long` takes
+half a minute or more. The targets of the Makefile choose by these marks.
+
 Statistical tests state a false-alarm rate. They draw from fixed streams, so they pass or fail for good, and each comes
 with a wrong target that must be rejected.
 """
@@ -12,6 +15,7 @@ for _name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "BLI
 
 import fcntl
 import subprocess
+from collections import Counter
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -140,6 +144,30 @@ def handle(users, multiplier: float = 0.0, rng=None, ledger: Ledger | None = Non
 def fixed_noise(multiplier: float = 0.0, delta: float = 1e-6) -> FixedNoise:
     """A budget that prescribes the noise multiplier; 0 switches the noise off."""
     return FixedNoise(multiplier, delta)
+
+
+MARKS = {"quick_run": "run", "tiny_run": "run", "browser": "browser", "slurm": "slurm"}
+"""Fixture -> how those are marked that use it, themselves or through others."""
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    for item in items:
+        for mark in {MARKS[name] for name in MARKS.keys() & set(item.fixturenames)}:
+            item.add_marker(mark)
+
+
+def pytest_sessionfinish(session):
+    """In CI a run fails that skips more tests for a reason than `skipped.txt` says."""
+    reporter = session.config.pluginmanager.get_plugin("terminalreporter")
+    if reporter and os.environ.get("CI") == "true":
+        lines = Path(__file__).with_name("skipped.txt").read_text().splitlines()
+        most = {reason: int(count) for count, reason in (line.split(maxsplit=1) for line in lines)}
+        skipped = Counter(report.longrepr[2].removeprefix("Skipped: ") for report in reporter.getreports("skipped"))
+        for reason, count in skipped.items():
+            if count > most.get(reason, 0):
+                reporter.write_line(f"{count} tests are skipped, more than tests/skipped.txt says: {reason}", red=True)
+                session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 
 @pytest.fixture(autouse=True)

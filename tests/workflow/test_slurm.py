@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 
 import pytest
-from slurm_cluster import cluster, missing
+from slurm_cluster import Cluster, cluster, missing
 from workflow_helpers import at_tiny, copy_project, environment, patience, snakemake
 
 CELLS = "results/tiny/figure2/cells.csv"
@@ -41,14 +42,21 @@ def test_a_cluster_is_asked_for_what_a_shard_needs(tmp_path):
     assert "Group job" not in here and "mem_mb=9000300" not in here and "slurm_partition" not in here
 
 
-@pytest.mark.skipif(bool(missing()), reason=f"no Slurm here ({', '.join(missing())}): see .ci/run")
-def test_a_run_on_slurm_has_the_same_bytes(tiny_run, tmp_path):
+@pytest.fixture
+def slurm() -> Iterator[Cluster]:
+    if missing():
+        pytest.skip(f"no Slurm here ({', '.join(missing())}): see .ci/run")
+    with cluster() as one:
+        yield one
+
+
+def test_a_run_on_slurm_has_the_same_bytes(tiny_run, slurm, tmp_path):
     """In two submissions; that of a shard which is killed goes in once more, with twice the memory."""
     folder = copy_project(tmp_path / "copy")
     at_tiny(folder, "shards: 3", "shards: 6")
     script = folder / "workflow/scripts/run_shard.py"
     script.write_text(KILLED_ONCE + script.read_text())
-    with cluster() as slurm, open(folder / "said", "w") as said:
+    with open(folder / "said", "w") as said:
         own = environment(folder)
         own |= slurm.environment | {"PATH": f"{own['PATH'].partition(':')[0]}:{slurm.environment['PATH']}"}
         run = subprocess.run(RUN, cwd=folder, env=own, stdout=said, stderr=said, timeout=patience())

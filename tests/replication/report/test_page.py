@@ -25,7 +25,6 @@ from replication.report.spelling import figure_anchor
 from replication.studies.guide.analysis import AXES, EXAMPLE
 
 BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-pytestmark = pytest.mark.skipif(BROWSER is None, reason="no Chromium is installed: apt-get install chromium")
 
 WIDE, NARROW = {"width": 1280, "height": 900}, {"width": 320, "height": 640}
 FIGURE = f"#{figure_anchor(DRAWN)}"
@@ -44,6 +43,8 @@ def claims(folder) -> pd.DataFrame:
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
+    if BROWSER is None:
+        pytest.skip("no Chromium is installed: apt-get install chromium")
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=BROWSER, args=["--no-sandbox"])
         yield browser
