@@ -18,7 +18,7 @@ ifneq ($(SOUND),yes)
 .PHONY: .venv/ready
 endif
 
-.PHONY: all quick tiny test test-fast test-all coverage faults bench report figures-pdf api docs record rivals confirmation lint test-library dist lock clean
+.PHONY: all quick tiny test test-fast test-all slow coverage faults bench report figures-pdf api docs record rivals confirmation lint test-library dist lock clean
 
 all: .venv/ready
 	@$(RUN)
@@ -26,16 +26,21 @@ all: .venv/ready
 quick tiny: .venv/ready
 	@$(RUN) --configfile config/scales/$@.yaml
 
-# Without a browser, a cluster and long audits; test-fast leaves out those of finished runs, too; test-all has all.
+# All has everything; test leaves out what needs a browser or a cluster, and long audits; test-fast also what reads a
+# finished run or takes more than a second. `make slow` writes anew which those are.
 PYTEST = python -m pytest -n 2 --dist worksteal
 test: .venv/ready
 	$(PYTEST) -m "not (browser or slurm or long)"
 
 test-fast: .venv/ready
-	$(PYTEST) -m "not (browser or slurm or long or run)"
+	$(PYTEST) -m "not (browser or slurm or long or run or slow)"
 
 test-all: .venv/ready
 	$(PYTEST)
+
+slow: .venv/ready
+	$(PYTEST) -m "not (browser or slurm or run)" --durations 0 --durations-min 0.1 -vv | awk '/s (call|setup) / \
+	  {sub(/\[.*/, "", $$3); took[$$3] += $$1} END {for (test in took) if (took[test] > 1) print test}' | sort > tests/slow.txt
 
 # Which lines no test runs, in reports/coverage.txt
 coverage: .venv/ready

@@ -1,7 +1,8 @@
 """Shared helpers of the test-suite. BLAS is held to one thread before numpy is imported.
 
-A test is marked by what it needs: `run` a finished run, `browser` Chromium, `slurm` a cluster; one marked `long` takes
-half a minute or more. The targets of the Makefile choose by these marks.
+A test is marked by what it needs: `run` a finished run, `browser` Chromium, `slurm` a cluster; `slow` are those that
+`slow.txt` names, which takes more than a second for all cases together; and `long`, by hand, a few audits. The
+targets of the Makefile choose by these marks.
 
 Statistical tests state a false-alarm rate. They draw from fixed streams, so they pass or fail for good, and each comes
 with a wrong target that must be rejected.
@@ -148,6 +149,7 @@ def fixed_noise(multiplier: float = 0.0, delta: float = 1e-6) -> FixedNoise:
 
 MARKS = {"quick_run": "run", "tiny_run": "run", "browser": "browser", "slurm": "slurm"}
 """Fixture -> how those are marked that use it, themselves or through others."""
+SLOW = frozenset(Path(__file__).with_name("slow.txt").read_text().splitlines())
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -155,6 +157,8 @@ def pytest_collection_modifyitems(items):
     for item in items:
         for mark in {MARKS[name] for name in MARKS.keys() & set(item.fixturenames)}:
             item.add_marker(mark)
+        if item.nodeid.partition("[")[0] in SLOW:
+            item.add_marker("slow")
 
 
 def pytest_sessionfinish(session):

@@ -1,11 +1,15 @@
-"""The hosted CI runs targets of the Makefile, on each Python that the project names, and releases tags alone."""
+"""The hosted CI runs targets of the Makefile, on each Python that the project names, and releases tags alone. No CI
+passes over tests."""
 
 from __future__ import annotations
 
 import re
 import subprocess
 import tomllib
+from types import SimpleNamespace
 
+import conftest
+import pytest
 import yaml
 from workflow_helpers import ROOT
 
@@ -32,3 +36,16 @@ def test_pythons_are_those_of_the_project_and_the_release_waits_for_a_tag():
     assert JOBS["release"]["if"] == "startsWith(github.ref, 'refs/tags/v')"
     assert {*JOBS["release"]["needs"], "release"} == set(JOBS)
     assert not any("make dist" in str(job) for name, job in JOBS.items() if name != "release")
+
+
+@pytest.mark.parametrize(
+    ("reason", "count", "fails"), [("no Docker answers here", 1, 0), ("no Docker answers here", 2, 1), ("x", 1, 1)]
+)
+def test_ci_fails_where_more_tests_are_skipped_than_is_listed(monkeypatch, reason, count, fails):
+    monkeypatch.setenv("CI", "true")
+    said, reports = [], [SimpleNamespace(longrepr=("file", 1, f"Skipped: {reason}"))] * count
+    reporter = SimpleNamespace(getreports=lambda kind: reports, write_line=lambda line, red: said.append(line))
+    manager = SimpleNamespace(get_plugin=lambda name: reporter)
+    session = SimpleNamespace(config=SimpleNamespace(pluginmanager=manager), exitstatus=0)
+    conftest.pytest_sessionfinish(session)
+    assert session.exitstatus == len(said) == fails and all(reason in line for line in said)
