@@ -50,7 +50,6 @@ import numpy as np
 from privrep.methods.running.method import FullRank, Iterate
 from privrep.methods.steps import unit_schedule as shares
 from privrep.methods.steps.error_tracking import FilterState, log_chi
-from privrep.methods.steps.posterior import Mixture
 from privrep.methods.steps.unit_round import PrincipalRows, Round, log_powers, ridge_models, unit
 from privrep.methods.steps.unit_schedule import Sizes, descent_share, schedule
 from privrep.methods.steps.whitening import Whitening, learned_whitening, shrunk
@@ -196,7 +195,7 @@ class UnitSteps:
                 "learned_noise": scale * math.sqrt(known.noise2),
             }
             last = self.round(sizes, known, whitening=whitening, basis=basis, root=root, scale=scale)
-            yield Iterate(orthonormalise(whitening.frame(basis)), FullRank(Mixture((last.prior,))), log)
+            yield Iterate(orthonormalise(whitening.frame(basis)), FullRank(last.models), log)
 
     def start(self, users: UserData, whitening: Whitening, noise2: float, release: Release) -> np.ndarray:
         """Release the first subspace, (d, k): leading eigenvectors of the moments of users' models."""

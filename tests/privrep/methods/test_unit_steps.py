@@ -20,7 +20,6 @@ from privrep.methods.running.runner import fit
 from privrep.methods.spectral_init import OwnModels
 from privrep.methods.steps import unit_schedule as plan
 from privrep.methods.steps.error_tracking import MODEL_SD, FilterState, log_chi
-from privrep.methods.steps.posterior import Mixture
 from privrep.methods.steps.whitening import Whitening, whitened_samples
 from privrep.methods.unit_steps import (
     RESIDUAL_WIDTH,
@@ -190,7 +189,7 @@ def test_the_sums_of_a_round_are_those_of_a_loop(rng, samples):
     given = whitening, basis, root, OUTSIDE, NOISE2, SCALE
     for got, expected in zip(round_sums(block, *given), (step, second, logs), strict=True):
         np.testing.assert_allclose(got, expected, rtol=0, atol=2e-4)
-    np.testing.assert_allclose(Mixture((Round(*given).prior,))(block), models, rtol=0, atol=2e-4)
+    np.testing.assert_allclose(Round(*given).models(block), models, rtol=0, atol=2e-4)
 
 
 def test_log_scales_by_hand():

@@ -3,13 +3,12 @@ weighed by the covariance of its labels."""
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
 
 from privrep.methods.steps.error_tracking import log_chi
-from privrep.methods.steps.posterior import Prior, Spectra
+from privrep.methods.steps.posterior import by_user, eigh_of_each
 from privrep.methods.steps.whitening import Whitening
 from privrep.privacy.clipping import float64, lengths, zero_rows_except
 from privrep.privacy.contributions import Outer, Scalars, Semidefinite
@@ -61,10 +60,19 @@ class PrincipalRows:
         """Return those of a block, found once."""
 
         def found() -> PrincipalRows:
-            dim = block.features.shape[2]
-            spectra = Spectra(block, np.zeros(dim), whitening.frame(np.eye(dim)))
-            rows = (spectra.right * np.sqrt(spectra.squares)[:, None]).transpose(2, 0, 1)
-            return cls(rows.astype(np.float32, "C"), spectra.squares.T.copy(), spectra.projected.T.copy())
+            x, y = whitening.rows(by_user(block)), block.labels.T[:, :, None].astype(np.float64)
+            columns = x.transpose(0, 2, 1)
+            if x.shape[1] <= x.shape[2]:
+                squares, vectors = eigh_of_each(x @ columns)
+                turned = vectors.transpose(0, 2, 1)
+                rows, labels = turned @ x, turned @ y
+            else:
+                squares, vectors = eigh_of_each(columns @ x)
+                sizes = np.sqrt(np.maximum(squares, 1e-12 * squares[:, -1:]))[:, :, None]
+                turned = vectors.transpose(0, 2, 1)
+                rows, labels = sizes * turned, turned @ (columns @ y) / np.where(sizes > 0, sizes, 1.0)
+            squares = np.maximum(squares, 0.0).T.copy()
+            return cls(rows.transpose(1, 0, 2).astype(np.float32, "C"), squares, labels[:, :, 0].T.copy())
 
         return block.once(("unit rows", whitening.matrix.tobytes()), found)
 
@@ -89,12 +97,15 @@ class Round:
     noise2: float  # expected variance of the noise
     scale: float  # h
 
-    @property
-    def prior(self) -> Prior:
-        """Prior of the models, in the given coordinates."""
-        dim = len(self.basis)
-        root = self.whitening.frame(np.hstack([self.basis @ self.root, math.sqrt(self.outside) * np.eye(dim)]))
-        return Prior(np.zeros(dim), root, np.array([1 / self.noise2]), np.ones(1))
+    def models(self, block: Block) -> np.ndarray:
+        """Return posterior means of the users' models in the given coordinates, (B, d)."""
+        rows, frame = PrincipalRows.of(self.whitening, block), self.basis @ self.root
+        seen, variances = projected(rows.features, frame), self.outside * rows.squares + self.noise2
+        weighed = seen / variances
+        gram = np.einsum("iqb,jqb->ijb", weighed, seen) + np.eye(len(seen))[:, :, None]
+        heads = solve_positive_definite(gram, np.einsum("iqb,qb->ib", weighed, rows.labels))
+        outside = rows.combined(self.outside * (rows.labels - np.einsum("iqb,ib->qb", seen, heads)) / variances)
+        return self.whitening.frame((heads.T @ frame.T + outside).T).T
 
     def __call__(self, block: Block) -> tuple[Scalars, Semidefinite, Outer]:
         """Return log residuals over expectation; second moments of heads, (k, k); and steps, (d, k)."""
