@@ -34,6 +34,9 @@ from privrep.privacy.mechanisms import Release
 from privrep.users.given_users import GivenUsers
 from privrep.users.problem import Problem, Truth, Users
 from privrep.users.rng import stream
+from replication.run.memory import keep_freed_memory
+
+keep_freed_memory()
 
 settings.register_profile(
     "privrep",

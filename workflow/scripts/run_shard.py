@@ -23,6 +23,7 @@ from replication.run.columns import TIMING_COLUMNS, study_columns
 from replication.run.config import read_config, read_study
 from replication.run.csv_tables import write_rows
 from replication.run.grids import expand, shard
+from replication.run.memory import keep_freed_memory
 from replication.run.settings import RunSettings, ShardSettings, read_settings
 
 
@@ -79,6 +80,7 @@ def main() -> None:
     parser.add_argument("--timings", type=Path, help="run times of the shard")
     args = parser.parse_args()
     assert_one_thread()
+    keep_freed_memory()
     if args.cell:
         show(args)
         return
