@@ -61,18 +61,13 @@ class PrincipalRows:
 
         def found() -> PrincipalRows:
             x, y = whitening.rows(by_user(block)), block.labels.T[:, :, None].astype(np.float64)
-            columns = x.transpose(0, 2, 1)
-            if x.shape[1] <= x.shape[2]:
-                squares, vectors = eigh_of_each(x @ columns)
-                turned = vectors.transpose(0, 2, 1)
-                rows, labels = turned @ x, turned @ y
-            else:
-                squares, vectors = eigh_of_each(columns @ x)
-                sizes = np.sqrt(np.maximum(squares, 1e-12 * squares[:, -1:]))[:, :, None]
-                turned = vectors.transpose(0, 2, 1)
-                rows, labels = sizes * turned, turned @ (columns @ y) / np.where(sizes > 0, sizes, 1.0)
-            squares = np.maximum(squares, 0.0).T.copy()
-            return cls(rows.transpose(1, 0, 2).astype(np.float32, "C"), squares, labels[:, :, 0].T.copy())
+            if x.shape[1] > x.shape[2]:
+                turned, x = np.linalg.qr(x)
+                y = turned.transpose(0, 2, 1) @ y
+            squares, vectors = eigh_of_each(x @ x.transpose(0, 2, 1))
+            axes = vectors.transpose(0, 2, 1)
+            rows, labels = (axes @ x).transpose(1, 0, 2), (axes @ y)[:, :, 0]
+            return cls(rows.astype(np.float32, "C"), np.maximum(squares, 0.0).T.copy(), labels.T.copy())
 
         return block.once(("unit rows", whitening.matrix.tobytes()), found)
 
