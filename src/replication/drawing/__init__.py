@@ -3,6 +3,6 @@
 from pandas import DataFrame
 
 from replication.drawing.panels import CI, ENDS, Panel, Picture, around
-from replication.drawing.style import GREY, METHODS, NOTE, Look, distinct, graded, look, power_of_ten, short
+from replication.drawing.style import GREY, LAW, METHODS, NOTE, Look, distinct, graded, look, power_of_ten, short
 from replication.drawing.sweeps import CLAIMED, MEASURED, draw_sweeps, exponent_text, sweep_panel, thinned
 from replication.run.settings import PlotSettings

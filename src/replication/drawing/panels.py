@@ -117,7 +117,7 @@ class Panel(Axes):
     def named(self, look: Look) -> None:
         """Enter a look into the legend."""
         if look.label:
-            self.looks.setdefault(look.label, look)
+            enter(look, self.looks)
 
     def label(
         self, x: str = "", y: str = "", title: str = "", log: str = "", xticks: Ticks = (), yticks: Ticks = (), **more
@@ -135,6 +135,13 @@ class Panel(Axes):
                     ticks = {value: short(value) for value in np.unique(pd.Series(ticks).dropna())}
                 axis.set_ticks(list(ticks), list(ticks.values()))
                 axis.set_minor_locator(NullLocator())
+
+
+def enter(look: Look, looks: dict[str, Look]) -> None:
+    """Enter a look under its label; what is drawn in several colours is grey in the legend."""
+    known = looks.setdefault(look.label, look)
+    if look.colour != known.colour:
+        looks[look.label] = known.but(colour=GREY)
 
 
 def used(rows: pd.DataFrame) -> pd.DataFrame:
@@ -179,7 +186,9 @@ class Picture(Figure):
         for left, right in reversed(list(pairwise(self.axes))):
             if right.get_ylabel() == left.get_ylabel() and not right.get_subplotspec().is_first_col():
                 right.set_ylabel("")
-        looks = {label: look for panel in self.axes for label, look in panel.looks.items()}
+        looks: dict[str, Look] = {}
+        for look in (look for panel in self.axes for look in panel.looks.values()):
+            enter(look, looks)
         if not looks:
             return
         handles = []

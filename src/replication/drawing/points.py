@@ -60,7 +60,7 @@ def _panel(axis: Axes, height: float) -> dict:
     for one in axis.recorded:
         places.setdefault(plain(one.name), []).extend(_points(axis, one, height))
     series = [{"name": name, "points": sorted(found)} for name, found in places.items() if found]
-    labels = {name: plain(_shared(axis, name)) for name in "xy"}
+    labels = {name: plain(shared_label(axis, name)) for name in "xy"}
     labels |= {"frame": _frame(axis, axis.figure, height), "own": bool(axis.get_ylabel())}
     return {"title": plain(axis.get_title("left").split("\n")[0]), **labels, "series": series}
 
@@ -72,13 +72,16 @@ def _frame(one: Artist, figure: Figure, height: float) -> list[float]:
     return [round(edge, 1) for edge in edges]
 
 
-def _shared(axis: Axes, name: str) -> str:
-    """Return the label of an axis; one that panels share stands at another panel of the row or column."""
-    own = getattr(axis, f"get_{name}label")()
-    position = axis.get_subplotspec()
-    span = "rowspan" if name == "y" else "colspan"
-    alike = (other for other in axis.figure.axes if getattr(other.get_subplotspec(), span) == getattr(position, span))
-    return own or next((text for other in alike if (text := getattr(other, f"get_{name}label")())), "")
+def shared_label(axis: Axes, name: str) -> str:
+    """Return the label of an axis; one that panels share stands at a panel to the left, or below."""
+    span, along, sign = ("rowspan", "colspan", 1) if name == "y" else ("colspan", "rowspan", -1)
+
+    def place(other: Axes, of: str) -> range:
+        return getattr(other.get_subplotspec(), of)
+
+    alike = [other for other in axis.figure.axes if place(other, span) == place(axis, span)]
+    nearer = [other for other in alike if sign * place(other, along).start < sign * place(axis, along).start]
+    return next((text for other in (axis, *nearer) if (text := getattr(other, f"get_{name}label")())), "")
 
 
 def _points(axis: Axes, one: Drawn, height: float) -> list[list]:

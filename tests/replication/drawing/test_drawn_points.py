@@ -8,23 +8,34 @@ four digits: some row has x, y and both ends of the interval. Sizes in titles an
 from __future__ import annotations
 
 import importlib
+import inspect
+import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.artist import Artist
+from matplotlib.collections import PathCollection
+from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.markers import MarkerStyle
+from matplotlib.text import Annotation
 
-from replication.drawing.points import drawn_points, plain
+from replication.drawing import GREY, Look, Panel, Picture, exponent_text
+from replication.drawing.points import drawn_points, plain, shared_label
 from replication.evidence.cells import read_cells
 from replication.report.sizes import PLACEHOLDER
 from replication.report.stub_run import planned_cells
 from replication.run.config import ROOT, read_yaml, study_names
-from replication.run.settings import MeasureSettings, PlotSettings, Sweeps, read_settings, settings_of
+from replication.run.settings import MeasureSettings, PlotSettings, read_settings, settings_of
 from replication.studies.drawn import draw
 
+REFERENCE = ROOT / "tests" / "reference" / "figures"
 CAPTIONS = {study: read_yaml(ROOT / settings_of(study))["figures"] for study in study_names()}
 
 
@@ -133,19 +144,174 @@ def missing(figure: Figure, numbers: pd.DataFrame, name: str) -> list[str]:
     return lines
 
 
-def check_panels(figure: Figure, numbers: pd.DataFrame, sweeps: Sweeps, claimed: dict[str, float]) -> None:
-    """Each panel of a figure of fits has the label, the exponents and the points of one of them."""
-    for axis, (fit, label) in zip(figure.axes, sweeps.panels.items(), strict=False):
-        rows = numbers[numbers["fit"] == fit]
-        title, _, exponents = axis.get_title("left").rpartition("\n")
-        exponents = exponents.replace("\N{MINUS SIGN}", "-")
-        slope = rows["exponent"].iloc[0]
-        assert title.replace("\n", " ") == label.replace("\n", " "), fit
-        assert exponents.startswith("no exponent" if np.isnan(slope) else f"{slope:.2f}"), fit
-        said = f"{claimed[fit]:g}" if fit in claimed else ""
-        assert np.isnan(slope) or exponents.partition(", claimed ")[2] == said, fit
-        marks = {tuple(point[:2]) for one in axis.recorded if one.marked for point in one.points}
-        assert marks and marks <= set(zip(rows["value"], rows["error"], strict=True)), fit
+@dataclass(eq=False)
+class Line:
+    """A series, curve or level as its drawing was asked for, and what it left in the panel."""
+
+    axis: Panel
+    rows: pd.DataFrame
+    columns: tuple[str, str]
+    look: Look
+    hollow: pd.Series | None
+    artists: list[Artist]
+
+    def source(self, table: pd.DataFrame) -> pd.DataFrame:
+        """The rows of the figure's table that are drawn, if their numbers say so, else what was given."""
+        own, given = table[table.index.isin(self.rows.index)], self.rows
+        alike = [one for one in given.select_dtypes("number") if one in table]
+        same = alike and len(own) == len(given) and np.array_equal(own[alike], given[alike], equal_nan=True)
+        return own.assign(**given[[name for name in given if name not in table]]) if same else given
+
+    def told(self, table: pd.DataFrame) -> str:
+        """Label, marks, drawn columns, and what alone the rows are of: texts, and numbers that label or title has."""
+        rows, label, title = self.source(table), plain(self.look.label), plain(self.axis.get_title("left"))
+        numbers = {float(one) for one in re.findall(r"\d+(?:\.\d+)?", f"{title} {label}")}
+        of = [*filter(None, self.columns)]
+        for name in (one for one in rows if one not in (*LEFT_OUT, *self.columns)):
+            value, alone = rows[name].iloc[0], name not in table or table[name].nunique(dropna=False) > 1
+            if rows[name].nunique(dropna=False) == 1 and alone:
+                kept = isinstance(value, str) or value in numbers or (name not in table and value % 1 == 0)
+                of += [f"{name} {value if isinstance(value, str) else format(value, 'g')}"] if kept else []
+        if self.hollow is not None:
+            flags = rows[self.hollow.name].to_numpy(float) > 0
+            of.append(f"hollow {'' if (flags == self.hollow).all() else 'not '}{self.hollow.name}")
+        if "level" in rows:
+            of += [f"{one:g}" for one in rows["level"] if math.isclose(one, float(f"{one:.2g}"))]
+        if not self.look.marker and self.columns == ("x", "y") and len(rows) == 2:
+            log, diagonal = self.axis.get_xscale() == "log", rows["x"].equals(rows["y"])
+            of += [f"power {power(self):.2g}"] if log else ["diagonal"] * diagonal
+        marks = " ".join(filter(None, (self.look.marker, "" if self.look.filled else "hollow", self.look.dash)))
+        return f"{label} ({marks}): {', '.join(of)}"
+
+
+LEFT_OUT = {"parameter", "response", "left out", "place", "above", "below", "ci_low", "ci_high"}
+LEFT_OUT |= {"exponent", "exponent_low", "exponent_high", "selected", "seeds", "lost", "printed"}
+EXPONENT = r"[\d.]+ ± [\d.]+"
+
+
+def power(line: Line) -> float:
+    """The power of x by which a straight line on logarithmic axes rises."""
+    (x, y), *_, (last_x, last_y) = line.rows[[*line.columns]].to_numpy(float)
+    return math.log(last_y / y) / math.log(last_x / x) if x != last_x else math.nan
+
+
+@pytest.fixture
+def lines(monkeypatch) -> list[Line]:
+    """All that is drawn into panels, in its order."""
+    found: list[Line] = []
+
+    def given(name: str, words: dict) -> tuple[pd.DataFrame, tuple[str, str], Look]:
+        if name == "series":
+            return words["rows"], (words["x"], words["y"]), words["look"]
+        if name == "level":
+            look = Look(words["label"], words["colour"], "", words["dash"])
+            return pd.DataFrame({"level": [words["value"]]}), ("level", "")[:: 1 if words["along"] == "y" else -1], look
+        names = [getattr(words[one], "name", None) or one for one in "xy"]
+        index = words["y"].index if isinstance(words["y"], pd.Series) else None
+        columns = {name: np.asarray(words[one], float) for name, one in zip(names, "xy", strict=True)}
+        return pd.DataFrame(columns, index), tuple(names), words["look"]
+
+    def recording(name: str) -> Callable[..., None]:
+        method = getattr(Panel, name)
+
+        def recorded(axis: Panel, *args, **words) -> None:
+            before, place = {*axis.get_children()}, len(found)
+            method(axis, *args, **words)
+            bound = inspect.signature(method).bind(axis, *args, **words)
+            bound.apply_defaults()
+            artists = [one for one in axis.get_children() if one not in before]
+            one = Line(axis, *given(name, bound.arguments), bound.arguments.get("hollow"), artists)
+            found[place:] = [one] if artists else []
+
+        return recorded
+
+    for name in ("series", "curve", "level"):
+        monkeypatch.setattr(Panel, name, recording(name))
+    return found
+
+
+def check_legend(figure: Picture, lines: list[Line]) -> None:
+    """Colour, dash and mark of each handle are those of what is drawn under its label, grey for several colours; all
+    is named."""
+    handles = {one.get_label(): one for legend in figure.legends for one in legend.legend_handles}
+    assert handles.keys() >= {line.look.label for line in lines} - {""}
+    for label, handle in handles.items():
+        artists = [one for line in lines if line.look.label == label for one in line.artists]
+        curves, marks = ([one for one in artists if isinstance(one, kind)] for kind in (Line2D, PathCollection))
+        colours = {to_hex(one.get_color()) for one in curves} | {to_hex(one.get_edgecolor()[0]) for one in marks}
+        assert not artists or colours == {to_hex(handle.get_color())} or (len(colours) > 1 and is_grey(handle)), label
+        assert {one.get_linestyle() for one in curves} <= {handle.get_linestyle()}, label
+        style = MarkerStyle(handle.get_marker())
+        outline = style.get_path().transformed(style.get_transform()).vertices
+        assert not marks or any(np.array_equal(one.get_paths()[0].vertices, outline) for one in marks), label
+        marks = [one for line in lines if line.hollow is None for one in line.artists if one in marks]
+        fills = {to_hex(colour) for one in marks for colour in one.get_facecolor()}
+        fill = to_hex(handle.get_markerfacecolor()) if style.is_filled() else to_hex(handle.get_color())
+        assert not fills or fill in fills or is_grey(handle), label
+
+
+def is_grey(handle: Line2D) -> bool:
+    return to_hex(handle.get_color()) == to_hex(GREY)
+
+
+def check_exponents(figure: Picture, lines: list[Line], table: pd.DataFrame) -> None:
+    """Those of a label or title, with half of the interval, are of the fits that are drawn; lines rise by them."""
+    fits = dict(iter(table.groupby("fit"))) if "exponent_low" in table else {}
+    for axis in figure.axes:
+        rows = [(line, line.source(table)) for line in lines if line.axis is axis]
+        drawn = {line: one["fit"].iloc[0] for line, one in rows if fits and "fit" in one and one["fit"].nunique() == 1}
+        texts = {line: exponent_text(fits[fit]) for line, fit in drawn.items()}
+        title = axis.get_title("left")
+        assert re.findall(EXPONENT, title) in ([], [*dict.fromkeys(texts.values())]), title
+        for line, _ in rows:
+            label, claimed = line.look.label, title.rpartition("claimed ")[2]
+            assert re.findall(EXPONENT, label) in ([], [texts.get(line)]), label
+            if label == "claimed exponent":
+                assert f"{power(line):.3g}".replace("-", "\N{MINUS SIGN}") in ("nan", claimed), title
+            if label == "fitted power":
+                assert f"{power(line):.2f}" in {"nan", *(text.split()[0] for text in texts.values())}, title
+
+
+DASHES = {"solid": "-", "dashed": "--", "dotted": ":", "dash-dotted": "-."}
+
+
+def check_marks(figure: Picture, lines: list[Line], caption: str) -> None:
+    """What a caption calls solid, dashed, dotted or hollow is drawn so; a number beside a mark is that of its place."""
+    dashes = {line.look.dash for line in lines}
+    assert {
+        DASHES[one] for one in re.findall(r"(?<![-\w])(?:dash-)?(?:solid|dashed|dotted)\b", caption.lower())
+    } <= dashes
+    for text in (text for axis in figure.axes for text in axis.texts if isinstance(text, Annotation)):
+        assert float(text.get_text().replace(",", "")) == pytest.approx(text.xy[0], rel=0.05, nan_ok=True)
+
+
+def words(figure: Picture, lines: list[Line], table: pd.DataFrame, several: bool) -> Iterator[str]:
+    """What stands at the panels and lines of a figure, and what it stands for; of several fits the points alone."""
+    for axis in (axis for axis in figure.axes if axis.axison):
+        title, *labels = (plain(text) for text in (axis.get_title("left"), *(shared_label(axis, one) for one in "xy")))
+        yield f"  {' | '.join([title, *labels])}"
+        own = [line for line in lines if line.axis is axis]
+        yield from dict.fromkeys(
+            f"    {line.told(table)}" for line in own if not several or line.look.label == "measured"
+        )
+        named = [look for label, look in axis.looks.items() if label not in {line.look.label for line in lines}]
+        yield from (f"    {look.label} ({look.marker}{'' if look.filled else ' hollow'})" for look in named)
+        yield from dict.fromkeys(f"    {name}" for line in own for name in named_places(line, table))
+
+
+def named_places(line: Line, table: pd.DataFrame) -> Iterator[str]:
+    """Names that stand at places of an axis, with texts of the row that is drawn there."""
+    rows = line.source(table).select_dtypes(exclude="number")
+    for column, axis in zip(line.columns, (line.axis.xaxis, line.axis.yaxis), strict=False):
+        names = {
+            place: plain(text.get_text())
+            for place, text in zip(axis.get_ticklocs(), axis.get_ticklabels(), strict=False)
+        }
+        for place, (_, row) in zip(line.rows.get(column, ()), rows.iterrows(), strict=False):
+            name = next((name for tick, name in names.items() if abs(tick - place) < 0.5), "")
+            texts = [text for text in row if isinstance(text, str)]
+            if re.search("[A-Za-z]{2}", name) and not any(text in name for text in texts):
+                yield f"at {name}: {', '.join(texts)}"
 
 
 def unseen(figure: Figure) -> list[str]:
@@ -158,22 +324,35 @@ def unseen(figure: Figure) -> list[str]:
     ]
 
 
+def with_exponents(table: pd.DataFrame) -> pd.DataFrame:
+    """A table of fits in which each has an exponent of its own, with an interval."""
+    if "exponent_low" not in table:
+        return table
+    middle = 1.11 + 0.13 * pd.factorize(table["fit"])[0]
+    return table.assign(exponent=middle, exponent_low=2 * middle / 3, exponent_high=4 * middle / 3)
+
+
 @pytest.mark.parametrize("study", CAPTIONS)
-def test_drawn_points_stand_in_the_table(quick_run: Path, study: str):
-    """Each figure of the study as it is; a table whose numbers are a hundredth larger is not its own."""
-    folder = quick_run / "results" / "quick"
+def test_drawn_points_stand_in_the_table(quick_run: Path, study: str, lines: list[Line], tmp_path: Path):
+    """Each figure of the study as it is, with exponents for all fits; a table whose numbers are a hundredth larger is
+    not its own. Its words are those of tests/reference/figures, which a person has read."""
+    folder, found = quick_run / "results" / "quick", []
     settings = read_settings(PlotSettings, folder / study / "plot.json")
-    tables = {name: pd.read_csv(folder / "figures" / f"{name}.csv") for name in settings.figures}
-    figures = {name: draw(name, table, settings) for name, table in tables.items()}
-    assert set(figures) == set(CAPTIONS[study])
-    for name, figure in figures.items():
-        assert missing(figure, tables[name], name) == [], name
+    assert {*settings.figures} == {*CAPTIONS[study]}
+    for name in settings.figures:
+        table = with_exponents(pd.read_csv(folder / "figures" / f"{name}.csv"))
+        lines.clear()
+        figure = draw(name, table, settings)
+        assert missing(figure, table, name) == [], name
         assert unseen(figure) == [], name
-        if name in settings.sweeps:
-            check_panels(figure, tables[name], settings.sweeps[name], settings.claimed)
-        others = tables[name].assign(**tables[name].select_dtypes("number") * 1.01)
-        marked = any(one.marked for axis in figure.axes for one in axis.recorded)
-        assert missing(figure, others, name) or not marked, name
+        check_legend(figure, lines)
+        check_exponents(figure, lines, table)
+        check_marks(figure, lines, CAPTIONS[study][name]["caption"])
+        others = table.assign(**table.select_dtypes("number") * 1.01)
+        assert missing(figure, others, name) or not any(line.look.marker for line in lines), name
+        found += [name, *words(figure, lines, table, name in settings.sweeps)]
+    (written := tmp_path / f"{study}.txt").write_text("\n".join([*found, ""]))
+    assert found == (REFERENCE / f"{study}.txt").read_text().splitlines(), f"new words stand in {written}"
 
 
 @pytest.mark.parametrize("study", [study for study, said in CAPTIONS.items() if any(map(series_of, said.values()))])

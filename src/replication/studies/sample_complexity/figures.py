@@ -1,6 +1,6 @@
 """Figure of the study sample_complexity (jain2021, Remark 2)."""
 
-from replication.drawing import DataFrame, Picture, PlotSettings, graded, sweep_panel
+from replication.drawing import LAW, DataFrame, Picture, PlotSettings, graded, sweep_panel
 
 REMARK_2 = 2
 """Power of k in the samples per user that Remark 2 asks for."""
@@ -12,7 +12,7 @@ def draw_samples_needed(figure: Picture, numbers: DataFrame, study: PlotSettings
     roots = (numbers.groupby(["rank", "spare"])["square"].mean() ** 0.5).reset_index()
     axes[0].groups(roots, "spare", "square", "rank", graded(roots["rank"], "$k$ = {}"))
     axes[0].level(study.thresholds["near"], "counts as near the law")
-    axes[0].level(1, "law", dash=":")
+    axes[0].level(1, "law", colour=LAW, dash=":")
     axes[0].label("$m/4 - k$", "distF over the law F3", "Samples beyond the rank", "y")
     rows = numbers[numbers["fit"] == "samples k"]
     sweep_panel(axes[1], rows, REMARK_2, "least m")
