@@ -1,4 +1,5 @@
-"""Every point that a figure says it shows, with its interval, stands in the table that is saved beside it.
+"""Every point that a figure says it shows, with its interval, stands in the table that is saved beside it, and every
+label, legend entry and axis stands at what it names.
 
 The cells are those of one run at scale quick, which other tests need anyway. Only what is drawn differs from scale to
 scale, not how it comes from the table. Points are read as for the page (`replication.drawing.points`), to
@@ -26,7 +27,7 @@ from matplotlib.lines import Line2D
 from matplotlib.markers import MarkerStyle
 from matplotlib.text import Annotation
 
-from replication.drawing import GREY, Look, Panel, Picture, exponent_text
+from replication.drawing import GREY, Look, Panel, Picture, exponent_text, short
 from replication.drawing.points import drawn_points, plain, shared_label
 from replication.evidence.cells import read_cells
 from replication.report.sizes import PLACEHOLDER
@@ -275,14 +276,20 @@ def check_exponents(figure: Picture, lines: list[Line], table: pd.DataFrame) -> 
 DASHES = {"solid": "-", "dashed": "--", "dotted": ":", "dash-dotted": "-."}
 
 
-def check_marks(figure: Picture, lines: list[Line], caption: str) -> None:
-    """What a caption calls solid, dashed, dotted or hollow is drawn so; a number beside a mark is that of its place."""
-    dashes = {line.look.dash for line in lines}
-    assert {
-        DASHES[one] for one in re.findall(r"(?<![-\w])(?:dash-)?(?:solid|dashed|dotted)\b", caption.lower())
-    } <= dashes
-    for text in (text for axis in figure.axes for text in axis.texts if isinstance(text, Annotation)):
-        assert float(text.get_text().replace(",", "")) == pytest.approx(text.xy[0], rel=0.05, nan_ok=True)
+def check_marks(figure: Picture, lines: list[Line], table: pd.DataFrame, caption: str) -> None:
+    """What a caption calls solid, dashed, dotted or hollow is drawn so; a number beside a mark is that of its place,
+    and those of a field are the risks of both methods there."""
+    said = re.findall(r"(?<![-\w])(?:dash-)?(?:solid|dashed|dotted)\b", caption.lower())
+    assert {DASHES[one] for one in said} <= {line.look.dash for line in lines}
+    for text in (text for axis in figure.axes for text in axis.texts):
+        if isinstance(text, Annotation):
+            assert float(text.get_text().replace(",", "")) == pytest.approx(text.xy[0], rel=0.05, nan_ok=True)
+            continue
+        names = text.axes.get_xticklabels(), text.axes.get_yticklabels()
+        at = [name[int(place)].get_text() for name, place in zip(names, text.get_position(), strict=True)]
+        here = table[["epsilon", "users"]].map(short).eq(at).all(axis=1)
+        (risks,) = of_sizes(table[here], plain(text.axes.get_title("left")))[["A", "B"]].to_numpy()
+        assert text.get_text().split() == [f"{risk:.2g}" for risk in risks]
 
 
 def words(figure: Picture, lines: list[Line], table: pd.DataFrame, several: bool) -> Iterator[str]:
@@ -347,7 +354,7 @@ def test_drawn_points_stand_in_the_table(quick_run: Path, study: str, lines: lis
         assert unseen(figure) == [], name
         check_legend(figure, lines)
         check_exponents(figure, lines, table)
-        check_marks(figure, lines, CAPTIONS[study][name]["caption"])
+        check_marks(figure, lines, table, CAPTIONS[study][name]["caption"])
         others = table.assign(**table.select_dtypes("number") * 1.01)
         assert missing(figure, others, name) or not any(line.look.marker for line in lines), name
         found += [name, *words(figure, lines, table, name in settings.sweeps)]
