@@ -23,7 +23,7 @@ from images.image_users import Everybody, ImageUsers
 from images.method import Client, ImageMethod, Pixels
 from images.training import Parameters
 from privrep.privacy.clipping import check_bound, within_float32
-from privrep.privacy.mechanisms import Release
+from privrep.privacy.mechanisms import Part, Release
 from privrep.privacy.noise import NoiseSpec
 from privrep.users.passes import Own
 
@@ -188,7 +188,7 @@ def run(
         def sent(block: Everybody, shared=shared, own=own, turn=turn) -> Displacements:
             return Displacements(method, pixels, block.clients, shared, own, turn, chunk)
 
-        total, *kept, lengths = release.sum("displacement", users, sent, clip=plan.clip)
+        total, *kept, lengths = release.sums(users, sent, Part("displacement", plan.clip))
         own = jax.tree.unflatten(structure, [leaf.rows for leaf in kept])
         flat = np.asarray(flat + (total / n).astype(np.float32))
         shared = unravel(jnp.asarray(flat))

@@ -15,7 +15,7 @@ import difflib
 import math
 import re
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import MISSING, field, fields
+from dataclasses import MISSING, Field, field, fields
 from numbers import Integral
 from typing import Any, ClassVar, TypeVar
 
@@ -41,6 +41,7 @@ class Declared:
     """Base class of options: `numbers` has the meaning of the numbers that a row has beside them, `scores` names
     columns of `privrep.methods.running.scoring.SCORES`."""
 
+    __dataclass_fields__: ClassVar[dict[str, Field]]
     numbers: ClassVar[Mapping[str, str]] = {}
     scores: ClassVar[tuple[str, ...]] = ()
     columns = Columns()
@@ -87,7 +88,7 @@ def unless(excepted: object, check: Check) -> Check:
 def integer(least: int) -> Check:
     """Return a check that a value is an integer, no truth value, of at least this."""
     return requires(
-        lambda value: isinstance(value, Integral) and not isinstance(value, bool) and value >= least,
+        lambda value: isinstance(value, Integral) and not isinstance(value, bool) and int(value) >= least,
         f"be an integer of at least {least}",
     )
 
@@ -116,8 +117,9 @@ D = TypeVar("D", bound=Declared)
 
 def plain(values: Mapping[str, object]) -> dict[str, object]:
     """Return values with numbers of numpy as those of Python."""
-    single = {name: hasattr(value, "dtype") and not getattr(value, "shape", 1) for name, value in values.items()}
-    return {name: value.item() if single[name] else value for name, value in values.items()}
+    given: Mapping[str, Any] = values
+    single = {name: hasattr(value, "dtype") and not getattr(value, "shape", 1) for name, value in given.items()}
+    return {name: value.item() if single[name] else value for name, value in given.items()}
 
 
 def check_values(kind: type[Declared], values: Mapping[str, object], what: str) -> None:
@@ -158,7 +160,7 @@ def check_type(name: str, value: object, type_: str) -> None:
 def hint_on_text(value: object) -> str:
     """Return the end of a message on a text that was meant as a number."""
     number = isinstance(value, str) and re.fullmatch(r"[-+]?\d+e[-+]?\d+", value)
-    return f"; YAML reads {value} as text, write {value.replace('e', '.0e')}" if number else ""
+    return f"; YAML reads {value} as text, write {str(value).replace('e', '.0e')}" if number else ""
 
 
 def misnamed(value: object, what: str, known: Collection[str]) -> str:

@@ -58,7 +58,7 @@ class Cell:
     """One fit of simulated users, named by its values: a method and its options, a problem, a budget."""
 
     algorithm: str
-    options: MethodOptions | Declared
+    options: MethodOptions
     problem: Problem
     budget: Budget | FixedNoise | None
 
@@ -276,7 +276,8 @@ def fit_users(
     task = Task(users, privacy.budget(algorithm, method), partial(stream, master_seed, axes=axes), ledger)
     with running_on(engine, scheduler):
         outcome = check_spent(method, task, scored(method, chosen.scores, task))
-        models = outcome.personal and rows(users, lambda block: (outcome.personal.models(block),))[0]
+        own = outcome.personal
+        models = rows(users, lambda block: (own.models(block),))[0] if own else None
     if models is None:
         warnings.warn(ALONE.format(algorithm, "model of a user to return"), stacklevel=2)
         return outcome, None, ledger

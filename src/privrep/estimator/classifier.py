@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any, Self
 
 import numpy as np
 import pandas as pd
@@ -38,6 +39,7 @@ class PrivateRepresentationClassifier(ClassifierMixin, PrivateRepresentation):
     """
 
     family, method, label_bounds = BINARY, "prior", (0, 1)
+    classes: Any
 
     def __init__(
         self,
@@ -65,7 +67,7 @@ class PrivateRepresentationClassifier(ClassifierMixin, PrivateRepresentation):
         tags.regressor_tags, tags.classifier_tags = None, ClassifierTags(poor_score=True, multi_class=False)
         return tags
 
-    def fit(self, X, y, users=None) -> PrivateRepresentationClassifier:
+    def fit(self, X, y, users=None) -> Self:
         """Learn the shared prior, and the heads of the users.
 
         Parameters
@@ -84,7 +86,7 @@ class PrivateRepresentationClassifier(ClassifierMixin, PrivateRepresentation):
             self.privacy_["assumed_public"].append("which labels occur")
         return self
 
-    def fit_table(self, path: str | Path, *, user: str, label: str, schema: Schema) -> PrivateRepresentationClassifier:
+    def fit_table(self, path: str | Path, *, user: str, label: str, schema: Schema) -> Self:
         """The same from a table on disk, whose labels are 0 and 1, or false and true; see `PrivateRepresentation`."""
         self.classes_ = self._classes(np.arange(2))
         if [*spelled(self.classes_)] != ["0", "1"]:
@@ -95,7 +97,7 @@ class PrivateRepresentationClassifier(ClassifierMixin, PrivateRepresentation):
         """(N, 2) probabilities of `classes_`, from 0.01 to 0.99; errors as in `PrivateRepresentation.predict`.
 
         Local, and not private."""
-        second = super().predict(X, users)
+        second = np.asarray(super().predict(X, users))
         return np.stack([1 - second, second], axis=1)
 
     def predict(self, X, users=None) -> np.ndarray:
@@ -119,7 +121,7 @@ class PrivateRepresentationClassifier(ClassifierMixin, PrivateRepresentation):
             names = pd.unique(labels[~is_missing(spelled(labels))])
             check_classification_targets(names)
         try:
-            ascending = np.unique(sorted(Category([names] if isinstance(names, str) else list(names)).levels))
+            ascending = np.unique(sorted(Category(tuple([names] if isinstance(names, str) else names)).levels))
         except (ValueError, TypeError):
             ascending = ()
         if len(ascending) != 2:
@@ -131,7 +133,7 @@ class PrivateRepresentationClassifier(ClassifierMixin, PrivateRepresentation):
         """Return 0 for the first class, 1 for the second, NaN for a missing label."""
         self.classes_ = self.classes_ if hasattr(self, "classes_") else self._classes(labels)
         texts = spelled(numbers(labels, "y") if self.classes is None else labels, "y")
-        codes = pd.Index([*map(spell, self.classes_)], dtype=object).get_indexer(texts)
+        codes = pd.Index([*map(spell, self.classes_)], dtype=object).get_indexer(pd.Index(texts))
         if (wrong := (codes < 0) & ~is_missing(texts)).any():
             raise ValueError(f"y has in row {np.argmax(wrong) + 1} none of the two classes; more are not served")
         return np.where(codes < 0, np.nan, codes)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import partial
 from multiprocessing.reduction import ForkingPickler
 from pathlib import Path
+from typing import Any, Self
 
 import numpy as np
 import pandas as pd
@@ -46,6 +47,7 @@ from privrep.users.schema import Noted, Schema
 
 MOST_EPSILON, MOST_SAMPLES = 10_000, 100_000
 """Beyond this epsilon nothing is private; each user's rows are padded to max_samples."""
+validate: Any = validate_data  # types of its parameters are not to be had from their defaults
 check_text = requires(lambda value: isinstance(value, str), "be a text")
 CHECKS = {
     "epsilon": number(lambda value: 1e-6 <= value <= MOST_EPSILON, f"be a number from 1e-6 to {MOST_EPSILON}"),
@@ -90,7 +92,7 @@ class LocalHeads:
 
     def places(self, users: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return where the heads of users (N,) stand, 0 where one has none, and which users have one."""
-        found = pd.Index(spelled(self.ids)).get_indexer(spelled(users))
+        found = pd.Index(spelled(self.ids)).get_indexer(pd.Index(spelled(users)))
         return np.maximum(found, 0), found >= 0
 
     def updated(self, new: LocalHeads) -> LocalHeads:
@@ -142,6 +144,24 @@ class PrivateRepresentation(RegressorMixin, BaseEstimator):
     The method is `privrep.methods.mixed_model`; sums and noise are `privrep.privacy.mechanisms`.
     """
 
+    epsilon: float
+    delta: float | None
+    method: str
+    rank: int | None
+    family: str
+    structure: str | list[str]
+    kinds: object
+    feature_bounds: object
+    label_bounds: object
+    unit: str
+    users: str | None
+    max_samples: int
+    unseen: str
+    heads: str
+    random_state: int | None
+    engine: str
+    scheduler: str | None
+
     def __init__(
         self,
         epsilon: float = 1.0,
@@ -171,8 +191,8 @@ class PrivateRepresentation(RegressorMixin, BaseEstimator):
         tags.non_deterministic = self.random_state is None
         return tags
 
-    def __getstate__(self):
-        state = super().__getstate__()
+    def __getstate__(self) -> dict:
+        state: Any = super().__getstate__()
         if self.heads == "pickle" or "local_" not in state:
             return state
         return state | {"local_": None, "privacy_": self.privacy_.public}
@@ -181,17 +201,17 @@ class PrivateRepresentation(RegressorMixin, BaseEstimator):
         super().__init_subclass__()
         with_heads_to_workers(cls)
 
-    def __copy__(self) -> PrivateRepresentation:
+    def __copy__(self) -> Self:
         new = type(self).__new__(type(self))
         vars(new).update(vars(self))
         return new
 
-    def __deepcopy__(self, memo: dict) -> PrivateRepresentation:
+    def __deepcopy__(self, memo: dict) -> Self:
         new = memo[id(self)] = type(self).__new__(type(self))  # before its state, which may refer to it
         vars(new).update(copy.deepcopy(vars(self), memo))
         return new
 
-    def fit(self, X, y, users=None) -> PrivateRepresentation:
+    def fit(self, X, y, users=None) -> Self:
         """Learn the shared prior, and the heads of the users.
 
         Parameters
@@ -213,7 +233,7 @@ class PrivateRepresentation(RegressorMixin, BaseEstimator):
         with running_on(self.engine, self.scheduler):
             return self._fit(schema, data, names, sketch(hashed_numbers(labels)))
 
-    def fit_table(self, path: str | Path, *, user: str, label: str, schema: Schema) -> PrivateRepresentation:
+    def fit_table(self, path: str | Path, *, user: str, label: str, schema: Schema) -> Self:
         """The same from a table on disk, of whatever size, with rows in any order.
 
         Parameters
@@ -244,7 +264,7 @@ class PrivateRepresentation(RegressorMixin, BaseEstimator):
             self.n_features_in_ = len(schema.features)
             return self._fit(schema, data, data.ids.to_numpy(zero_copy_only=False), data.label_sketch)
 
-    def _fit(self, schema: Schema, data: UserData, ids: np.ndarray, labels: np.ndarray) -> PrivateRepresentation:
+    def _fit(self, schema: Schema, data: UserData, ids: np.ndarray, labels: np.ndarray) -> Self:
         """Fit to users who are laid out; the journal knows rows by a sketch of their labels."""
         n = data.known.users
         delta = min(n**-DELTA_POWER, 0.5) if self.delta is None else self.delta
@@ -291,7 +311,7 @@ class PrivateRepresentation(RegressorMixin, BaseEstimator):
         check_is_fitted(self)
         frame, ids = self._read(X, users, reset=False, needed=False)
         shared = self.shared_
-        stranger = shared.stranger if return_std else None  # an error before anything is read
+        stranger = shared.stranger if return_std else shared.mean  # an error before anything is read
         place, has = np.zeros(len(frame), int), np.zeros(len(frame), bool)
         if self.unit == "user":
             if ids is not None and self.local_ is not None:
@@ -326,7 +346,7 @@ class PrivateRepresentation(RegressorMixin, BaseEstimator):
         weights = None if sample_weight is None else column_or_1d(sample_weight)[there]
         return float(r2_score(labels[there], self.predict(X, users)[there], sample_weight=weights))
 
-    def personalise(self, X, y, users=None) -> PrivateRepresentation:
+    def personalise(self, X, y, users=None) -> Self:
         """Heads of anybody from rows of theirs, whether or not they took part. Nothing is released."""
         check_is_fitted(self)
         frame, ids = self._read(X, users, reset=False)
@@ -347,8 +367,8 @@ class PrivateRepresentation(RegressorMixin, BaseEstimator):
         if self.method == "unit_steps" and self.rank is None:
             raise ValueError("rank is None; unit steps need one")
 
-    def _read(self, X, users, *, reset: bool, needed: bool = True) -> tuple[pd.DataFrame, np.ndarray | None]:
-        """Return features as a table, and the ids of the rows' users."""
+    def _read(self, X, users, *, reset: bool, needed: bool = True) -> tuple[pd.DataFrame, Any]:
+        """Return features as a table, and the ids of the rows' users, (N,), or None."""
         X = X.to_pandas() if hasattr(X, "to_pandas") else X
         if isinstance(X, pd.DataFrame) and not X.columns.is_unique:
             raise ValueError(f"X has the column {X.columns[X.columns.duplicated()][0]!r} twice")
@@ -359,7 +379,7 @@ class PrivateRepresentation(RegressorMixin, BaseEstimator):
             elif users is None and needed:
                 raise ValueError(f"users is {self.users!r}; the table has no such column")
         if isinstance(X, pd.DataFrame):
-            validate_data(self, X, reset=reset, skip_check_array=True)
+            validate(self, X, reset=reset, skip_check_array=True)
             if len(X) < 1:
                 raise ValueError(f"Found array with {len(X)} sample(s) while a minimum of 1 is required.")
             frame = X
@@ -386,7 +406,7 @@ class PrivateRepresentation(RegressorMixin, BaseEstimator):
     def _array(self, X, reset: bool) -> np.ndarray:
         """Return features that come without a table as numbers; an error quotes no value of theirs."""
         try:
-            return validate_data(self, X, reset=reset, dtype=np.float64)
+            return validate(self, X, reset=reset, dtype=np.float64)
         except ValueError as error:
             if "Complex data" in str(error):
                 text = "Complex data not supported"
@@ -427,16 +447,17 @@ class PrivateRepresentation(RegressorMixin, BaseEstimator):
         if self.method == "prior":
             return MixedModel(LABEL_SD, self.rank, True, varying(schema, self.structure), family)
         signal = LABEL_SD**2 / (1 + UNIT_STEPS_NOISE**2)
-        return UnitSteps(self.rank, math.sqrt(signal / self.rank), UNIT_STEPS_NOISE * math.sqrt(signal))
+        rank = self._rank(schema)
+        return UnitSteps(rank, math.sqrt(signal / rank), UNIT_STEPS_NOISE * math.sqrt(signal))
 
     def _shared(self, schema: Schema, last: Iterate) -> SharedPrior:
+        found: Any = last.personal and last.personal.models
         if self.method == "prior":
-            found = last.personal.models
             return SharedPrior(
                 schema, found.mean, found.mixture, self.max_samples, found.mean_noise, found.error, found.calibration
             )
         nothing = np.zeros(schema.dim)
-        return SharedPrior(schema, nothing, last.personal.models, self.max_samples, nothing, math.nan)
+        return SharedPrior(schema, nothing, found, self.max_samples, nothing, math.nan)
 
 
 def set_parameters(estimator: BaseEstimator, given: dict) -> None:
@@ -447,7 +468,7 @@ def set_parameters(estimator: BaseEstimator, given: dict) -> None:
 def with_heads_to_workers(kind: type[PrivateRepresentation]) -> None:
     """Let estimators of a class go to and from processes of this machine with their heads."""
     for register in (ForkingPickler.register, register_for_workers):
-        register(kind, lambda model: (copyreg.__newobj__, (type(model),), vars(model)))
+        register(kind, lambda model: (copyreg.__newobj__, (type(model),), vars(model)))  # pyright: ignore[reportAttributeAccessIssue] -- unlisted
 
 
 with_heads_to_workers(PrivateRepresentation)
@@ -461,10 +482,9 @@ def check_index(X: object, other: object, name: str) -> None:
 
 def varying(schema: Schema, structure: object) -> np.ndarray:
     """Mark the coordinates in which heads differ from the mean, (d,); raise ValueError where a column is unknown."""
-    names = [] if isinstance(structure, str) and structure == "level" else structure
-    if isinstance(structure, str) and structure == "full":
-        names = list(schema.features)
-    if isinstance(names, str) or not isinstance(names, list | tuple):
+    named: dict[object, list[str]] = {"level": [], "full": list(schema.features)}
+    names = named.get(structure, structure) if isinstance(structure, str) else structure
+    if not isinstance(names, list | tuple):
         raise ValueError(f"structure is {structure!r}; it must be 'full', 'level', or a list of columns")
     for name in names:
         if name not in schema.features:
@@ -495,13 +515,13 @@ def local_heads(shared: SharedPrior, ids: np.ndarray, data: UserData) -> LocalHe
     return LocalHeads(ids, *rows(data, lambda block: (heads(block).values, doubts(block).values)))
 
 
-def noise_from(seed: int | None) -> Callable[[str], np.random.Generator | SystemNoise]:
+def noise_from(seed: int | None) -> Callable[[str], np.random.Generator]:
     """Return the streams of a fit by role: noise from the operating system where there is no seed; other draws are
     public."""
 
-    def start(role: str) -> np.random.Generator | SystemNoise:
+    def start(role: str) -> np.random.Generator:
         if seed is None and role in ("noise", "init_noise"):
-            return SystemNoise()
+            return SystemNoise()  # pyright: ignore[reportReturnType] -- of this role Gaussian noise alone is drawn
         return stream(0 if seed is None else int(seed), role, {"estimator": "PrivateRepresentation"})
 
     return start
@@ -515,5 +535,6 @@ def advice(last: Iterate, schema: Schema) -> dict:
     answer = ANSWERS[int(log["answer"])]
     gains = {name: float(log[name]) * half_range**2 for name in ("gain", "gain_low", "gain_high")}
     numbers = {"typical_error": float(log["level"]) * half_range, "weight_of_own_data": float(log["own_part"])}
-    numbers["typical_error_noise"] = float(last.personal.models.level_noise) * half_range
+    models: Any = last.personal and last.personal.models
+    numbers["typical_error_noise"] = float(models.level_noise) * half_range
     return {"answer": answer, "text": ADVICE[answer], **gains, **numbers}

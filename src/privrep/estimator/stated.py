@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import fnmatch
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
+from typing import TypeGuard
 
 import numpy as np
 
@@ -18,7 +19,7 @@ def by_name(argument: str, given: object, names: Sequence[str]) -> dict:
     of the columns."""
     if isinstance(given, Mapping):
         return expanded(argument, given, names)
-    if isinstance(given, str) or not hasattr(given, "__len__"):
+    if isinstance(given, str) or not isinstance(given, Collection):
         raise ValueError(f"{argument} is {given!r}; it must have an entry for each column, by name or in order")
     if len(given) != len(names):
         raise ValueError(f"{argument} has {len(given)} entries; the table has {len(names)} features")
@@ -67,10 +68,11 @@ def stated(names: Sequence[str], kinds: object, feature_bounds: object, label_bo
     return Schema.from_dict({"features": features, "label": ends(label_bounds, "label_bounds")})
 
 
-def is_pair(bounds: object) -> bool:
+def is_pair(bounds: object) -> TypeGuard[Sequence]:
     """Whether bounds are two single values."""
-    sized = isinstance(bounds, Sequence | np.ndarray) and not isinstance(bounds, str)
-    return sized and len(bounds) == 2 and not any(np.ndim(one) for one in bounds)
+    if isinstance(bounds, str) or not isinstance(bounds, Sequence | np.ndarray):
+        return False
+    return len(bounds) == 2 and not any(map(np.ndim, bounds))
 
 
 def ends(bounds: object, what: str) -> dict:

@@ -44,7 +44,7 @@ class Summary:
         """Return the summary of a release; what a method does not release is NaN, and blank in the text."""
         names, units = in_units(shared.schema)
         means = pd.DataFrame({"estimate": units @ shared.mean}, names)
-        means.estimate += np.eye(len(names))[0] * shared.schema.label.middle
+        means["estimate"] += np.eye(len(names))[0] * shared.schema.label.middle
         own = [advice.get(name, math.nan) for name in ("typical_error", "typical_error_noise")]
         between = np.einsum("rd,de,re->r", units, shared.covariance, units)
         variances = np.r_[shared.error * np.r_[between, units[0, 0] ** 2], own[0] ** 2]
@@ -73,7 +73,7 @@ def in_units(schema: Schema) -> tuple[list[str], np.ndarray]:
     parts = [(name, getattr(kind, "levels", None), of_kind(kind)) for name, kind in schema.features.items()]
     names = [[f"{name}[{level}]" for level in levels] if levels else [name] for name, levels, _ in parts]
     half = (schema.label.high - schema.label.low) / 2
-    return sum(names, ["Intercept"]), half * block_diag(1.0, *(units for *_, units in parts))
+    return sum(names, ["Intercept"]), half * block_diag(np.ones((1, 1)), *(units for *_, units in parts))
 
 
 def of_kind(kind: Kind) -> np.ndarray:
@@ -84,7 +84,7 @@ def of_kind(kind: Kind) -> np.ndarray:
     return np.array([[1 / sd]])
 
 
-def advice_line(advice: dict) -> str:
+def advice_line(advice: Mapping) -> str:
     """Return the advice of a fit in a line, empty for a method without advice."""
     if not advice:
         return ""

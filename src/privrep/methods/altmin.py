@@ -86,7 +86,7 @@ class AltminOptions(StartedSpectrally):
         split, penalty = split_samples(self.split, users.known.samples), final_penalty(self.final_heads, users.known)
         start = self.start(split.init).first(users, release, self.steps_cost)
         yield start
-        basis, smallest, step = start.subspace, math.inf, self.moment_step(split.subspace, self.clip, self.fallback)
+        basis, smallest, step = start.basis, math.inf, self.moment_step(split.subspace, self.clip, self.fallback)
         for _ in range(self.epochs):
             for batch in disjoint_batches(users.known.users, self.batches):
                 found = step(users, self.head_rule(basis, split.heads), release.of(batch))

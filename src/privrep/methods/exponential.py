@@ -113,7 +113,7 @@ class ExponentialOptions(ScoreOptions):
     candidates: str = option("what is chosen from: a net, or random subspaces", among(("net", "random")), "random")
     radius: float = option("radius of the net, phi", check_bound, 0.1)
     count: int = option("number of random subspaces", check_count, 1000)
-    numbers: ClassVar = ScoreOptions.numbers | {"chosen_from": "number of subspaces that were chosen from"}
+    numbers: ClassVar = {**ScoreOptions.numbers, "chosen_from": "number of subspaces that were chosen from"}
 
     def build(self, known: Known) -> Exponential:
         if self.candidates == "net":

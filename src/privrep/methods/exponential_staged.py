@@ -59,7 +59,7 @@ class StagedCandidates:
     def bases(self, users: UserData, release: Release) -> np.ndarray:
         norms, found = np.geomspace(*SPREAD, self.around), []
         for _ in range(self.runs):
-            found += [iterate.subspace for iterate in self.first.fit(users, release.start(self.relative))]
+            found += [iterate.basis for iterate in self.first.fit(users, release.start(self.relative))]
             basis = found[-1]
             drawn = release.streams["candidates"].standard_normal((self.around, *basis.shape))
             found += list(np.linalg.qr(basis + (norms / math.sqrt(basis.size))[:, None, None] * drawn)[0])
@@ -83,7 +83,7 @@ class ExponentialStagedOptions(ScoreOptions):
     )
     rounds: int = option("rounds of CENTAUR in the first stage", check_count, 24)
     clip: float = option("clipping bound of CENTAUR's gradients, in units of sqrt(d) k^1.5", check_bound, 0.125)
-    numbers: ClassVar = ScoreOptions.numbers | {"chosen_from": "number of subspaces that were chosen from"}
+    numbers: ClassVar = {**ScoreOptions.numbers, "chosen_from": "number of subspaces that were chosen from"}
 
     def build(self, known: Known) -> Exponential:
         if self.first == "spectral":

@@ -19,6 +19,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
+from typing import ClassVar
 
 import numpy as np
 
@@ -49,6 +50,8 @@ def gradients(basis: np.ndarray, head_rule: HeadRule, samples: slice, block: Blo
 class Sequential:
     """Base class of methods whose printed condition is Lemma 4.3 of jain2021, composed."""
 
+    cost: ClassVar[Cost]
+
     @property
     def theorem(self) -> Theorem:
         return sequential_theorem(self.cost)
@@ -74,7 +77,7 @@ class GradientDescentOptions(Sequential, StartedSpectrally):
         split = split_samples(self.split, users.known.samples)
         start = self.start(split.init).first(users, release, self.steps_cost)
         yield start
-        basis, unit = start.subspace, users.known.users * self.clip_feature
+        basis, unit = start.basis, users.known.users * self.clip_feature
         for t in range(1, self.epochs + 1):
             contribution = partial(gradients, basis, FittedHeads(basis, split.heads), split.subspace)
             gradient = release.sum("gradient", users, contribution, clip=self.clip_feature)

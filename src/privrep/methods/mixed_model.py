@@ -160,7 +160,7 @@ class MixedModel:
         root = isotropic(d, plan.MEAN_CONSTANT, self.constant)
         guess, width = plan.LENGTH_GUESS * unit, plan.LENGTH_WIDTH
         lengths = of_length.sum("mixed_length", users, partial(log_lengths, root, guess), clip=width) / n
-        clip = plan.LENGTH_CLIP * guess * math.exp(plan.between(lengths, -width, width))
+        clip = plan.LENGTH_CLIP * guess * math.exp(plan.between(float(lengths), -width, width))
         # So much of the rate over all steps lets the noise of the path be a given part of the level.
         rates = plan.PATH_NOISE * level * unit * mu * math.sqrt(of_mean.part) * n / (2 * clip)
         steps = int(plan.between(rates / plan.RATE, *plan.STEPS))

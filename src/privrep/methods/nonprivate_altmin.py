@@ -51,7 +51,7 @@ class NonprivateAltminOptions(Declared):
         start = SpectralInit(split.init, math.inf) if self.init == "spectral" else FreeStart()
         start = start.first(users, release, subspace_step.clip.cost)
         yield start
-        basis = start.subspace
+        basis = start.basis
         for epoch in range(1, self.max_epochs + 1):
             step = subspace_step(users, FittedHeads(basis, split.heads), release)
             previous, basis = basis, orthonormalise(step.minimiser)

@@ -43,7 +43,7 @@ def own_data_models(features: np.ndarray, labels: np.ndarray, penalty: float) ->
 def _by_kernel(features: np.ndarray, labels: np.ndarray, penalty: float) -> np.ndarray:
     """Return X_j^T (X_j X_j^T + penalty I)^{-1} y_j, with a one on the diagonal for a sample that is zero."""
     eye = np.eye(features.shape[1])
-    kernel = features @ features.transpose(0, 2, 1) + penalty * eye + ~features.any(axis=2)[:, :, None] * eye
+    kernel = features @ features.transpose(0, 2, 1) + penalty * eye + ~np.any(features, axis=2)[:, :, None] * eye
     dual = np.linalg.solve(kernel, labels.T[:, :, None])
     return np.einsum("bmd,bm->bd", features, dual[:, :, 0])
 

@@ -141,6 +141,7 @@ class PowerMethodOptions(Declared):
     def fit(self, users: UserData, release: Release) -> Iterator[Iterate]:
         """Run INITIALIZATION alone, for the laws of Appendices F and G; the subspace of the first run is returned."""
         chosen = self.choose(users, release)
+        assert chosen.candidates is not None
         yield replace(chosen, subspace=chosen.candidates.bases[0], log={"zeta": self.init_clip, **chosen.log})
 
 

@@ -32,7 +32,7 @@ from privrep.methods.steps.federated import LocalGradients
 from privrep.options import option
 from privrep.privacy.clipping import check_bound
 from privrep.privacy.contributions import Rows
-from privrep.privacy.mechanisms import Release
+from privrep.privacy.mechanisms import Part, Release
 from privrep.users.passes import Own
 from privrep.users.problem import Block, UserData
 from privrep.users.subspace import orthonormalise
@@ -45,7 +45,7 @@ def displacements(
     new v."""
     before = personal.of(block)
     moved, heads = model_steps(block, batches, model, before, step, personal_step)
-    sound = np.isfinite(heads).all(axis=1)
+    sound = np.all(np.isfinite(heads), axis=1)
     return Rows(moved), Own(np.where(sound[:, None], heads, before), block.start)
 
 
@@ -68,7 +68,7 @@ class PpsgdOptions(LocalGradients):
             handle = self.server.handle(release)
             many = self.server.divisor(handle)
             contribution = partial(displacements, model, personal, batches(), self.local_step, self.personal_step)
-            moved, kept = handle.sum("displacement", users, contribution, clip=self.clip)
+            moved, kept = handle.sums(users, contribution, Part("displacement", self.clip))
             model, personal = model + moved / many, personal.updated(kept, handle.taking_part)
             basis = model[:-1]
             heads = partial(shared_and_own, model[-1], personal)

@@ -94,7 +94,7 @@ class PrivateFedrepOptions(Descent, StartedSpectrally):
         if self.features == "given":
             return self.rounds_on(users, release)
         _, whitening, releases = learned_whitening(users, release.share(self.cost.mu_squared))
-        left = release.share(descent_share(releases) + SCALE)
+        left = release.share(float(descent_share(releases)) + SCALE)
         return map(whitening.given, self.rounds_on(WhitenedUsers(users, whitening), left))
 
     def rounds_on(self, users: UserData, release: Release) -> Iterator[Iterate]:
@@ -108,7 +108,7 @@ class PrivateFedrepOptions(Descent, StartedSpectrally):
 
     @property
     def server(self) -> Server:
-        return Server(self.rounds, **self.clips)
+        return Server(self.rounds, self.clip, last_clip=self.last_clip)
 
     @property
     def cost(self) -> Cost:

@@ -49,7 +49,7 @@ class ReferenceModelOptions(Declared):
 
     def fit(self, users: UserData, release: Release) -> Iterator[Iterate]:
         known = users.known
-        basis = free_start(self.init, self.start_sine).first(users, release, Cost(0.0, 0.0)).subspace
+        basis = free_start(self.init, self.start_sine).first(users, release, Cost(0.0, 0.0)).basis
         if self.kind in SPLITS:
             samples = split_samples(SPLITS[self.kind], known.samples).final
             yield Iterate(basis, LowRank(basis, FittedHeads(basis, samples)))

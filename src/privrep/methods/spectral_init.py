@@ -23,7 +23,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -124,6 +124,12 @@ class SpectralInit:
 class StartedSpectrally(Declared):
     """Base class of the methods that may start with Algorithm 3, with their other options of starts."""
 
+    if TYPE_CHECKING:  # options of the methods, in an order of theirs
+        init: ClassVar[str]
+        init_label_clip: ClassVar[float]
+        init_share: ClassVar[float | None]
+        start_sine: ClassVar[float | None]
+        clip_scale: ClassVar[str]
     init_pairs: str = option(
         "what users add in Algorithm 3: disjoint sample pairs, all, or their models squared", among(PAIRS), "disjoint"
     )

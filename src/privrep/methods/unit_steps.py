@@ -43,7 +43,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -79,7 +79,7 @@ def learned_scale(users: UserData, release: Release, rank: int, head_scale: floa
     """Release h from the mean log power of the labels, given public guesses of it and of the label noise, which stand
     where noise could have made the difference."""
     guess, n = rank * head_scale**2 + noise**2, users.known.users
-    logs = release.sum("unit_scale", users, partial(log_scales, math.log(guess)), clip=SCALE_WIDTH) / n
+    logs = float(release.sum("unit_scale", users, partial(log_scales, math.log(guess)), clip=SCALE_WIDTH)) / n
     # Heads are taken midway between those of one length and Gaussian ones.
     logs = min(max(logs, -SCALE_WIDTH), SCALE_WIDTH) - log_chi(np.asarray(rank)) / 2
     doubt = 2 * (2 * SCALE_WIDTH * release.noise_multiplier / n)
@@ -154,12 +154,12 @@ class UnitSteps:
 
     def fit(self, users: UserData, release: Release) -> Iterator[Iterate]:
         sizes = self.sizes(users.known.users, users.known.samples, users.known.dim, self.rank)
-        n, k = sizes.users, sizes.rank
+        n, k = users.known.users, sizes.rank
         mu = 1 / release.noise_multiplier if release.noise_multiplier else math.inf
         level, whitening, whitenings = learned_whitening(users, release)
         scale = learned_scale(users, release.share(shares.SCALE), k, level * self.head_scale, self.noise)
         noise2 = max(self.noise / scale, LEAST_NOISE) ** 2
-        left = descent_share(whitenings)
+        left = float(descent_share(whitenings))
         plan = self.schedule(sizes, math.sqrt(left) * mu, noise2)
         start, *rounds = release.share(left).split(plan.start, *plan.rounds)
         basis = self.start(users, whitening, noise2, start.start())
@@ -203,7 +203,7 @@ class UnitSteps:
         noisy = release.sum("unit_start", users, partial(unit_models, whitening, noise2 * d / k), clip=1.0)
         return np.ascontiguousarray(np.linalg.eigh(noisy)[1][:, ::-1][:, :k])
 
-    def round(self, sizes: Sizes, known: FilterState, **where: object) -> Round:
+    def round(self, sizes: Sizes, known: FilterState, **where: Any) -> Round:
         return Round(outside=sizes.rank * known.error2, noise2=known.noise2, **where)
 
 

@@ -173,7 +173,7 @@ class Cost:
     def __add__(self, other: Cost) -> Cost:
         return Cost(self.mu_squared + other.mu_squared, self.rho + other.rho, self.pure + other.pure)
 
-    def __rmul__(self, times: int) -> Cost:
+    def __rmul__(self, times: float) -> Cost:
         return Cost(times * self.mu_squared, times * self.rho, times * self.pure)
 
     def at(self, noise_multiplier: float) -> Cost:

@@ -7,7 +7,7 @@ import numpy as np
 from privrep.options import requires
 
 
-def clip_factor(norm: np.ndarray, bound: float) -> np.ndarray:
+def clip_factor(norm: np.ndarray, bound: float | np.floating) -> np.ndarray:
     """Return min(1, bound / norm), elementwise, 1 where the norm is 0; dtype of `norm`.
 
     A norm that overflowed gives 0: such a value is clipped to nothing, never let through."""

@@ -35,6 +35,7 @@ class Contribution(Protocol):
         clip : as the kind takes it: a number, or a clip of its own.
         participating : (B,) who takes part, by default everybody.
         """
+        ...
 
     def noise_spec(self, clip: object) -> NoiseSpec:
         """Return how such a sum is released. It depends on shapes alone.
@@ -43,6 +44,7 @@ class Contribution(Protocol):
         ----------
         clip : as in `clipped`.
         """
+        ...
 
 
 def _clip_weights(norms: np.ndarray, clip: float, participating: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:

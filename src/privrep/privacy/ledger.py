@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 import sys
-from collections import Counter
+from collections import Counter, defaultdict
 from dataclasses import dataclass, field
+from functools import partial
 from typing import ClassVar
 
 from scipy.special import expit, ndtri
@@ -106,7 +107,7 @@ class Ledger:
     """
 
     entries: list[Entry] = field(default_factory=list)
-    _sums: Counter = field(default_factory=Counter, init=False, repr=False, compare=False)
+    _sums: dict = field(default_factory=partial(defaultdict, float), init=False, repr=False, compare=False)
     _summed: int = field(default=0, init=False, repr=False, compare=False)
 
     def record(self, entry: Entry) -> None:
@@ -122,7 +123,7 @@ class Ledger:
         starts = {users.start, *(touched.start for touched, _ in charged if touched.start in users)}
         return max(sum(taken for touched, taken in charged if user in touched) for user in starts)
 
-    def _charges(self) -> Counter[tuple[str, int, int]]:
+    def _charges(self) -> dict[tuple[str, int, int], float]:
         """Return sums of charges by part of a cost and range of users; each entry is added once, so that a release
         takes no longer after many others."""
         for entry in self.entries[self._summed :]:

@@ -11,6 +11,7 @@ import math
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from numbers import Real
+from typing import Any
 
 import numpy as np
 
@@ -32,7 +33,7 @@ class Part:
     """One of the sums of a pass."""
 
     name: str  # of its entry in the ledger
-    clip: object  # as its kind of contribution takes it
+    clip: Any  # as its kind of contribution takes it
     share: float = 1.0  # of the handle's mu^2
 
 
@@ -49,8 +50,8 @@ class Clipped:
 
     def __call__(self, block: Block) -> tuple:
         found = self.contribution(block)
-        found = found if isinstance(found, tuple) else (found,)
-        kinds, own = found[: len(self.clips)], found[len(self.clips) :]
+        adds: tuple = found if isinstance(found, tuple) else (found,)
+        kinds, own = adds[: len(self.clips)], adds[len(self.clips) :]
         participating = None if self.taking_part is None else self.taking_part.of(block)
         pairs = list(zip(kinds, self.clips, strict=True))
         specs = tuple(kind.noise_spec(clip) for kind, clip in pairs)
@@ -109,7 +110,7 @@ class Release:
     multiplier: float
     ledger: Ledger
     users: range
-    streams: Mapping[str, np.random.Generator | SystemNoise]
+    streams: Mapping[str, np.random.Generator]
     allowed: Cost
     role: str = "noise"
     part: float = 1.0
@@ -205,7 +206,7 @@ class Release:
         return len(self.users) if self.taking_part is None else int(self.taking_part.sum())
 
     @property
-    def noise(self) -> np.random.Generator | SystemNoise:
+    def noise(self) -> np.random.Generator:
         """Source of the noise."""
         return self.streams[self.role]
 
@@ -217,7 +218,7 @@ class Release:
                 "releases sums of all users with Gaussian noise only"
             )
 
-    def sum(self, name: str, users: UserData, contribution: Callable, *, clip: object):
+    def sum(self, name: str, users: UserData, contribution: Callable, *, clip: object) -> np.ndarray:
         """Release a sum over the users of this handle: clip each contribution, add them up, and add the noise of their
         kind.
 
@@ -232,7 +233,7 @@ class Release:
 
         Returns
         -------
-        The noisy sum; a tuple where the kind has several, or where users keep something, which comes last.
+        The noisy sum. A kind that has several, or of which users keep something, goes to `sums`.
 
         Raises
         ------
@@ -241,8 +242,8 @@ class Release:
         OverBudget
             If the release takes more than is left.
         """
-        found = self.sums(users, contribution, Part(name, clip))
-        return found[0] if len(found) == 1 else found
+        (found,) = self.sums(users, contribution, Part(name, clip))
+        return found
 
     def sums(self, users: UserData, contribution: Callable, *parts: Part) -> tuple:
         """Release several sums from one pass, each with an entry of its own, in this order; what users keep comes last.
@@ -266,7 +267,7 @@ class Release:
             released += self.share(part.share)._gaussian(part.name, exact, spec)
         return *released, *found
 
-    def _check(self, bounds: Sequence[float]) -> None:
+    def _check(self, bounds: Sequence[Any]) -> None:
         if self.multiplier > 0 and not all(0 < bound < math.inf for bound in bounds):
             listed = ", ".join(map(str, bounds))
             raise ValueError(f"clipping bounds are {listed}; a private release needs them positive and finite")

@@ -7,6 +7,8 @@ from typing import Literal
 
 import numpy as np
 
+Form = Literal["independent", "copied", "averaged"]
+
 
 def symmetric_noise(size: int, sd: float, rng: np.random.Generator) -> np.ndarray:
     """Draw N_sym(0, sd^2): independent entries on and above the diagonal, the upper triangle copied below."""
@@ -21,7 +23,7 @@ class Noise:
     sd: float  # of its entries, as `form` takes it
     # Independent entries; or of a symmetric matrix, with the upper triangle copied below (`symmetric_noise`), or
     # averaged with its transpose: isotropic in Frobenius norm, sd on the diagonal, sd / sqrt(2) beside it.
-    form: Literal["independent", "copied", "averaged"] = "independent"
+    form: Form = "independent"
 
     def draw(self, shape: tuple[int, ...], multiplier: float, rng: np.random.Generator) -> np.ndarray:
         """Draw the noise at a noise multiplier."""
@@ -49,6 +51,8 @@ class NoiseSpec:
     terms: int | None = None
 
     @classmethod
-    def of_one(cls, sensitivity: float, bound: float, form: str = "independent", terms: int | None = None) -> NoiseSpec:
+    def of_one(
+        cls, sensitivity: float, bound: float, form: Form = "independent", terms: int | None = None
+    ) -> NoiseSpec:
         """Return the specification for a sum of one array."""
         return cls(sensitivity, sensitivity, (Noise(sensitivity, form),), (bound,), terms)

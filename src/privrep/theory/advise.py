@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any, TypedDict
 
 import numpy as np
 import pandas as pd
@@ -31,6 +32,16 @@ SOLVED = {"users": (RANGES["users"][0], 10**9), "samples": (LEAST_SAMPLES, 10**4
 """Range in which an unknown is sought; with fewer users nothing was measured."""
 DIGITS = 1e-3
 """Relative precision of an epsilon that is solved for."""
+
+
+class Row(TypedDict):
+    """What is predicted of a method."""
+
+    risk: float
+    low: float
+    high: float
+    flag: str
+    options: dict[str, object]
 
 
 @dataclass(frozen=True)
@@ -55,7 +66,7 @@ class Setting:
         """The delta of the budget."""
         return usual_delta(self.users) if self.delta is None else self.delta
 
-    def row(self, name: str) -> dict[str, object]:
+    def row(self, name: str) -> Row:
         """Return the predicted risk of a method, its interval, and the options."""
         mu = gdp_mu(self.epsilon, self.spent)
         found = expected(name, self.sizes, np.array([mu]))
@@ -141,6 +152,7 @@ def noise_of(label_noise: float | None, signal: float | None, rank: int) -> floa
         raise ValueError(f"label_noise is {label_noise!r} and signal is {signal!r}; exactly one of them must be given")
     if signal is None:
         check_positive("label_noise", label_noise)
+        assert label_noise is not None
         return float(label_noise)
     check_share("signal", signal)
     return math.sqrt(rank * (1 - signal) / signal)
@@ -210,31 +222,35 @@ def advise(
     unless(None, check_share)("target", target)
     unless(None, check_positive)("epsilon", epsilon)
     unless(None, check_share)("delta", delta)
-    base = given | {"epsilon": epsilon, "delta": delta, "noise": noise_of(label_noise, signal, rank)}
-    solved = {}
+    base: dict[str, Any] = given | {"epsilon": epsilon, "delta": delta, "noise": noise_of(label_noise, signal, rank)}
+
+    def having(more: dict[str, Any]) -> Setting:
+        return Setting(**base | more)
+
+    solved, sought = {}, math.nan if target is None else target
     if unknown and unknown[0] != "target":
         name = unknown[0]
-        value = smallest(name, lambda one: Setting(**base | {name: one}).reaches(target))
+        value = smallest(name, lambda one: having({name: one}).reaches(sought))
         if math.isnan(value):
             raise ValueError(f"target is {target!r}; no {name} up to {SOLVED[name][1]:g} reaches it")
         base[name] = solved[name] = value
     setting = Setting(**base)
     rows = {name: setting.row(name) for name in METHODS}
-    table = pd.DataFrame.from_dict({name: row for name, row in rows.items() if math.isfinite(row["risk"])}, "index")
+    rows = {name: row for name, row in rows.items() if math.isfinite(row["risk"])}
+    table = pd.DataFrame.from_dict(rows, "index")
 
     def needed(name: str) -> float:
-        return smallest("users", lambda n: Setting(**base | {"users": n}).high(name) <= target)
+        return smallest("users", lambda n: having({"users": n}).high(name) <= sought)
 
-    table["users"] = [math.nan if target is None else needed(name) for name in table.index]
-    risks, best = table["risk"], setting.recommended()
-    equals = [NAMES[name] for name in risks.index if name != best and risks[name] <= CLOSE * risks.min()]
-    if best != "own" and table.loc["own", "low"] <= table.loc[best, "high"]:
-        table.loc[best, "flag"] = "; ".join(filter(None, [table.loc[best, "flag"], OVERLAP]))
-    if unknown == ["target"] and table.loc[best, "high"] < 1:
-        solved["target"] = float(table.loc[best, "high"])
-    options = table.pop("options")
-    table["series"] = [setting.series(name, one) for name, one in options.items()]
-    checks = {NAMES[name]: setting.check(name, one) for name, one in options.items()}
-    fits = {NAMES[name]: setting.fit(name, one) for name, one in options.items()}
+    table["users"] = [math.nan if target is None else needed(name) for name in rows]
+    least, best = min(row["risk"] for row in rows.values()), setting.recommended()
+    equals = [NAMES[name] for name, row in rows.items() if name != best and row["risk"] <= CLOSE * least]
+    if best != "own" and rows["own"]["low"] <= rows[best]["high"]:
+        table.loc[best, "flag"] = "; ".join(filter(None, [rows[best]["flag"], OVERLAP]))
+    if unknown == ["target"] and rows[best]["high"] < 1:
+        solved["target"] = rows[best]["high"]
+    table["series"] = [setting.series(name, row["options"]) for name, row in rows.items()]
+    checks = {NAMES[name]: setting.check(name, row["options"]) for name, row in rows.items()}
+    fits = {NAMES[name]: setting.fit(name, row["options"]) for name, row in rows.items()}
     columns = ["risk", "low", "high", "users", "flag", "series"]
     return Advice(table.rename(NAMES)[columns], solved, NAMES[best], equals, fits, checks, setting)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -51,7 +52,7 @@ LEAST_PENALTY = 0.001
 """Least penalty of own data."""
 
 
-def choices(name: str, sizes: Regime) -> list[dict[str, object]]:
+def choices(name: str, sizes: Regime) -> list[dict[str, Values]]:
     """Return the options that may be chosen for a method.
 
     Those of private FedRep and CENTAUR with the same number of rounds are one entry, whose values are columns
@@ -59,8 +60,8 @@ def choices(name: str, sizes: Regime) -> list[dict[str, object]]:
     """
     if name in ("fedrep", "centaur"):
         return [
-            {"rounds": int(rounds)} | {key: rows[[key]].to_numpy() for key in rows if key != "rounds"}
-            for rounds, rows in pd.DataFrame(ROUNDS).groupby("rounds")
+            {"rounds": rounds, **{str(key): rows[[key]].to_numpy() for key in rows if key != "rounds"}}
+            for rounds, rows in ((int(of["rounds"].iloc[0]), of) for _, of in pd.DataFrame(ROUNDS).groupby("rounds"))
         ]
     if name == "altmin":
         return [one for one in PASSES if one["epochs"] == 1]
@@ -71,30 +72,30 @@ def choices(name: str, sizes: Regime) -> list[dict[str, object]]:
 
 def law(name: str, sizes: Regime, mu: np.ndarray, chosen: Mapping[str, Values]) -> Prediction:
     """Return what the law of a method expects with these options, whose thresholds are in units of the data."""
-    samples = sizes.samples
+    samples, given = sizes.samples, dict[str, Any](chosen)
     # Thresholds in units of the data do not depend on the number of users.
     known = Problem(1, samples, sizes.dim, sizes.rank, sizes.noise, "sphere").known
     if name == "zero":
         return Prediction(np.asarray(1.0), np.asarray(True))
     if name == "own":
-        return whole_methods.own_data(sizes, chosen["penalty"])
+        return whole_methods.own_data(sizes, given["penalty"])
     if name == "unit":
         return whole_methods.unit_steps(sizes, mu)
     if name == "mixed":
         pairs = np.broadcast(sizes.users, mu)
         each = [mixed_model(replace(sizes, users=users), one) for users, one in pairs]
         return Prediction(*(np.array([getattr(one, part) for one in each]) for part in ("risk", "known")))
-    share = chosen["init_share"]
+    share = given["init_share"]
     start = models_outside(sizes, np.sqrt(share) * mu)
     if name in ("centaur", "fedrep"):
-        batch, clip = samples // 2 if name == "centaur" else 0, gradient_threshold("practical", chosen["clip"], known)
-        fall = chosen["last_clip"] / chosen["clip"]
-        return by_rounds(sizes, mu, start, share, Rounds(chosen["rounds"], batch, STEP, clip, fall, AVERAGED))
+        batch, clip = samples // 2 if name == "centaur" else 0, gradient_threshold("practical", given["clip"], known)
+        fall = given["last_clip"] / given["clip"]
+        return by_rounds(sizes, mu, start, share, Rounds(given["rounds"], batch, STEP, clip, fall, AVERAGED))
     split = split_samples(SPLIT, samples)
     step = Moments(
         heads=count(split.heads),
         samples=count(split.subspace),
-        factors=(chosen["clip_feature"], chosen["clip_label"]),
+        factors=(given["clip_feature"], given["clip_label"]),
         units=USER_SCALES["data"](known, count(split.subspace)),
         cost=USER_MOMENTS_COST.mu_squared,
     )
@@ -134,9 +135,9 @@ def expected(name: str, sizes: Regime, mu: np.ndarray) -> Expected:
     return Expected(risk[at], known[at], start[at], [each[place] for place in best])
 
 
-def rows_of(options: Mapping[str, object]) -> list[dict[str, object]]:
+def rows_of(options: Mapping[str, Values]) -> list[dict[str, object]]:
     """Return the options one by one, whose values may be columns."""
-    count = max((len(value) for value in options.values() if np.ndim(value)), default=1)
+    count = max((len(value) for value in map(np.atleast_1d, options.values())), default=1)
     return [
         {key: np.ravel(value)[row].item() if np.ndim(value) else value for key, value in options.items()}
         for row in range(count)

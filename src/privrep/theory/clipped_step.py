@@ -18,7 +18,7 @@ import numpy as np
 from scipy.special import gammaincinv
 
 from privrep.theory.jain2021 import step_privacy_resolved
-from privrep.theory.shared import edge
+from privrep.theory.shared import Values, edge
 
 POINTS = 400
 """Points of each of the two laws in the expectations under the clip."""
@@ -51,22 +51,22 @@ class CutStep:
     """Noise of one step of Algorithm 2 for heads with lam_i = 1: sd on an entry of A and of b per user and sample, over
     the signal."""
 
-    second: float  # 2 a Delta / (n q alpha), with a the bound on A_j
-    first: float  # 2 b Delta / (n q beta), with b the bound on b_j
+    second: Values  # 2 a Delta / (n q alpha), with a the bound on A_j
+    first: Values  # 2 b Delta / (n q beta), with b the bound on b_j
 
-    def ratio(self, dim: int, rank: int) -> float:
+    def ratio(self, dim: int, rank: int) -> Values:
         """Return x: operator norm of the noise on A over its signal."""
         return 2 * math.sqrt(dim * rank) * self.second
 
     def frobenius(self, dim: int, rank: int) -> float:
         """Return distF by privacy noise over the whole range of x < 1."""
-        labels = math.sqrt(1 + self.first**2 / (rank * self.second**2))
-        return float(step_privacy_resolved(self.ratio(dim, rank), dim, rank)) * labels
+        labels = np.sqrt(1 + self.first**2 / (rank * self.second**2))
+        return float(np.asarray(step_privacy_resolved(self.ratio(dim, rank), dim, rank) * labels))
 
     def spectral(self, dim: int, rank: int) -> float:
         """Return dist2 by privacy noise: all directions are alike, so the largest is that of a matrix of unit
         normals."""
-        return self.frobenius(dim, rank) * float(edge(dim, rank)) / math.sqrt((dim - rank) * rank)
+        return self.frobenius(dim, rank) * float(np.asarray(edge(dim, rank))) / math.sqrt((dim - rank) * rank)
 
 
 def sample_step(users: int, dim: int, rank: int, noise_multiplier: float, feature: float, label: float) -> CutStep:
@@ -78,7 +78,7 @@ def sample_step(users: int, dim: int, rank: int, noise_multiplier: float, featur
 
 
 def user_step(
-    users: int, samples: int, noise_multiplier: float, factors: tuple[float, float], units: tuple[float, float]
+    users: Values, samples: int, noise_multiplier: Values, factors: tuple[float, float], units: tuple[float, float]
 ) -> CutStep:
     """Noise of a step with user-level clips of A_j and b_j to `factors` times their typical norms `units`, taken as
     equal."""

@@ -10,12 +10,14 @@ Notation: n, m, d, k as in `privrep.theory.whole_methods.Regime`; mu of all rele
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 from scipy.special import softmax
 
 from privrep.methods.steps import mixed_model_plan as plan
 from privrep.methods.steps.stacking import OWN_STRENGTHS, SHARED_STRENGTHS
+from privrep.theory.shared import Values
 from privrep.theory.whole_methods import Prediction, Regime, fixed_point, posterior_risk
 
 LUCK = 0.1
@@ -29,7 +31,7 @@ DRAWS, CHOICES = 12, 8
 def isotropic_risk(sizes: Regime, strength: float, power: float) -> float:
     """Mean square error of posterior means under an isotropic prior."""
     d = sizes.dim
-    return posterior_risk(np.array([strength / d]), np.array([power / d]), sizes.samples, sizes.noise**2, d)
+    return float(posterior_risk(np.array([strength / d]), np.array([power / d]), sizes.samples, sizes.noise**2, d))
 
 
 def cosine(sizes: Regime, samples: int) -> float:
@@ -38,7 +40,7 @@ def cosine(sizes: Regime, samples: int) -> float:
     even = np.array([1 / d])
     risk = posterior_risk(even, np.array([k / d]), samples, sizes.noise**2, d)
     along = 1 / (1 + d * fixed_point(even, samples, d))
-    return along * math.sqrt(k / (risk - k + 2 * k * along))
+    return float(along * math.sqrt(k / (risk - k + 2 * k * along)))
 
 
 def along(sizes: Regime, strength: float) -> float:
@@ -50,7 +52,7 @@ def along(sizes: Regime, strength: float) -> float:
 def mean_error(sizes: Regime, mu: float, share: float, level: float, unit: float) -> float:
     """Return |beta|^2 after the steps, whose truth is 0: noise of privacy and sampling. Later steps take back what
     changes that are clipped to a part of their length can correct."""
-    n, d, k = sizes.users, sizes.dim, sizes.rank
+    n, d, k = int(np.asarray(sizes.users)), sizes.dim, sizes.rank
     part = along(sizes, plan.MEAN_STRENGTH)
     typical = math.sqrt(d * max(isotropic_risk(sizes, plan.MEAN_STRENGTH, k) - k + 2 * k * part, 1e-12))
     noise = 2 * plan.LENGTH_CLIP * typical / (mu * math.sqrt(share) * n)
@@ -72,7 +74,7 @@ def mixed_model(sizes: Regime, mu: float) -> Prediction:
 
     Heads of a kind are averaged by weights from their noisy scores. Of the kinds the best one is mixed with own data,
     as if it were the posterior mean: then e_1 does not correlate with e_0 - e_1."""
-    n, m, d, k, noise2 = sizes.users, sizes.samples, sizes.dim, sizes.rank, sizes.noise**2
+    n, m, d, k, noise2 = int(np.asarray(sizes.users)), sizes.samples, sizes.dim, sizes.rank, sizes.noise**2
     unit = math.sqrt(k + noise2) / plan.GUESSED_LABEL
     share = plan.Plan.of(n, d, mu)
     level = min(math.sqrt(noise2 + isotropic_risk(sizes, plan.LEVEL_STRENGTH, k)) / unit, 1.0)
@@ -82,9 +84,9 @@ def mixed_model(sizes: Regime, mu: float) -> Prediction:
     def noise_sd(clip: float, share: float) -> float:
         return 2 * clip / (mu * math.sqrt(share) * n)
 
-    def averaged(strengths: tuple[float, ...], risks: list[float], rng: np.random.Generator) -> np.ndarray:
+    def averaged(strengths: tuple[float, ...], found: Sequence[Values], rng: np.random.Generator) -> np.ndarray:
         """Risks of heads averaged by noisy scores, for each draw of these."""
-        risks, sd = np.array(risks), noise_sd(plan.score_clip(n * mu), share.scores)
+        risks, sd = np.array(found), noise_sd(plan.score_clip(n * mu), share.scores)
         scores = -risks / error / sd + rng.standard_normal((CHOICES, len(risks)))
         return softmax(scores - np.log1p(np.array(strengths) / plan.TRUSTED), axis=1) @ risks
 
@@ -110,4 +112,4 @@ def mixed_model(sizes: Regime, mu: float) -> Prediction:
         linear = 2 * np.minimum(best - own, 0.0) / error + sd * rng.standard_normal(CHOICES)
         weight = np.clip(-(linear + plan.PENALTY * sd) / (2 * differs), 0.0, 1.0)
         found.append(np.log(np.maximum(own - error * differs * (2 * weight - weight**2), best)).mean())
-    return Prediction(np.exp(np.mean(found)) / k, (np.std(found) <= LUCK) & (sizes.noise >= QUIET))
+    return Prediction(np.exp(np.mean(found)) / k, bool(np.std(found) <= LUCK) & (sizes.noise >= QUIET))

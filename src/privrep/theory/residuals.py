@@ -49,4 +49,5 @@ def interval(name: str, risk: float, known: bool, at: float) -> tuple[float, flo
     of_method = table[table["method"] == name]
     mine = of_method[of_method["known"] == known]
     mine = (mine if len(mine) else of_method).sort_values("place")
-    return tuple(risk * math.exp(np.interp(at, mine["place"], np.log(mine[end]))) for end in ("low", "high"))
+    low, high = (risk * math.exp(np.interp(at, mine["place"], np.log(mine[end]))) for end in ("low", "high"))
+    return low, high

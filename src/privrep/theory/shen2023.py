@@ -53,7 +53,9 @@ def centaur_gain(lam_ratio: Values, step: Values = 0.25) -> Values:
 def centaur_frobenius(noise: Values, d: Values, lam_ratios: Values, step: Values = 0.25) -> Values:
     """F9: distF of CENTAUR's steady state, first order."""
     lam_ratios = np.asarray(lam_ratios, dtype=float)
-    return noise * np.sqrt((d - lam_ratios.shape[-1]) * (centaur_gain(lam_ratios, step) ** 2).sum(axis=-1))
+    return noise * np.sqrt(
+        (d - lam_ratios.shape[-1]) * np.sum(np.asarray(centaur_gain(lam_ratios, step)) ** 2, axis=-1)
+    )
 
 
 def centaur_spectral(noise: Values, d: Values, k: Values, step: Values = 0.25) -> Values:

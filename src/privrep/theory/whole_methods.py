@@ -54,9 +54,9 @@ class Regime:
 class Prediction:
     """Expected risk of a method, and whether the law's own assumptions hold."""
 
-    risk: np.ndarray  # mean excess risk over k, that of predicting zero; infinite where it has no mean
-    known: np.ndarray  # whether the law's own assumptions hold
-    start: np.ndarray | float = 0.0  # S after the start; 0 of a method without one
+    risk: Values  # mean excess risk over k, that of predicting zero; infinite where it has no mean
+    known: Values  # whether the law's own assumptions hold
+    start: Values = 0.0  # S after the start; 0 of a method without one
 
 
 @dataclass(frozen=True)
@@ -109,7 +109,7 @@ def ridge_error(coordinates: int, samples: int, penalty: Values, power: Values, 
     return power * penalty**2 * second + noise2 * (first - penalty * second)
 
 
-def own_data(sizes: Regime, penalty: float) -> Prediction:
+def own_data(sizes: Regime, penalty: Values) -> Prediction:
     """Each user alone: ridge regression on m samples in d dimensions. Left out: at m = d, or next to it, what few
     samples add to the limit law."""
     m, d, k = sizes.samples, sizes.dim, sizes.rank
@@ -162,7 +162,7 @@ def unit_recursion(sizes: Regime, mu: Values) -> tuple[np.ndarray, np.ndarray]:
     share = all_.start_share(mu, noise2)
     start = all_.start_error2(np.sqrt(share) * mu, noise2)
     growths = np.reshape(unit.GROWTHS, (-1, *[1] * n.ndim))
-    best = best_risk = None
+    best = best_risk = np.asarray(math.inf)
     for rounds in unit.ROUNDS:
         error2 = np.broadcast_to(start, (len(growths), *n.shape))
         total = (growths ** np.arange(rounds).reshape(-1, *[1] * growths.ndim)).sum(axis=0)
@@ -172,11 +172,9 @@ def unit_recursion(sizes: Regime, mu: Values) -> tuple[np.ndarray, np.ndarray]:
             error2 = np.maximum(error2 * (1 - unit.CONTRACTION * eta), unit.SMALLEST)
         error2 = error2.min(axis=0)
         risk = all_.risk(error2, noise2)
-        if best is None:
-            best, best_risk = error2, risk
         taken = risk < unit.WORTH * best_risk
         best, best_risk = np.where(taken, error2, best), np.where(taken, risk, best_risk)
-    return outside * start, outside * best
+    return np.asarray(outside * start), outside * best
 
 
 def unit_steps(sizes: Regime, mu: Values) -> Prediction:
@@ -195,8 +193,9 @@ def unit_steps(sizes: Regime, mu: Values) -> Prediction:
 
 def models_outside(sizes: Regime, mu: Values) -> Values:
     """S of a start from users' models, at most that of a subspace at random: the start of unit steps."""
-    found = unit.Sizes(sizes.users, sizes.samples, sizes.dim, sizes.rank).start_error2(mu, sizes.noise**2)
-    return np.minimum(sizes.random, (sizes.dim - sizes.rank) * found)
+    found = unit.Sizes(np.asarray(sizes.users), sizes.samples, sizes.dim, sizes.rank)
+    error2 = found.start_error2(np.asarray(mu), sizes.noise**2)
+    return np.minimum(sizes.random, (sizes.dim - sizes.rank) * error2)
 
 
 def mixed(inside2: Values, outside2: Values, noise2: Values, sizes: Regime) -> Values:
@@ -248,7 +247,7 @@ def rounds_outside(sizes: Regime, mu2: Values, rounds: Rounds, outside: Values) 
     return np.where(outside <= NEAR, sum2 / last**2, outside)
 
 
-def by_rounds(sizes: Regime, mu: Values, start: Values, share: float, rounds: Rounds) -> Prediction:
+def by_rounds(sizes: Regime, mu: Values, start: Values, share: Values, rounds: Rounds) -> Prediction:
     """Rounds from a start that takes a share of mu^2, then ridge heads: of CENTAUR, with fresh samples for head and
     gradient, and of private FedRep, with all samples for both."""
     outside = rounds_outside(sizes, (1 - share) * np.square(mu), rounds, start)
@@ -285,7 +284,7 @@ def moments_outside(sizes: Regime, mu2: Values, step: Moments, start: Values) ->
     return np.minimum(sizes.random, private + sampling + floor)
 
 
-def altmin(sizes: Regime, mu: Values, start: Values, share: float, step: Moments) -> Prediction:
+def altmin(sizes: Regime, mu: Values, start: Values, share: Values, step: Moments) -> Prediction:
     """Alternating minimisation: one step of Algorithm 2 with user-level clipping, then ridge heads."""
     outside = moments_outside(sizes, (1 - share) * np.square(mu), step, start)
     return with_heads(sizes, start, outside, step.heads)

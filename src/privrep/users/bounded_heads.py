@@ -51,12 +51,12 @@ def fit_bounded(
     if loss.name == "absolute" and len(projected) == 1:
         return _weighted_median(projected[0], labels, bound)
     if loss.name == "absolute":
-        heads = None
+        fit = None
         for width in SMOOTHINGS:
-            fit = _newton(projected, labels, Loss("pseudo-huber", width), bound, heads, width)
-            heads = fit.heads
-        residual = np.einsum("kqn,kn->qn", projected, heads) - labels
-        return BoundedFit(heads, np.abs(residual).mean(axis=0), fit.gaps + SMOOTHINGS[-1])
+            fit = _newton(projected, labels, Loss("pseudo-huber", width), bound, fit and fit.heads, width)
+        assert fit is not None
+        residual = np.einsum("kqn,kn->qn", projected, fit.heads) - labels
+        return BoundedFit(fit.heads, np.abs(residual).mean(axis=0), fit.gaps + SMOOTHINGS[-1])
     return _newton(projected, labels, loss, bound, None, tolerance)
 
 

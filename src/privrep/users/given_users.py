@@ -110,12 +110,12 @@ class GivenUsers(UserData):
     @cached_property
     def _ends(self) -> np.ndarray:
         """Rows of the users before each one, and of all, (n + 1,)."""
-        return np.concatenate([[0], np.cumsum(self.counts)])
+        return np.concatenate([[0], np.cumsum(np.asarray(self.counts))])
 
     def read(self, first: int, last: int) -> Block:
         if self.counts is None:
-            cut = (np.ascontiguousarray(array[:, first:last], np.float32) for array in (self.features, self.labels))
+            cut = [np.ascontiguousarray(array[:, first:last], np.float32) for array in (self.features, self.labels)]
         else:
             rows = slice(self._ends[first], self._ends[last])
             cut = laid_out(self.features[rows], self.labels[rows], self.counts[first:last], self.known.samples)
-        return Block(first, *cut, None if self.heads is None else self.heads[first:last], self.stream_users)
+        return Block(first, cut[0], cut[1], None if self.heads is None else self.heads[first:last], self.stream_users)

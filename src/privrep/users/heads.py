@@ -39,11 +39,6 @@ def final_penalty(final_heads: str, known: Known) -> float:
     return known.label_noise_sd**2 / known.head_variance if final_heads == "ridge" else 0.0
 
 
-def true_heads(block: Block) -> np.ndarray:
-    """Return the heads of simulated users in the coordinates of the true subspace, for analysis."""
-    return block.heads
-
-
 def solve_positive_definite(gram: np.ndarray, right: np.ndarray) -> np.ndarray:
     """Solve B small positive definite systems by Cholesky, a singular one by its leading part, without NaN."""
     k = len(right)

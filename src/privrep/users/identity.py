@@ -12,6 +12,7 @@ import re
 import unicodedata
 from collections.abc import Callable
 from decimal import Decimal
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -34,7 +35,8 @@ def spell(value: object) -> str | None:
     if isinstance(value, bytes):
         value = value.decode("utf-8", "replace")
     if not isinstance(value, str):
-        if not np.ndim(value) and pd.isna(value):
+        cell: Any = value
+        if not np.ndim(cell) and pd.isna(cell):
             return None
         value = str(value)
     text = value.strip()
@@ -51,7 +53,8 @@ def of_each(values: object, one: Callable[[object], object], missing: object, wh
     """Return a function of each value (N,) as objects, called once for all that are equal."""
     try:
         ours = isinstance(getattr(values, "dtype", None), np.dtype | pd.api.extensions.ExtensionDtype)
-        codes, different = pd.factorize(values if ours else np.asarray(values, object))
+        column: Any = values if ours else np.asarray(values, object)
+        codes, different = pd.factorize(column)
     except TypeError:
         raise ValueError(f"{where} has lists or tables in place of single values") from None
     return np.array([*map(one, different), missing], object)[codes]
@@ -79,7 +82,8 @@ def people(values: object, where: str, before: int = 0) -> np.ndarray:
 def numbers(values: object, where: str, before: int = 0) -> np.ndarray:
     """Return numbers (N,) float64, NaN where one is missing; a ValueError says `where` there is none, and in which
     row, after some `before`, and quotes no value."""
-    values = pd.Series(values)
+    given: Any = values
+    values = pd.Series(given)
     if values.dtype.kind in "mM" or isinstance(values.dtype, pd.PeriodDtype | pd.DatetimeTZDtype):
         raise ValueError(f"{where} has dates or times; give numbers in the unit in which the range is stated")
     if values.dtype.kind == "c":
@@ -90,7 +94,7 @@ def numbers(values: object, where: str, before: int = 0) -> np.ndarray:
     def number(value: object) -> float | None:
         if isinstance(value, int | float | Decimal | np.number | np.bool_):  # no date, which has a float, too
             return float(value)
-        text = spell(value) if isinstance(value, str | bytes) else "no number"
+        text = str(spell(value)) if isinstance(value, str | bytes) else "no number"
         if text in MISSING:
             return np.nan
         try:

@@ -16,7 +16,7 @@ import numpy as np
 
 from privrep.users.problem import Block, UserData
 
-Sums = TypeVar("Sums", np.ndarray, tuple[np.ndarray, ...])
+Sums = TypeVar("Sums", float, np.ndarray, tuple[np.ndarray, ...])
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,6 +77,7 @@ def total(
 
 def _total(users: UserData, statistic: Callable[[Block], Sums], over: range | None, narrow: bool) -> Sums:
     sums: list = []
+    found: Any = None
     over = range(users.known.users) if over is None else over
     for found in ENGINE.get()(users, statistic, over, narrow):
         terms = found if isinstance(found, tuple) else (found,)
@@ -85,21 +86,21 @@ def _total(users: UserData, statistic: Callable[[Block], Sums], over: range | No
     for place, sum_ in enumerate(sums):
         if isinstance(sum_, Own):  # rows of a single block are not copied
             sums[place] = Own(sum_.rows[0] if len(sum_.rows) == 1 else np.concatenate(sum_.rows), sum_.start)
-    return tuple(sums) if isinstance(found, tuple) else sums[0]
+    return tuple(sums) if isinstance(found, tuple) else sums[0]  # pyright: ignore[reportReturnType] -- as the terms
 
 
-def _zero(term: object) -> object:
+def _zero(term: Any) -> Any:
     """Return the value that a sum starts from."""
     if isinstance(term, Own):
-        return Own([], term.start)
+        return Own([], term.start)  # pyright: ignore[reportArgumentType] -- the rows of all blocks, one array in the end
     return np.zeros(np.shape(term)) if isinstance(term, (np.ndarray, np.generic, float, int)) else term
 
 
-def _added(sum_: object, term: object) -> object:
+def _added(sum_: Any, term: Any) -> Any:
     if isinstance(sum_, np.ndarray):
         sum_ += term
     elif isinstance(sum_, Own):
-        sum_.rows.append(term.rows)
+        sum_.rows.append(term.rows)  # pyright: ignore[reportAttributeAccessIssue] -- a list until the last block
     elif sum_ != term:
         raise ValueError(f"blocks of users differ in values that are not numbers: {sum_!r} and {term!r}")
     return sum_

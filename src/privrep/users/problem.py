@@ -273,6 +273,12 @@ class Block:
             yield self.take(first, first + size)
 
 
+def true_heads(block: Block) -> np.ndarray:
+    """Return the heads of simulated users in the coordinates of the true subspace, for analysis."""
+    assert block.heads is not None
+    return block.heads
+
+
 def draw_stream(problem: Problem, truth: Truth, streams: BlockStreams, index: int) -> Block:
     """Draw the users of one stream: heads, features, label noise, in that order."""
     rng = streams[index]
@@ -319,13 +325,14 @@ def draw_stream(problem: Problem, truth: Truth, streams: BlockStreams, index: in
 class UserData:
     """Users as a method reads them: simulated, in memory, or in a table; `images.image_users` has the same names.
 
-    `known` is public, and scoring also reads `truth` and `held_out`; `block_size` is None where all are one block.
-    Blocks stay in memory where all users fit into `memory_budget` bytes, and as much of what is computed of them does;
-    they are read again otherwise, with the same numbers. What an object keeps is no field: a copy with other data has
-    none of it.
+    `known` is public, and scoring also reads `problem`, `truth` and `held_out`; `block_size` is None where all are one
+    block. Blocks stay in memory where all users fit into `memory_budget` bytes, and as much of what is computed of them
+    does; they are read again otherwise, with the same numbers. What an object keeps is no field: a copy with other data
+    has none of it.
     """
 
     known: Known
+    problem: Problem
     block_size: int | None
     truth: Truth | None = None
     held_out: UserData | None = None
@@ -405,5 +412,5 @@ class Users(UserData):
             return drawn[0]
         features = np.concatenate([part.features for part in drawn], axis=1)
         labels = np.concatenate([part.labels for part in drawn], axis=1)
-        heads = np.concatenate([part.heads for part in drawn])
+        heads = np.concatenate([true_heads(part) for part in drawn])
         return Block(first, features, labels, heads, size, in_domain=True)

@@ -17,20 +17,20 @@ from privrep.users.heads import FittedHeads, HeadRule
 from privrep.users.losses import Loss
 from privrep.users.misspecification import MISSPECIFICATIONS, are_scaled, feature_root
 from privrep.users.passes import total
-from privrep.users.problem import Block, Problem, Truth, UserData, Users
+from privrep.users.problem import Block, Problem, Truth, UserData, Users, true_heads
 
 
 def block_excess(block: Block, truth: Truth, basis: np.ndarray, heads: np.ndarray) -> np.ndarray:
     """Return ||theta_j - basis @ v_j||^2, (B,), for any basis (d, k'), NaN for corrupted users."""
     inside = truth.basis.T @ basis
     outside = basis - truth.basis @ inside
-    error = block.heads - heads @ inside.T
+    error = true_heads(block) - heads @ inside.T
     return np.einsum("bi,bi->b", error, error) + np.einsum("bi,ij,bj->b", heads, outside.T @ outside, heads)
 
 
 def uncorrupted(users: Users, block: Block, excess: np.ndarray) -> np.ndarray:
     """Select the rows (B, ...) of a block's users who are not corrupted."""
-    return excess[~np.isnan(block.heads[:, 0])] if users.problem.adversaries else excess
+    return excess[~np.isnan(true_heads(block)[:, 0])] if users.problem.adversaries else excess
 
 
 def mean_over_users(users: Users, sum_: float) -> float:
@@ -44,7 +44,7 @@ def whitened(users: Users, basis: np.ndarray, block: Block) -> tuple[Truth, np.n
         return users.truth, basis, block
     root = feature_root(users.problem)
     orthonormal, factor = np.linalg.qr(root @ users.truth.basis)
-    moved = Block(block.start, block.features, block.labels, block.heads @ factor.T, in_domain=True)
+    moved = Block(block.start, block.features, block.labels, true_heads(block) @ factor.T, in_domain=True)
     return Truth(orthonormal, users.truth.mixing), root @ basis, moved
 
 
@@ -84,7 +84,7 @@ def model_risk(users: Users, models_of: Callable[[Block], np.ndarray]) -> float:
     root = feature_root(users.problem)
 
     def excess(block: Block) -> float:
-        error = block.heads @ users.truth.basis.T - models_of(block)
+        error = true_heads(block) @ users.truth.basis.T - models_of(block)
         if are_scaled(users.problem):
             error = error @ root.T
         return float((uncorrupted(users, block, error) ** 2).sum())
@@ -92,10 +92,10 @@ def model_risk(users: Users, models_of: Callable[[Block], np.ndarray]) -> float:
     return mean_over_users(users, total(users, excess))
 
 
-def held_out_errors(users: UserData, models: Callable[[Block], np.ndarray]) -> tuple[float, float]:
+def held_out_errors(users: UserData, held_out: UserData, models: Callable[[Block], np.ndarray]) -> tuple[float, float]:
     """Return mean squared errors on held-out samples, of models (B, d) and of zero, in the labels' own unit squared."""
     sums, counted = np.zeros(2), 0
-    for block, held in zip(users.blocks(), users.held_out.blocks(), strict=True):
+    for block, held in zip(users.blocks(), held_out.blocks(), strict=True):
         predicted = np.einsum("mbd,bd->mb", held.features.astype(np.float64), models(block))
         scored = held.counts > 0
         present = np.isfinite(held.feature_norms)
@@ -104,4 +104,5 @@ def held_out_errors(users: UserData, models: Callable[[Block], np.ndarray]) -> t
             sums[number] += (squares[scored] / held.counts[scored]).sum()
         counted += int(scored.sum())
     scale = users.known.label_scale**2
-    return tuple(float(part) for part in scale * sums / max(counted, 1))
+    own, zero = scale * sums / max(counted, 1)
+    return float(own), float(zero)

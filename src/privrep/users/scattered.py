@@ -133,7 +133,7 @@ class ScatteredUsers(UserData):
     def read(self, first: int, last: int) -> Block:
         begin, end = self._ends[first], self._ends[last]
         rows = np.empty((end - begin, 1 + self.known.dim), np.float32)
-        read = os.preadv(self.file.fileno(), [rows], int(begin) * rows.strides[0])  # each thread at its own place
+        read = os.preadv(self.file.fileno(), [rows.data], int(begin) * rows.strides[0])  # each thread at its own place
         if read < rows.nbytes:
             raise OSError(f"the file of the users' rows ends after {read} of {rows.nbytes} bytes of a block")
         arrays = laid_out(rows[:, 1:], rows[:, 0], self.counts[first:last], self.known.samples)

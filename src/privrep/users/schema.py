@@ -167,7 +167,9 @@ class Schema:
             if not isinstance(read.get(name), Mapping):
                 raise ValueError(f"[{name}] is {read.get(name)!r}; it must be a table")
         features = {name: kind_of(one, f"features.{name}") for name, one in read["features"].items()}
-        return cls(features, kind_of({**read["label"], "kind": "number"}, "label"))
+        label = kind_of({**read["label"], "kind": "number"}, "label")
+        assert isinstance(label, Number)
+        return cls(features, label)
 
     def to_dict(self) -> dict:
         """Return what `from_dict` reads."""

@@ -9,14 +9,16 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
+import pyarrow.compute
 from pyarrow import csv, parquet, types
 
 from privrep.users.identity import MISSING, UNUSUAL, numbers, people, spell, spelled
 from privrep.users.schema import Category, Number, Schema
 
+pc: Any = pyarrow.compute  # makes its functions when it is imported
 ROWS = 2**16  # rows that are read at once
 READ_AHEAD = 2**16  # bytes of a column in Parquet. Without a limit, memory holds a whole row group of the file.
 SUFFIXES = (".parquet", ".csv")

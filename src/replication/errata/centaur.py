@@ -14,7 +14,7 @@ from privrep.methods.steps.server import Server
 from privrep.privacy.ledger import Ledger
 from privrep.privacy.mechanisms import Release
 from privrep.users.passes import rows, total
-from privrep.users.problem import Block, Problem, Users
+from privrep.users.problem import Block, Problem, Users, true_heads
 from privrep.users.rng import stream
 from privrep.users.splits import SampleDraws
 from privrep.users.subspace import dist2, orthonormalise, planted_subspace
@@ -133,7 +133,7 @@ def gradient_parts(problem: Problem, sine: float) -> tuple[np.ndarray, np.ndarra
 
     def both(block: Block) -> tuple[np.ndarray, np.ndarray]:
         left, heads = representation_gradients(block, np.arange(half), np.arange(half, 2 * half), basis)
-        return left.T @ heads, (heads @ basis.T - block.heads @ truth.T).T @ heads
+        return left.T @ heads, (heads @ basis.T - true_heads(block) @ truth.T).T @ heads
 
     return tuple(summed / problem.users for summed in total(users, both))
 

@@ -14,10 +14,9 @@ from privrep.methods.steps.nets import Net, chart_net
 from privrep.methods.steps.user_scores import BoundedHeads, Shares, UserScore
 from privrep.privacy.mechanisms import clipped_sums
 from privrep.users.bounded_heads import fit_bounded
-from privrep.users.heads import true_heads
 from privrep.users.losses import Loss
 from privrep.users.passes import total
-from privrep.users.problem import Block, Users
+from privrep.users.problem import Block, Users, true_heads
 from privrep.users.subspace import orthonormalise
 from replication.errata.finding import Finding, decides, demonstrates, spell
 from replication.errata.tools import sphere
@@ -97,7 +96,7 @@ def population_risk(users: Users, basis: np.ndarray, heads) -> float:
     truth = users.truth.basis
 
     def losses(block: Block) -> float:
-        return SMOOTH.gaussian_mean(np.linalg.norm(heads(block) @ basis.T - block.heads @ truth.T, axis=1)).sum()
+        return SMOOTH.gaussian_mean(np.linalg.norm(heads(block) @ basis.T - true_heads(block) @ truth.T, axis=1)).sum()
 
     return float(total(users, losses)) / users.problem.users
 
@@ -138,7 +137,7 @@ def complexity_grows_with_the_rank(rng: np.random.Generator) -> Finding:
 
         def products(block: Block) -> np.ndarray:
             signs = rng.choice(np.float32([-1, 1]), block.labels.shape)
-            return np.einsum("mb,mbd,bk->dk", signs, block.features, block.heads, optimize=True)
+            return np.einsum("mb,mbd,bk->dk", signs, block.features, true_heads(block), optimize=True)
 
         measured = np.mean([largest_correlation(total(users, products)) / (n * m) for _ in range(draws)])
         ratios.append(float(measured / (k**0.5 * math.sqrt(d / (n * m)))))

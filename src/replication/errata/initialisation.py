@@ -10,7 +10,7 @@ from privrep.privacy.noise import symmetric_noise
 from privrep.privacy.paired_samples import DisjointPairs
 from privrep.theory.jain2021 import signal_scale
 from privrep.users.given_users import GivenUsers
-from privrep.users.problem import UserData, Users
+from privrep.users.problem import UserData, Users, true_heads
 from privrep.users.subspace import dist2, dist_frobenius
 from replication.errata.finding import Finding, decides, demonstrates, spell
 from replication.errata.tools import head_moments, sphere
@@ -140,7 +140,7 @@ def root_has_the_degree_of_the_squared_eigenvalue() -> Finding:
     problem = sphere(users=2000, samples=4, dim=20, rank=2)
     known, (block,) = problem.known, Users(problem).blocks()
     for factor in map(np.float32, factors):
-        rescaled = GivenUsers(known, block.features, factor * block.labels, factor * block.heads)
+        rescaled = GivenUsers(known, block.features, factor * block.labels, factor * true_heads(block))
         lam, values = np.linalg.eigvalsh(head_moments(rescaled)), np.linalg.eigvalsh(spectral_matrix(rescaled))
         losses.append(abs(values[-known.rank] - signal_scale(known.dim) ** 2 * lam[0]))
     power = log_slope(factors, losses)

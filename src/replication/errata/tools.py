@@ -8,11 +8,10 @@ import numpy as np
 
 from privrep.methods.steps.moment_step import UserMoments
 from privrep.privacy.ledger import Ledger
-from privrep.privacy.mechanisms import Release
+from privrep.privacy.mechanisms import Part, Release
 from privrep.privacy.regression_moments import SampleClip
-from privrep.users.heads import true_heads
 from privrep.users.passes import total
-from privrep.users.problem import Problem, UserData, Users
+from privrep.users.problem import Problem, UserData, Users, true_heads
 from privrep.users.subspace import orthonormalise
 
 sphere = partial(Problem, head_law="sphere")  # heads of norm sqrt(k), uniform in direction, in most demonstrations
@@ -20,7 +19,7 @@ sphere = partial(Problem, head_law="sphere")  # heads of norm sqrt(k), uniform i
 
 def head_moments(users: UserData) -> np.ndarray:
     """Return Sigma = (1/n) sum_j v_j v_j^T, (k, k), whose eigenvalues are lam_1, ..., lam_k."""
-    return total(users, lambda block: block.heads.T.astype(float) @ block.heads) / users.known.users
+    return total(users, lambda block: true_heads(block).T.astype(float) @ true_heads(block)) / users.known.users
 
 
 def subspace_risk(users: Users, basis: np.ndarray) -> float:
@@ -42,5 +41,5 @@ def noisy_steps(
     problem, clip = users.problem, thresholds(users.problem, slack)
     contribution = UserMoments(true_heads, slice(0, problem.samples))
     release = Release.from_one(multiplier, rng, problem.users, Ledger())
-    released = [release.sum("erratum", users, contribution, clip=clip) for _ in range(draws)]
+    released = [release.sums(users, contribution, Part("erratum", clip)) for _ in range(draws)]
     return [(a, orthonormalise(np.linalg.solve(a, b).reshape(-1, problem.dim).T)) for a, b in released]

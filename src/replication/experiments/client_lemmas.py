@@ -32,7 +32,7 @@ from privrep.privacy.clipping import check_bound
 from privrep.privacy.contributions import Outer
 from privrep.privacy.mechanisms import GAUSSIAN_COST, Release
 from privrep.users.passes import rows
-from privrep.users.problem import Block, Problem, Users
+from privrep.users.problem import Block, Problem, Users, true_heads
 from privrep.users.splits import SampleDraws
 from privrep.users.subspace import check_planted, orthonormalise, planted_subspace
 
@@ -78,7 +78,7 @@ def clients(users: Users, basis: np.ndarray, first: np.ndarray, second: np.ndarr
         left, heads = representation_gradients(block, first, second, basis)
         seen = (block.features[first] @ sides).transpose(1, 0, 2).astype(np.float64)
         moments = seen[:, :, :rank].transpose(0, 2, 1) @ seen / len(first)
-        return left, heads, block.heads, moments[:, :, :rank], moments[:, :, rank:]
+        return left, heads, true_heads(block), moments[:, :, :rank], moments[:, :, rank:]
 
     return Clients(*(part.astype(np.float64) for part in rows(users, statistics)))
 

@@ -24,7 +24,7 @@ from privrep.privacy.contributions import Outer
 from privrep.privacy.mechanisms import GAUSSIAN_COST, Release
 from privrep.users.heads import FINAL_HEADS, FINAL_HEADS_COLUMN, FittedHeads, final_penalty
 from privrep.users.passes import total
-from privrep.users.problem import Block, Problem
+from privrep.users.problem import Block, Problem, true_heads
 from privrep.users.risk import personal_risk
 from privrep.users.subspace import orthonormalise
 
@@ -36,10 +36,10 @@ class StepAtTruth:
     truth: np.ndarray
 
     def __call__(self, block: Block) -> Outer:
-        fitted = np.einsum("qbk,bk->qb", block.features @ self.truth.astype(np.float32), block.heads)
+        fitted = np.einsum("qbk,bk->qb", block.features @ self.truth.astype(np.float32), true_heads(block))
         gradients = np.einsum("qbd,qb->bd", block.features, block.labels - fitted).astype(np.float64)
         gradients -= (gradients @ self.truth) @ self.truth.T
-        return Outer(unit(gradients), unit(block.heads))
+        return Outer(unit(gradients), unit(true_heads(block)))
 
 
 def prepare(options, problem: Problem) -> Spending | None:
@@ -67,7 +67,7 @@ def oracle_step(
     if release is not None:
         step = release.sum("true_step", users, StepAtTruth(basis), clip=1.0)
         spread = math.sqrt(problem.dim / problem.samples) * problem.label_noise_sd
-        lengths = total(users, lambda block: float(np.linalg.norm(block.heads, axis=1).sum()))
+        lengths = total(users, lambda block: float(np.linalg.norm(true_heads(block), axis=1).sum()))
         basis = orthonormalise(basis + step * problem.rank * spread / lengths)
     heads = FittedHeads(basis, slice(0, problem.samples), final_penalty(final_heads, problem.known))
     return Outcome(excess_risk=personal_risk(users, basis, heads), subspace=basis)

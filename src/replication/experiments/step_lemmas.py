@@ -21,11 +21,11 @@ from privrep.methods.steps.moment_step import UserMoments, check_split
 from privrep.options import among, check_sine, option
 from privrep.privacy.accounting import sequential_theorem
 from privrep.privacy.clipping import check_bound
-from privrep.privacy.mechanisms import Release, clipped_sums
+from privrep.privacy.mechanisms import Part, Release, clipped_sums
 from privrep.privacy.regression_moments import MOMENTS_COST, SampleClip
 from privrep.users.heads import FittedHeads, HeadRule
 from privrep.users.passes import parts
-from privrep.users.problem import Block, Problem, Users
+from privrep.users.problem import Block, Problem, Users, true_heads
 from privrep.users.splits import SPLIT_COLUMN, count
 from privrep.users.subspace import check_planted, orthonormalise, planted_subspace
 
@@ -35,7 +35,7 @@ def head_errors(users: Users, rule: HeadRule, overlap: np.ndarray) -> tuple[np.n
 
     def statistics(block: Block) -> tuple[np.ndarray, ...]:
         heads = rule(block)
-        errors = heads - np.linalg.solve(overlap, block.heads.T.astype(np.float64)).T
+        errors = heads - np.linalg.solve(overlap, true_heads(block).T.astype(np.float64)).T
         squares = (np.einsum("bk,bk->b", one, one) for one in (errors, heads))
         return (heads.T @ heads, errors.T @ heads, *squares)
 
@@ -99,7 +99,7 @@ def step_lemmas(
     heads, error_cross, of_heads = head_errors(users, rule, overlap)
     contribution = UserMoments(rule, samples.subspace)
     second, first = clipped_sums(users, contribution, clip)
-    noisy_second, noisy_first = release.sum("step_lemmas", users, contribution, clip=clip)
+    noisy_second, noisy_first = release.sums(users, contribution, Part("step_lemmas", clip))
     identity, weight = np.eye(len(second)), count(samples.subspace) * heads
     sampled = whitened(second, weight) - identity
     noisy = whitened(noisy_second, weight) - identity

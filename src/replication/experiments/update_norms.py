@@ -25,7 +25,7 @@ from privrep.methods.steps.federated import gradient
 from privrep.options import check_any_sine, check_count, option
 from privrep.privacy.clipping import check_bound, clip_factor
 from privrep.users.passes import rows
-from privrep.users.problem import Block, Users
+from privrep.users.problem import Block, Users, true_heads
 from privrep.users.subspace import planted_subspace
 from replication.experiments.client_lemmas import check_round
 
@@ -47,7 +47,7 @@ MARKS = {
 
 def all_heads(users: Users) -> np.ndarray:
     """Return the true heads, (n, k) float32."""
-    return rows(users, lambda block: (block.heads,))[0]
+    return rows(users, lambda block: (true_heads(block),))[0]
 
 
 def updates(

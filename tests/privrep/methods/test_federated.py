@@ -15,7 +15,7 @@ from privrep.methods.running.runner import fit
 from privrep.methods.steps.server import Server
 from privrep.privacy.contributions import Rows
 from privrep.privacy.ledger import Ledger
-from privrep.privacy.mechanisms import Release
+from privrep.privacy.mechanisms import Part, Release
 from privrep.users.passes import Own
 from privrep.users.problem import Problem, Users
 from privrep.users.splits import SampleDraws
@@ -94,15 +94,15 @@ OPTIONS = {
 def asked(name: str, users, noise: float = 0.0, seed: int = 0, **more) -> list:
     """What users are asked to add in each round."""
     kept = []
-    released = Release.sum
+    released = Release.sums
 
-    def watch(self, stands, users, contribution, *, clip):
+    def watch(self, users, contribution, *parts):
         kept.append(contribution)
-        return released(self, stands, users, contribution, clip=clip)
+        return released(self, users, contribution, *parts)
 
     algorithm = load_options(name, OPTIONS[name] | more)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Release, "sum", watch)
+        patch.setattr(Release, "sums", watch)
         fit(algorithm, make_task(users, fixed_noise(noise), seed))
     return kept
 
@@ -128,8 +128,7 @@ def test_rounds_follow_each_other(name, participation):
     coins = make_task(users, fixed_noise()).stream("participants")
     for before, after in pairwise(rounds):
         here = coins.random(20) < participation if participation < 1 else None
-        moved = replace(handle(users), taking_part=here).sum("moved", users, before, clip=0.5)
-        moved = moved[0] if isinstance(moved, tuple) else moved
+        moved = replace(handle(users), taking_part=here).sums(users, before, Part("moved", 0.5))[0]
         np.testing.assert_allclose(shared(after), shared(before) + moved / (participation * 20), rtol=0, atol=1e-12)
         assert np.abs(moved).max() > 0.01
     if name != "pmtl":

@@ -354,7 +354,7 @@ def check_released(case: Case, found, numbers: np.ndarray, multiplier: float = 1
 def test_a_sum_is_released_by_its_law(case):
     """The clipped sum over the release handle's users and nobody else's, noise as the law draws it, and one entry."""
     release, law = opened(), case.law
-    found = release.sum("sum", USERS, case.contribution(CROWD), clip=case.clip)
+    found = release.sums(USERS, case.contribution(CROWD), Part("sum", case.clip))
     check_released(case, found, CROWD[3:])
     assert release.ledger.entries == [GaussianRelease("sum", law.sensitivity, law.noise_sd * 1.7, 3, 9)]
 
@@ -363,7 +363,7 @@ def test_a_sum_is_released_by_its_law(case):
 def test_without_noise_a_sum_is_exact(case):
     """That of `clipped_sums`, with any clip that the kind takes, and without protection."""
     release = opened(0.0)
-    found = release.sum("sum", USERS, case.contribution(CROWD), clip=case.clip)
+    found = release.sums(USERS, case.contribution(CROWD), Part("sum", case.clip))
     exact = clipped_sums(USERS, case.contribution(CROWD), case.clip, over=SOME)
     for one, other in zip(as_tuple(found), exact, strict=True):
         np.testing.assert_array_equal(one, other)
@@ -411,7 +411,7 @@ def test_what_users_keep_is_not_summed():
         return rows(block), Own(CROWD[block.start :][: block.users], block.start)
 
     release = opened()
-    found, own = release.sum("sum", USERS, with_own, clip=0.4)
+    found, own = release.sums(USERS, with_own, Part("sum", 0.4))
     np.testing.assert_array_equal(found, opened().sum("sum", USERS, rows, clip=0.4))
     np.testing.assert_array_equal(own.rows, CROWD[3:])
     assert own.start == 3 and len(release.ledger.entries) == 1
@@ -475,7 +475,7 @@ def test_a_sampled_sum_is_of_those_who_take_part(case, told):
         there = np.random.default_rng(seed).random(6) < 0.5
         np.testing.assert_array_equal(release.taking_part, there)
         assert release.present == there.sum()
-        found = release.sum("sum", USERS, case.contribution(CROWD), clip=case.clip)
+        found = release.sums(USERS, case.contribution(CROWD), Part("sum", case.clip))
         check_released(case, found, CROWD[3:][there])
         assert [entry.rate for entry in release.ledger.entries] == [1.0 if told else 0.5]
 

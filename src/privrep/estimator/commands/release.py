@@ -112,8 +112,8 @@ def write_private(table: pa.Table, path: Path) -> None:
 
 def ledger_table(fitted: PrivateRepresentation) -> str:
     """Return all releases as CSV."""
-    rows = [(one.name, one.sensitivity, one.noise_sd, one.mu) for one in fitted.ledger_.entries]
-    return pd.DataFrame(rows, columns=["release", "sensitivity", "noise_sd", "mu"]).to_csv(index=False)
+    rows = pd.DataFrame([vars(one) | {"release": one.name, "mu": one.mu} for one in fitted.ledger_.entries])
+    return rows[["release", "sensitivity", "noise_sd", "mu"]].to_csv(index=False)
 
 
 def page(fitted: PrivateRepresentation) -> str:

@@ -56,7 +56,7 @@ def experiment(
                 outcome = replace(outcome, **statement(spending, release.noise_multiplier, task), log=log)
             return replace(outcome, log=plain(outcome.log))
 
-        body = {"experiment": prepare, "run": run, "numbers": dict(base.numbers) | numbers, "scores": ()}
+        body = {"experiment": prepare, "run": run, "numbers": {**base.numbers, **numbers}, "scores": ()}
         kind = make_dataclass(function.__name__, own, bases=(base,), namespace=body, frozen=True, kw_only=True)
         kind.__doc__, kind.__module__ = function.__doc__, function.__module__
         return kind

@@ -12,7 +12,8 @@ from typing import Protocol
 
 import numpy as np
 
-from privrep.privacy.accounting import Budget, FixedNoise
+from privrep.options import Declared
+from privrep.privacy.accounting import Budget, Cost, FixedNoise, Theorem
 from privrep.privacy.ledger import Ledger
 from privrep.privacy.mechanisms import Release
 from privrep.users.known import Known
@@ -61,22 +62,34 @@ class Iterate:
     log: Mapping[str, float] = field(default_factory=dict)  # numbers of the row; the last iterate's are kept
     candidates: Candidates | None = None  # among which the subspace was chosen
 
+    @property
+    def basis(self) -> np.ndarray:
+        """The subspace of a method that releases one."""
+        assert self.subspace is not None
+        return self.subspace
+
+
+class Private(Protocol):
+    """What spends a budget."""
+
+    cost: Cost  # of a user at multiplier 1
+    theorem: Theorem | None
+
 
 class Method(Protocol):
-    """A method as printed; a private one also has `cost`, of a user at multiplier 1, and `theorem`, or None."""
+    """A method as printed; a private one is `Private`, too."""
 
     def fit(self, users: UserData, release: Release) -> Iterator[Iterate]:
         """Run the method."""
+        ...
 
 
-class MethodOptions(Protocol):
+class MethodOptions(Declared):
     """Options of a file in `privrep.methods`, in units of the data; `build` raises ValueError where users are unfit."""
-
-    scores: tuple[str, ...]
-    columns: Mapping[str, str]
 
     def build(self, known: Known) -> Method:
         """Return the method for users of whom this is known."""
+        raise NotImplementedError
 
 
 @dataclass(frozen=True)
@@ -87,6 +100,12 @@ class Task:
     budget: Budget | FixedNoise | None
     stream: Callable[[str], np.random.Generator]
     ledger: Ledger
+
+    @property
+    def given(self) -> Budget | FixedNoise:
+        """The budget of what needs one."""
+        assert self.budget is not None
+        return self.budget
 
 
 @dataclass(frozen=True)

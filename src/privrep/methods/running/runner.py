@@ -4,53 +4,53 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from typing import Any, TypeGuard
 
-from privrep.methods.running.method import Iterate, Method, MethodOptions, Outcome, Task
+from privrep.methods.running.method import Iterate, Method, MethodOptions, Outcome, Private, Task
 from privrep.methods.running.scoring import WATCHED, NormWatch, Path, excess_risk, scores
-from privrep.options import Declared
 from privrep.privacy.accounting import UNLIMITED, Cost
 from privrep.privacy.ledger import ROUNDING, OverBudget
 from privrep.privacy.mechanisms import Release
-from privrep.users.problem import Problem
+from privrep.users.problem import Problem, Users
 from privrep.users.risk import held_out_errors, personal_loss
 from privrep.users.rng import Streams
 
 
-def fit(options: MethodOptions | Declared, task: Task) -> Outcome:
+def fit(options: MethodOptions, task: Task) -> Outcome:
     """Run a method, or an experiment, on a task."""
-    method = prepared(options, task.users.problem)
-    outcome = options.run(method, task) if hasattr(options, "run") else scored(method, options.scores, task)
-    return check_spent(method, task, outcome)
+    method, run = prepared(options, task.users.problem), getattr(options, "run", None)
+    return check_spent(method, task, run(method, task) if run else scored(method, options.scores, task))
 
 
-def prepared(options: MethodOptions | Declared, problem: Problem) -> Method | None:
+def prepared(options: MethodOptions, problem: Problem) -> Method:
     """Build a method for what is publicly known of a problem; for an experiment, what it takes of a budget."""
-    return options.experiment(problem) if hasattr(options, "experiment") else options.build(problem.known)
+    prepare = getattr(options, "experiment", None)
+    return prepare(problem) if prepare else options.build(problem.known)
 
 
-def multiplier(method: Method, task: Task) -> float:
+def multiplier(method: object, task: Task) -> float:
     """Return the noise multiplier of a private method; 0 for one without a budget."""
-    return task.budget.noise_multiplier(method.cost, method.theorem) if is_private(method) else 0.0
+    return task.given.noise_multiplier(method.cost, method.theorem) if is_private(method) else 0.0
 
 
-def is_private(method: Method) -> bool:
-    """Whether a method needs noise."""
+def is_private(method: object) -> TypeGuard[Private]:
+    """Whether a method, or an experiment, needs noise."""
     return hasattr(method, "cost")
 
 
-def declared(method: Method) -> Cost:
+def declared(method: object) -> Cost:
     """Return what a ledger may cost at noise multiplier 1, without a limit where there is no cost."""
     return getattr(method, "spends", None) or method.cost if is_private(method) else UNLIMITED
 
 
-def open_release(method: Method, task: Task) -> Release:
+def open_release(method: object, task: Task) -> Release:
     """Calibrate the noise to the budget; the handle refuses more than the method's declared cost."""
     noise_multiplier, users = multiplier(method, task), range(task.users.known.users)
     allowed = declared(method).at(noise_multiplier)
     return Release(noise_multiplier, task.ledger, users, Streams(task.stream), allowed)
 
 
-def check_spent(method: Method, task: Task, outcome: Outcome) -> Outcome:
+def check_spent(method: object, task: Task, outcome: Outcome) -> Outcome:
     """Raise OverBudget where the ledger does not fit the declared cost, and log the share of mu^2 that is unspent."""
     cost, ledger = declared(method), task.ledger
     if cost == UNLIMITED:
@@ -65,9 +65,8 @@ def check_spent(method: Method, task: Task, outcome: Outcome) -> Outcome:
 
 def scored(method: Method, names: tuple[str, ...], task: Task) -> Outcome:
     """Run a method and score it, by the named scores where a truth is known, and on held-out samples."""
-    users, truth = task.users, task.users.truth
-    watch = NormWatch() if WATCHED.intersection(names) else None
-    release = replace(open_release(method, task), watch=watch and watch.lengths)
+    users, held_out, watch = task.users, task.users.held_out, NormWatch()
+    release = replace(open_release(method, task), watch=watch.lengths if WATCHED.intersection(names) else None)
     noise_multiplier = release.noise_multiplier
     path: list[Iterate] = []
     for last in method.fit(users, release):
@@ -75,23 +74,24 @@ def scored(method: Method, names: tuple[str, ...], task: Task) -> Outcome:
     if not path:
         raise RuntimeError(f"{type(method).__name__} yields no iterate; a method yields one after each step")
     of_truth = {}
-    if truth is not None:
-        own = last.personal
-        way = Path(path, truth.basis, watch, lambda: personal_loss(users, own.basis, own.heads, method.score.loss))
+    if isinstance(users, Users):
+        own: Any = last.personal
+        score: Any = getattr(method, "score", None)
+        way = Path(path, users.truth.basis, watch, lambda: personal_loss(users, own.basis, own.heads, score.loss))
         of_truth = {"excess_risk": excess_risk(users, own), "scores": scores(names, way)}
     return Outcome(
         subspace=last.subspace,
         **statement(method, noise_multiplier, task),
         log={**({"noise_multiplier": noise_multiplier} if task.ledger.entries else {}), **last.log},
-        held_out=held_out_errors(users, last.personal.models) if users.held_out and last.personal else None,
+        held_out=held_out_errors(users, held_out, last.personal.models) if held_out and last.personal else None,
         personal=last.personal,
         **of_truth,
     )
 
 
-def statement(method: Method, noise_multiplier: float, task: Task) -> dict:
+def statement(method: object, noise_multiplier: float, task: Task) -> dict:
     """Return the id of the printed privacy statement and its epsilon: inf without privacy, None without a promise."""
     if is_private(method) and method.theorem:
-        epsilon = method.theorem.epsilon(noise_multiplier, task.budget.delta)
+        epsilon = method.theorem.epsilon(noise_multiplier, task.given.delta)
         return {"theorem": method.theorem.id, "epsilon_paper": epsilon}
     return {"epsilon_paper": math.inf if task.ledger.entries and not is_private(method) else None}

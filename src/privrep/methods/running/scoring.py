@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -34,12 +35,14 @@ class Path:
 
     iterates: list[Iterate]
     truth: np.ndarray  # (d, k)
-    watch: NormWatch | None
-    excess_loss: Callable[[], float] | None = None  # of the users' last models
+    watch: NormWatch
+    excess_loss: Callable[[], float] = lambda: math.nan  # of the users' last models
 
     @property
-    def candidates(self) -> Candidates | None:
-        return self.iterates[0].candidates
+    def candidates(self) -> Candidates:
+        found = self.iterates[0].candidates
+        assert found is not None
+        return found
 
     def runs(self, distance: Callable[[np.ndarray, np.ndarray], float]) -> np.ndarray:
         return np.array([distance(basis, self.truth) for basis in self.candidates.bases])
@@ -47,7 +50,7 @@ class Path:
     def steady(self, distance: Callable[[np.ndarray, np.ndarray], float]) -> float:
         """Return the root mean square distance over the second half of the rounds."""
         late = self.iterates[1 + (len(self.iterates) - 1) // 2 :]
-        return float(np.sqrt(np.mean([distance(iterate.subspace, self.truth) ** 2 for iterate in late])))
+        return float(np.sqrt(np.mean([distance(iterate.basis, self.truth) ** 2 for iterate in late])))
 
     def over_runs(self, distance: Callable[[np.ndarray, np.ndarray], float]) -> float:
         """Return the root mean square distance of the candidates."""
@@ -57,7 +60,7 @@ class Path:
 SCORES: dict[str, Callable[[Path], float]] = {
     "steady_dist2": lambda path: path.steady(dist2),
     "steady_distF": lambda path: path.steady(dist_frobenius),
-    "largest_dist2": lambda path: max(dist2(iterate.subspace, path.truth) for iterate in path.iterates[1:]),
+    "largest_dist2": lambda path: max(dist2(iterate.basis, path.truth) for iterate in path.iterates[1:]),
     "start_dist2": lambda path: float(path.runs(dist2)[path.candidates.chosen]),
     "start_dist2_median": lambda path: float(np.median(path.runs(dist2))),
     "runs_dist2": lambda path: path.over_runs(dist2),
@@ -95,7 +98,7 @@ SCORE_COLUMNS = {
 
 def scores(names: tuple[str, ...], path: Path) -> dict[str, float]:
     """Compute the named scores; those of candidates are left out where the start was not chosen among several."""
-    left_out = ("start_", "runs_", "average_") if path.candidates is None else ()
+    left_out = ("start_", "runs_", "average_") if path.iterates[0].candidates is None else ()
     return {name: SCORES[name](path) for name in names if not name.startswith(left_out)}
 
 

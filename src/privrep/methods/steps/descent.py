@@ -9,10 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from privrep.methods.running.method import Iterate, LowRank
+from privrep.methods.steps.server import Server
 from privrep.options import Declared, check_any_sine, option, unless
 from privrep.privacy.clipping import check_bound
 from privrep.privacy.mechanisms import Release
@@ -26,6 +28,11 @@ class Descent(Declared):
     """Base class of the methods whose rounds are gradient steps; they have `server`, `clip`, `step` and
     `final_heads`."""
 
+    if TYPE_CHECKING:  # options of the methods, in an order of theirs
+        server: ClassVar[Server]
+        clip: ClassVar[float]
+        step: ClassVar[float]
+        final_heads: ClassVar[str]
     last_clip: float | None = option(
         "clipping bound in the last round, from that of the first in equal ratios", unless(None, check_bound), None
     )
@@ -42,7 +49,7 @@ class Descent(Declared):
         self, start: Iterate, contribution: Callable[[np.ndarray], Callable], users: UserData, release: Release
     ) -> Iterator[Iterate]:
         """Yield an iterate for each round from a start, by what users add at a subspace."""
-        basis, last = start.subspace, []
+        basis, last = start.basis, []
         everything, penalty = slice(0, users.known.samples), final_penalty(self.final_heads, users.known)
         averaged = max(1, round(self.average_last * self.server.rounds))
         for number in range(self.server.rounds):

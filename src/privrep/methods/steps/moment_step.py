@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from privrep.privacy.mechanisms import Release
+from privrep.privacy.mechanisms import Part, Release
 from privrep.privacy.regression_moments import MomentClip, Moments
 from privrep.users.heads import HeadRule
 from privrep.users.known import Known
@@ -105,7 +105,7 @@ class MomentStep:
     def __call__(self, users: UserData, head_rule: HeadRule, release: Release) -> Step:
         averaged = self.symmetry == "averaged"
         contribution = UserMoments(head_rule, self.samples, averaged)
-        second, first = release.sum("moment_step", users, contribution, clip=self.clip)
+        second, first = release.sums(users, contribution, Part("moment_step", self.clip))
         bounds = self.clip.bounds(count(self.samples))
         eigenvalues, vectors = np.linalg.eigh(second)
         noise = release.noise_multiplier

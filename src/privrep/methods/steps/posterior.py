@@ -30,8 +30,9 @@ def by_size(statistic: Callable, *given: object) -> Rows:
     """Return what a statistic, (B, ...), of `given`, the last of them a block, says of users, of those together who
     have about as many samples. Of a user it is, to the last bit, the same whoever the others are: products are one a
     user."""
-    *given, block = given
-    places, found = zip(*((of, statistic(*given, part)) for of, part in block.by_size), strict=True)
+    *others, block = given
+    assert isinstance(block, Block)
+    places, found = zip(*((of, statistic(*others, part)) for of, part in block.by_size), strict=True)
     order = np.argsort(np.concatenate(places))
     return Rows(np.concatenate(found)[order])
 
@@ -55,7 +56,7 @@ class Mixture:
     def heads(self, block: Block) -> np.ndarray:
         """Return heads of the users of a block, (B, d)."""
         pairs = zip(self.priors, spectra(self.priors, block), strict=True)
-        return sum(each.heads(one.strengths, one.weights) for one, each in pairs)
+        return sum((each.heads(one.strengths, one.weights) for one, each in pairs), np.zeros(()))
 
     __call__ = heads
 
@@ -64,7 +65,8 @@ class Mixture:
         """Covariance over sigma^2 of a prior that keeps as much as all of one label that has variance 1 in each,
         (d, d)."""
         kept = [one.strengths / (1 + one.strengths) @ one.weights for one in self.priors]
-        return sum(k * one.root @ one.root.T for k, one in zip(kept, self.priors, strict=True)) / (1 - sum(kept))
+        products = (k * one.root @ one.root.T for k, one in zip(kept, self.priors, strict=True))
+        return sum(products, np.zeros(())) / (1 - sum(kept))
 
     def doubts(self, error: float, block: Block) -> np.ndarray:
         """Return what `variances` needs of the users of a block, (B, 2 + d) float32: the variance of the noise, which

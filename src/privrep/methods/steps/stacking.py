@@ -153,7 +153,7 @@ def best_weights(linear: np.ndarray, products: np.ndarray, penalty: float) -> np
     values, vectors = np.linalg.eigh((products + products.T) / 2)
     squares, linear = (vectors * np.maximum(values, 1e-9)) @ vectors.T, linear + penalty
     found = minimize(
-        lambda w: w @ linear + w @ squares @ w,
+        lambda w: float(w @ linear + w @ squares @ w),
         np.full(len(linear), 1 / (len(linear) + 1)),
         jac=lambda w: linear + 2 * squares @ w,
         method="SLSQP",
@@ -218,7 +218,7 @@ def released_mixture(
 
     level : a typical squared error of own data, in `unit`^2.
     people : released count of users of two rows or more, which is at most n, and its standard deviation."""
-    n, (people, people_sd) = users.known.users, people
+    n, (count, count_sd) = users.known.users, people
 
     def noise_sd(release: Release, clip: float) -> float:
         return max(2 * clip * release.noise_multiplier / n, 1e-4)
@@ -239,10 +239,10 @@ def released_mixture(
     clip = plan.ANSWER_CLIP * more * size
     mine = partial(by_size, gain, candidates, np.array([weights[0], chosen]), clip, unit)
     answer = of_answer.sum("mixed_answer", users, mine, clip=clip)
-    mean, doubt, square = (answer + np.array([0, 0, n * clip])) / people * np.array([1, 1, clip])
-    private = (2 * clip * of_answer.noise_multiplier / people) ** 2
-    variance = min(max(square - mean**2, 0.0), clip**2) / people + (mean * people_sd / people) ** 2
+    mean, doubt, square = (answer + np.array([0, 0, n * clip])) / count * np.array([1, 1, clip])
+    private = (2 * clip * of_answer.noise_multiplier / count) ** 2
+    variance = min(max(square - mean**2, 0.0), clip**2) / count + (mean * count_sd / count) ** 2
     half = 1.96 * math.sqrt(private + variance + max(doubt**2 - private, 0.0))
     # Gains are understated more often than overstated: a clip cuts large ones, and further rows count with caution.
-    answer = Answer(*(float(one) * unit**2 for one in (mean, mean - half, mean + plan.UPPER * half)), own)
+    answer = Answer(*(float(one) * unit**2 for one in (mean, mean - half, mean + plan.UPPER * half)), own=own)
     return candidates.mixture(chosen), candidates.mixture(weights[0]), answer

@@ -23,14 +23,18 @@ START_COLUMNS = {
 class Start(Protocol):
     """First iterate of a method, and what it costs."""
 
-    samples_used: int
-    """Samples of each user that it takes in order, where none may be used twice."""
+    @property
+    def samples_used(self) -> int:
+        """Samples of each user that it takes in order, where none may be used twice."""
+        ...
 
     def cost_with(self, steps: Cost) -> Cost:
         """Return the cost of one user for start and steps together, at noise multiplier 1 of the steps."""
+        ...
 
     def first(self, users: UserData, release: Release, steps: Cost) -> Iterate:
         """Return the iterate before the first step."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -60,7 +64,7 @@ def truth_of(users: UserData) -> np.ndarray:
     return users.truth.basis
 
 
-def free_start(init: str, sine: float) -> FreeStart:
+def free_start(init: str, sine: float | None) -> FreeStart:
     """Return a start that releases nothing: `random`, or `planted`."""
     return FreeStart(None if init == "random" else sine)
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, reduce
 
 import numpy as np
 
@@ -30,7 +30,11 @@ CONTRACTION = 0.9  # a round of gain eta leaves 1 - 0.9 eta of the error: a marg
 SMALLEST = 1e-30  # errors are not followed below this
 
 
-def descent_share(whitenings: int) -> float:
+Values = float | np.ndarray
+"""A number, or one of each case."""
+
+
+def descent_share(whitenings: Values) -> Values:
     """Return the share of mu^2 left for start and rounds after so many releases of the covariance."""
     return 1 - LEVEL - COORDINATES - SCALE - COVARIANCE * whitenings
 
@@ -39,7 +43,7 @@ def descent_share(whitenings: int) -> float:
 class Sizes:
     """Sizes n, m, d, k, and what follows from them for an error e^2 (`error2`) and a label noise s^2 (`noise2`)."""
 
-    users: int
+    users: Values
     samples: int
     dim: int
     rank: int
@@ -54,11 +58,11 @@ class Sizes:
         """Number of directions outside of the subspace, d - k, at least 1."""
         return max(self.dim - self.rank, 1)
 
-    def dist2(self, error2: float) -> float:
+    def dist2(self, error2: Values) -> Values:
         """Return distF^2 = (d - k) k e^2."""
         return self.outside * self.rank * error2
 
-    def residual(self, error2: float, noise2: float) -> float:
+    def residual(self, error2: Values, noise2: Values) -> Values:
         """Return the variance that a head leaves of a label, (d - k) k e^2 + s^2."""
         return self.dist2(error2) + noise2
 
@@ -67,7 +71,7 @@ class Sizes:
         """Number of entries of the error, (d - k) k."""
         return self.outside * self.rank
 
-    def lengths2(self, error2: np.ndarray, noise2: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def lengths2(self, error2: Values, noise2: Values) -> tuple[Values, Values]:
         """Return the mean squares of a user's gradient X^T C^-1 r outside of the subspace, and of its head.
 
         C = k e^2 X X^T + s^2 I of Gaussian features, m - k by d - k, is the covariance of what a head leaves of the
@@ -79,12 +83,12 @@ class Sizes:
         trace = 2 * left / (linear + np.sqrt(linear**2 + 4 * noise2 * t * left))
         return out * trace / (1 + t * trace), self.rank * (1 + left / (max(left - 1, 1) * trace))
 
-    def gain(self, error2: np.ndarray, noise2: np.ndarray) -> np.ndarray:
+    def gain(self, error2: Values, noise2: Values) -> Values:
         """Return kappa: the mean over users of (g/|g|)(w/|w|)^T is kappa times the error (I - P) U*."""
         gradient2, head2 = self.lengths2(error2, noise2)
         return np.sqrt(gradient2 / head2) / self.outside
 
-    def step_noise2(self, mu: float, error2: float, noise2: float) -> float:
+    def step_noise2(self, mu: Values, error2: Values, noise2: float) -> Values:
         """Return the variance of an entry of the released mean, a sum of sensitivity 2, over kappa, for C = I, with
         which the schedule is planned.
 
@@ -95,11 +99,11 @@ class Sizes:
         head2 = self.rank * (1 + self.residual(error2, noise2) / max(left - 1, 1))
         return (2 / (self.users * mu * left)) ** 2 * gradient2 * head2
 
-    def covariance_noise(self, mu: float) -> float:
+    def covariance_noise(self, mu: Values) -> Values:
         """Return the norm of the noise in the released covariance with its share of mu^2."""
         return 2 * self.dim**1.5 / (self.users * mu * math.sqrt(COVARIANCE))
 
-    def isotropic_share(self, mu: float) -> float:
+    def isotropic_share(self, mu: Values) -> Values:
         """Return `descent_share` after one release of a covariance that its noise would not hide."""
         return descent_share(self.covariance_noise(mu) <= 1)
 
@@ -107,15 +111,15 @@ class Sizes:
         """Return q = min(m, d)/d k/(k + s^2), the part of a user's direction that lies in the subspace."""
         return min(self.samples, self.dim) / self.dim * self.rank / (self.rank + noise2)
 
-    def start_signal(self, mu: float | np.ndarray, noise2: float) -> float | np.ndarray:
+    def start_signal(self, mu: Values, noise2: float) -> Values:
         """Return n q mu / (k sqrt(d)): signal over noise of the start if it had all of mu."""
         return self.users * self.kept(noise2) * mu / (self.rank * math.sqrt(self.dim))
 
-    def start_share(self, mu: float | np.ndarray, noise2: float) -> float | np.ndarray:
+    def start_share(self, mu: Values, noise2: float) -> Values:
         """Return the share of mu^2 that brings the start's signal to START_SIGNAL, within START_SHARES."""
         return np.clip((START_SIGNAL / self.start_signal(mu, noise2)) ** 2, *START_SHARES)
 
-    def start_error2(self, mu: float | np.ndarray, noise2: float) -> float | np.ndarray:
+    def start_error2(self, mu: Values, noise2: float) -> Values:
         """Return e^2 after a start with this mu, by noise and by users being few, at most a random subspace's."""
         private = START_NOISE / self.start_signal(mu, noise2) ** 2
         return np.minimum(1.0, private + self.rank / (self.kept(noise2) * self.users)) * START_ERROR / self.dim
@@ -124,11 +128,11 @@ class Sizes:
         """Return e^2 before the first and after each round, of which each has its own mu."""
         path = [error2]
         for mu in mus:
-            eta = path[-1] / (path[-1] + self.step_noise2(mu, path[-1], noise2))
+            eta = path[-1] / (path[-1] + float(self.step_noise2(mu, path[-1], noise2)))
             path.append(max(path[-1] * (1 - CONTRACTION * eta), SMALLEST))
         return path
 
-    def risk(self, error2: float, noise2: float) -> float:
+    def risk(self, error2: Values, noise2: float) -> Values:
         """Return the mean excess risk with heads by least squares: (distF^2 (m - 1) + k s^2) / (m - k - 1)."""
         return (self.dist2(error2) * (self.samples - 1) + self.rank * noise2) / max(self.freedom - 1, 1)
 
@@ -154,11 +158,7 @@ def schedule(sizes: Sizes, mu: float, noise2: float) -> Schedule:
         return Schedule(start, shares, sizes.path(error2, noise2, np.sqrt(STEPS * shares) * mu))
 
     def risk(found: Schedule) -> float:
-        return sizes.risk(found.path[-1], noise2)
+        return float(sizes.risk(found.path[-1], noise2))
 
-    best = None
-    for rounds in ROUNDS:
-        found = min((divided(rounds, growth) for growth in GROWTHS), key=risk)
-        if best is None or risk(found) < WORTH * risk(best):
-            best = found
-    return best
+    each = (min((divided(rounds, growth) for growth in GROWTHS), key=risk) for rounds in ROUNDS)
+    return reduce(lambda best, found: found if risk(found) < WORTH * risk(best) else best, each)

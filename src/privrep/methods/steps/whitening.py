@@ -31,6 +31,7 @@ from privrep.methods.steps import unit_schedule as shares
 from privrep.methods.steps.unit_schedule import Sizes
 from privrep.privacy.contributions import Rows, Scalars, Semidefinite
 from privrep.privacy.mechanisms import Release
+from privrep.users.heads import FittedHeads
 from privrep.users.known import Known
 from privrep.users.problem import Block, UserData
 from privrep.users.subspace import orthonormalise
@@ -45,7 +46,7 @@ LEAST_VARIANCE = 1e-4  # variances of the features are taken to be at least this
 def learned_level(users: UserData, release: Release) -> float:
     """Release f, a coordinate's size over the public guess 1, as a power of two; 1 where noise could have made it."""
     n = users.known.users
-    logs = release.sum("unit_level", users, log_levels, clip=LEVEL_WIDTH) / n
+    logs = float(release.sum("unit_level", users, log_levels, clip=LEVEL_WIDTH)) / n
     noise_sd = 2 * LEVEL_WIDTH * release.noise_multiplier / n
     logs = min(max(logs, -LEVEL_WIDTH), LEVEL_WIDTH) if abs(logs) > SURE * noise_sd else 0.0
     return 2.0 ** round(logs / math.log(4))
@@ -107,8 +108,10 @@ class Whitening:
 
     def given(self, iterate: Iterate) -> Iterate:
         """Return in the given coordinates what a method yields that sees features W x."""
-        frame, own = self.frame(iterate.subspace), iterate.personal
-        own = own and LowRank(frame, replace(own.heads, basis=frame))
+        frame, own = self.frame(iterate.basis), iterate.personal
+        if own is not None:
+            assert isinstance(own, LowRank) and isinstance(own.heads, FittedHeads)
+            own = LowRank(frame, replace(own.heads, basis=frame))
         return replace(iterate, subspace=orthonormalise(frame), personal=own)
 
     def then(self, matrix: np.ndarray) -> Whitening:
@@ -137,7 +140,8 @@ def shrunk(found: np.ndarray, noise_sd: float) -> tuple[np.ndarray, np.ndarray, 
     differs = (found - np.trace(found) / size * np.eye(size)) / level
     energy, noise = (differs**2).sum(), (noise_sd / level) ** 2 * size * (size + 1) / 2
     kept = 1 - noise / energy if energy > noise else 0.0
-    return *np.linalg.eigh(np.eye(size) + kept * differs), kept > 0.5
+    values, vectors = np.linalg.eigh(np.eye(size) + kept * differs)
+    return values, vectors, kept > 0.5
 
 
 def released_whitening(users: UserData, whitening: Whitening, release: Release, floor: float) -> tuple[Whitening, bool]:
@@ -159,7 +163,7 @@ def learned_whitening(users: UserData, release: Release) -> tuple[float, Whiteni
     2022)."""
     known = users.known
     mu = 1 / release.noise_multiplier if release.noise_multiplier else math.inf
-    noise = Sizes(known.users, known.samples, known.dim, known.rank).covariance_noise(mu)
+    noise = float(Sizes(known.users, known.samples, known.dim, known.rank).covariance_noise(mu))
     level = learned_level(users, release.share(shares.LEVEL))
     whitening = Whitening(1 / (level * learned_scales(users, release.share(shares.COORDINATES))))
     releases, more = 0, noise <= 1
