@@ -39,7 +39,7 @@ def imported_layers(source: str) -> set[str]:
 def test_every_folder_is_a_layer(package):
     """And every layer a folder or a module, which the package's docstring names."""
     folder = Path(package.__file__).parent
-    there = {path.stem for path in folder.iterdir() if path.stem not in ("__pycache__", "__init__", "__main__")}
+    there = {path.stem for path in folder.iterdir() if path.stem not in ("__pycache__", "__init__", "__main__", "py")}
     assert there == set(package.LAYERS)
     assert all(re.search(rf"^{layer} *:", package.__doc__, re.MULTILINE) for layer in package.LAYERS)
 

@@ -60,7 +60,8 @@ def mean_error(sizes: Regime, mu: float, share: float, level: float, unit: float
     steps = int(plan.between(rates / plan.RATE, *plan.STEPS))
     rate = min(plan.RATE, rates / steps)
     left = (1 - rate * plan.LENGTH_CLIP * part) ** np.arange(steps)
-    return rate**2 * (steps * (left**2).sum() * noise**2 + (left.sum() * plan.LENGTH_CLIP * typical) ** 2 / (n * d))
+    total, squares = float(left.sum()), float((left**2).sum())
+    return rate**2 * (steps * squares * noise**2 + (total * plan.LENGTH_CLIP * typical) ** 2 / (n * d))
 
 
 def symmetric(rng: np.random.Generator, dim: int) -> np.ndarray:

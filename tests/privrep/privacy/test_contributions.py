@@ -389,8 +389,8 @@ def test_several_parts_are_released_in_their_order():
     found = together.sums(USERS, of_all(*names), *parts)
     separate = []
     for part in parts:
-        one = apart.share(part.share).sum(part.name, USERS, CASES[part.name].contribution(CROWD), clip=part.clip)
-        separate += as_tuple(one)
+        alone, one = apart.share(part.share), Part(part.name, part.clip)
+        separate += alone.sums(USERS, CASES[part.name].contribution(CROWD), one)
     assert len(found) == len(separate) == 4
     for one, other in zip(found, separate, strict=True):
         np.testing.assert_array_equal(one, other)
