@@ -64,7 +64,7 @@ figures-pdf: all
 
 lint: .venv/ready
 	ruff check . && ruff format --check . && codespell
-	basedpyright
+	basedpyright  # half a minute
 	python workflow/scripts/count_lines.py
 	numpydoc lint $(DOCUMENTED)
 	snakefmt --check Snakefile workflow/rules
