@@ -96,7 +96,8 @@ def population_risk(users: Users, basis: np.ndarray, heads) -> float:
     truth = users.truth.basis
 
     def losses(block: Block) -> float:
-        return SMOOTH.gaussian_mean(np.linalg.norm(heads(block) @ basis.T - true_heads(block) @ truth.T, axis=1)).sum()
+        assert block.heads is not None
+        return SMOOTH.gaussian_mean(np.linalg.norm(heads(block) @ basis.T - block.heads @ truth.T, axis=1)).sum()
 
     return float(total(users, losses)) / users.problem.users
 
