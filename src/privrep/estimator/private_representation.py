@@ -29,8 +29,9 @@ from privrep.methods.mixed_model import MixedModel
 from privrep.methods.running.method import Iterate, Method, Task
 from privrep.methods.running.runner import open_release
 from privrep.methods.steps.calibration import BINARY, COUNT, GAUSSIAN
-from privrep.methods.steps.posterior import by_size
+from privrep.methods.steps.posterior import Mixture, by_size
 from privrep.methods.steps.stacking import ANSWERS, OWN, SHARE, UNKNOWN
+from privrep.methods.steps.unit_round import Round
 from privrep.methods.unit_steps import UnitSteps
 from privrep.options import among, check_count, check_share, check_whole, misnamed, number, requires, unless
 from privrep.privacy.accounting import Budget, gdp_mu
@@ -457,7 +458,9 @@ class PrivateRepresentation(RegressorMixin, BaseEstimator):
                 schema, found.mean, found.mixture, self.max_samples, found.mean_noise, found.error, found.calibration
             )
         nothing = np.zeros(schema.dim)
-        return SharedPrior(schema, nothing, found, self.max_samples, nothing, math.nan)
+        last_round: Round = found.__self__  # models of unit steps are a method of their last round
+        heads = Mixture((last_round.prior,))
+        return SharedPrior(schema, nothing, heads, self.max_samples, nothing, math.nan)
 
 
 def set_parameters(estimator: BaseEstimator, given: dict) -> None:

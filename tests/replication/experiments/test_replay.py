@@ -25,7 +25,7 @@ from privrep.methods.steps.user_scores import BoundedHeads
 from privrep.privacy.accounting import UNLIMITED
 from privrep.privacy.contributions import Rows
 from privrep.privacy.ledger import Ledger
-from privrep.privacy.mechanisms import GAUSSIAN_COST, clipped_sums
+from privrep.privacy.mechanisms import GAUSSIAN_COST, Part, clipped_sums
 from privrep.users.given_users import GivenUsers
 from privrep.users.passes import Own, total
 from privrep.users.problem import Block, Problem
@@ -158,10 +158,9 @@ class Direction:
         return (rows, Own(block.labels.T, block.start)) if self.cheat == "what users keep" else rows
 
     def fit(self, users, release):
-        mean = release.sum("direction", users, self.added, clip=self.clip)
+        mean, *own = release.sums(users, self.added, Part("direction", self.clip))
         if self.cheat == "what users keep":
-            mean, own = mean
-            mean = mean + own.rows.mean()
+            mean = mean + own[0].rows.mean()
         if self.cheat == "exact covariance":
             moments = total(users, lambda block: block.features[0].T.astype(float) @ block.features[0])
             mean = np.linalg.solve(moments, mean)

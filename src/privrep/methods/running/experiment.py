@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, make_dataclass, replace
 from inspect import Parameter, signature
+from typing import Any
 
 from privrep.methods.running.method import Outcome, Task
 from privrep.methods.running.runner import open_release, statement
@@ -28,7 +29,7 @@ class Spending:
     spends: Cost | None = None
 
 
-Prepare = Callable[[Declared, Problem], Spending | None]  # what is taken of a budget, or ValueError
+Prepare = Callable[[Any, Problem], Spending | None]  # what is taken of a budget, or ValueError
 
 
 def experiment(

@@ -17,7 +17,7 @@ from privrep.privacy.accounting import Budget, Cost, FixedNoise, Theorem
 from privrep.privacy.ledger import Ledger
 from privrep.privacy.mechanisms import Release
 from privrep.users.known import Known
-from privrep.users.problem import Block, UserData
+from privrep.users.problem import Block, UserData, Users
 
 EXACT = "; exact, for analysis, not released"  # of a column that no real server has: it reads users' data
 
@@ -100,6 +100,12 @@ class Task:
     budget: Budget | FixedNoise | None
     stream: Callable[[str], np.random.Generator]
     ledger: Ledger
+
+    @property
+    def simulated(self) -> Users:
+        """The users of what needs their truth."""
+        assert isinstance(self.users, Users)
+        return self.users
 
     @property
     def given(self) -> Budget | FixedNoise:

@@ -3,12 +3,13 @@ weighed by the covariance of its labels."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 
 from privrep.methods.steps.error_tracking import log_chi
-from privrep.methods.steps.posterior import by_user, eigh_of_each
+from privrep.methods.steps.posterior import Prior, by_user, eigh_of_each
 from privrep.methods.steps.whitening import Whitening
 from privrep.privacy.clipping import float64, lengths, zero_rows_except
 from privrep.privacy.contributions import Outer, Scalars, Semidefinite
@@ -91,6 +92,13 @@ class Round:
     outside: float  # expected variance of a coordinate of a model outside of the subspace, k e^2
     noise2: float  # expected variance of the noise
     scale: float  # h
+
+    @property
+    def prior(self) -> Prior:
+        """Prior of the models, in the given coordinates."""
+        dim = len(self.basis)
+        root = self.whitening.frame(np.hstack([self.basis @ self.root, math.sqrt(self.outside) * np.eye(dim)]))
+        return Prior(np.zeros(dim), root, np.array([1 / self.noise2]), np.ones(1))
 
     def models(self, block: Block) -> np.ndarray:
         """Return posterior means of the users' models in the given coordinates, (B, d)."""
