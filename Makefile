@@ -55,6 +55,7 @@ faults: .venv/ready
 
 bench: .venv/ready
 	python -m pytest bench -v --benchmark-quiet --benchmark-json reports/benchmarks.json
+	@python workflow/scripts/plant_faults.py --show
 
 report: all
 	snakemake --report reports/workflow.zip

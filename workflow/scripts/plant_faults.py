@@ -223,14 +223,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folders", nargs="*", default=FOLDERS, help="of src (default: those of TABLE)")
     parser.add_argument("--seed", type=int, default=1, help="of the sample")
+    parser.add_argument("--show", action="store_true", help="print what TABLE has, and plant none")
     asked = parser.parse_args()
     rows = list(csv.DictReader(TABLE.open())) if TABLE.exists() else []
-    rows = [row for row in rows if row["folder"] not in asked.folders] + list(judged(asked.folders, asked.seed))
-    rows.sort(key=lambda row: (row["folder"], row["file"], int(row["line"]), row["fault"]))
-    with TABLE.open("w", newline="") as file:
-        writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
+    if not asked.show:
+        rows = [row for row in rows if row["folder"] not in asked.folders] + list(judged(asked.folders, asked.seed))
+        rows.sort(key=lambda row: (row["folder"], row["file"], int(row["line"]), row["fault"]))
+        with TABLE.open("w", newline="") as file:
+            writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
+            writer.writeheader()
+            writer.writerows(rows)
     for row in rows:
         if row["outcome"] == "survives":
             print(f"{row['file']}:{row['line']}: {row['fault']}")

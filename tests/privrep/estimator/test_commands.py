@@ -21,7 +21,7 @@ from typer.testing import CliRunner
 
 import privrep
 from privrep.estimator import journal
-from privrep.estimator.commands import release
+from privrep.estimator.commands import main, release
 from privrep.estimator.commands.main import app
 from privrep.estimator.stated import from_toml
 from privrep.estimator.statement import NOT_COVERED
@@ -88,14 +88,16 @@ def test_from_a_table_to_heads():
 
 def test_a_template_has_no_number_of_the_data():
     Path("bounds.toml").unlink()
-    run("bounds", "table.parquet", "--user", "who", "--label", "y")
+    pd.read_parquet("table.parquet").assign(f=True).to_parquet("flag.parquet")
+    run("bounds", "flag.parquet", "--user", "who", "--label", "y")
     template = Path("bounds.toml").read_text()
+    assert '[features.f]\nkind = "flag"\n' in template
     assert "[features.x]" in template and "[features.z]" in template and "who" not in template
     assert not re.search(r"\d\.\d\d", template)
     for empty, filled in (("low =", "low = -4"), ("high =", "high = 4"), ("levels =", 'levels = ["a", "b"]')):
         template = template.replace(f"# {empty}", filled)
     Path("bounds.toml").write_text(template)
-    assert list(from_toml(Path("bounds.toml")).features) == ["x", "z"]
+    assert list(from_toml(Path("bounds.toml")).features) == ["x", "z", "f"]
     assert "bounds.toml is there already" in run("bounds", "table.csv", "--user", "who", "--label", "y", status=2)
 
 
@@ -134,6 +136,7 @@ def test_a_template_has_no_number_of_the_data():
         (("bounds", "table.csv", "--user", "whom"), "table.csv has no column 'whom'"),
         (("bounds", "broken.parquet"), "broken.parquet cannot be read"),
         (("bounds", "broken.csv"), "broken.csv cannot be read"),
+        (("predict", "part.json", "table.csv", "--user", "who", "--out", "table.csv"), "table.csv is there already"),
         (("show", "part.json"), "part.json is no release of privrep fit, or was edited: it has no 'privacy'"),
     ],
 )
@@ -161,11 +164,26 @@ def test_wrong_input_ends_in_one_line(words, line):
     before = sorted(Path().iterdir())
     usual = {"--user": "who", "--label": "y", "--bounds": "bounds.toml", "--epsilon": "1"}
     given = set(words)
-    needed = {"fit": usual, "bounds": {"--user": "who", "--label": "y"}, "show": {}}[words[0]]
+    needed = {"fit": usual, "bounds": {"--user": "who", "--label": "y"}}.get(words[0], {})
     added = [word for name, value in needed.items() if name not in given for word in (name, value)]
     said = run(*words, *added, status=2)
     assert said.count("\n") == 1 and said.startswith("privrep: ") and line in said and "secret" not in said
     assert sorted(Path().iterdir()) == before and not journal.place().exists()
+
+
+def test_what_is_missing_is_named_and_words_of_arrow_are_not_shown(monkeypatch):
+    for module in ("matplotlib", "matplotlib.figure"):
+        monkeypatch.setitem(sys.modules, module, None)
+    monkeypatch.delitem(sys.modules, "privrep.estimator.commands.curves", raising=False)
+    said = run("advise", "--dim", "9", "--rank", "2", "--plot", "curves.svg", status=2)
+    assert "--plot needs the package matplotlib" in said
+
+    def read(path):
+        raise pa.ArrowInvalid("secret")
+
+    monkeypatch.setattr(main, "files_of", read)
+    said = run("bounds", "table.csv", "--user", "who", "--label", "y", status=2)
+    assert said == "privrep: ArrowInvalid of Arrow, which may quote rows and is not shown\n"
 
 
 def test_no_release_is_overwritten_and_an_interrupt_leaves_none(monkeypatch):

@@ -292,7 +292,7 @@ def test_a_broken_line_of_the_journal_is_skipped():
     """It warns, and what is written after it stands on a line of its own."""
     entered(np.arange(9), 0.5)
     with open(journal.place(), "a") as file:
-        file.write('{"mu_squared": Infinity, "users": []}\n{"when": "2026-')
+        file.write('{"mu_squared": Infinity, "users": []}\n\n{"when": "2026-')
     with pytest.warns(UserWarning, match="has a broken line, which does not count"):
         assert entered(np.arange(9), 0.5) == (2, 1.0)
     with pytest.warns(UserWarning, match="broken line"):
@@ -483,13 +483,15 @@ def test_rows_that_are_people_add_up_with_users_of_the_same_table(monkeypatch):
         lambda frame, labels: (frame, [np.nan] * len(labels)),
         lambda frame, labels: (pd.concat([frame, frame[["feature 1"]]], axis=1), labels),
         lambda frame, labels: (frame.assign(person=[["secret"]] * len(frame)), labels),
+        lambda frame, labels: ([["secret"]] * len(frame), labels, frame.person),
+        lambda frame, labels: ([[[1], [2, 3]]] * len(frame), labels, frame.person),
         lambda frame, labels: (frame.assign(**{"feature 1": [["secret"]] * len(frame)}), labels),
     ],
 )
 def test_wrong_tables_are_named_and_quote_nobody(broken):
     """In one line, before anything is spent."""
     frame, labels = table()
-    with pytest.raises(ValueError, match=r"feature 1|users|y") as error:
+    with pytest.raises(ValueError, match=r"feature 1|users|y|X has") as error:
         model().fit(*broken(frame, labels))
     words = str(error.value)
     assert "secret" not in words and "\n" not in words and len(words) < 160
@@ -576,6 +578,16 @@ def test_two_classes_may_have_any_names(classes, kind):
     assert 0.6 < score == pytest.approx(right[there].mean(), abs=0.02)
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(fitted)).predict(frame), fitted.predict(frame))
     assert ("which labels occur" in fitted.privacy_["assumed_public"]) == (classes == "found")
+
+
+def test_a_table_on_disk_has_users_and_its_classes_are_numbers():
+    """Said before it is read."""
+    for made, words in (
+        (model(unit="row", users=None), "unit is 'row'"),
+        (of_classes(classes="ab"), "classes is 'ab'"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            made.fit_table("none.parquet", user="who", label="y", schema=None)
 
 
 NOT_TWO = ("ab", ["a"], ["a", "b", "c"], [1, "a"], [1, True], ["a", None], 7, "found")

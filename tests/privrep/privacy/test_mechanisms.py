@@ -144,6 +144,7 @@ def test_private_release_needs_finite_bounds(bound, rng):
     calls = (
         lambda: released.sum("v", USERS, lambda block: Rows(np.ones((block.users, 2))), clip=bound),
         lambda: released.sums(USERS, read, Part("good", 1.0), Part("bad", bound)),
+        lambda: released.temperature("e", width=bound),
         lambda: released._gaussian("s", (matrix,), NoiseSpec.of_one(2 * bound, bound, "copied")),
         lambda: released._gaussian("m", (matrix, np.zeros(2)), of_two(bound, 1.0)),
         lambda: released._gaussian("m", (matrix, np.zeros(2)), of_two(1.0, bound)),

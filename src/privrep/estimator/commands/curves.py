@@ -24,7 +24,7 @@ def draw_curves(setting: Setting, path: Path) -> None:
     for number, name in enumerate(METHODS):
         rows = [replace(setting, users=int(one)).row(name) for one in users]
         risk, low, high = (np.array([row[key] for row in rows]) for key in ("risk", "low", "high"))
-        if np.isfinite(risk).any():
+        if np.isfinite(risk).any():  # pragma: no branch (each law is finite in some range of users, most here)
             axis.plot(users, risk, color=f"C{number}", label=NAMES[name])
             axis.fill_between(users, low, high, color=f"C{number}", alpha=0.12, linewidth=0)
     axis.axvline(setting.users, color="0.5", linewidth=0.8)
