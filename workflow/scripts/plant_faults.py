@@ -96,7 +96,10 @@ def run(words: list[str], plugin: object) -> int:
     for stream in (1, 2):
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream)
     quiet = ["-q", "-x", "-p", "no:cacheprovider", "-W", "ignore::pytest.PytestAssertRewriteWarning"]
-    return int(pytest.main([*quiet, *words], plugins=[plugin]))
+    status = pytest.main([*quiet, *words], plugins=[plugin])
+    for worker in multiprocessing.active_children():  # or this process waits for those of joblib
+        worker.kill()
+    return int(status)
 
 
 class Watch:
@@ -164,7 +167,7 @@ def tried(file: str, source: bytes, stages: list[list[str]]) -> None:
     SourceFileLoader.get_code = get_code
     resource.setrlimit(resource.RLIMIT_CPU, (8 * SECONDS, 8 * SECONDS))
     files = [sorted({test.partition("::")[0] for test in tests}) for tests in stages]
-    sys.exit(any(run(words, Chosen(tests)) for words, tests in zip(files, stages, strict=True) if tests))
+    os._exit(any(run(words, Chosen(tests)) for words, tests in zip(files, stages, strict=True) if tests))
 
 
 def seen(*what) -> bool:
