@@ -28,7 +28,6 @@ from itertools import accumulate
 from pathlib import Path
 
 import pytest
-from coverage import Coverage
 from scipy.stats import binomtest
 
 FOLDERS = ("src/privrep/privacy", "src/privrep/estimator", "src/replication/evidence", "src/replication/report")
@@ -78,7 +77,8 @@ def faults(path: str) -> Iterator[tuple[str, int, str, bytes]]:
             old, new = pair[0], ast.unparse(ast.fix_missing_locations(pair[1]))
             first, last = (sum(map(len, lines[: line - 1])) for line in (old.lineno, old.end_lineno))
             told = " ".join(f"{place}: {ast.unparse(old)} {'left out' if new == 'pass' else f'-> {new}'}".split())
-            new = new if new == "pass" else f"({new}{chr(10) * (old.end_lineno - old.lineno)})"
+            more = "\n" * (old.end_lineno - old.lineno)
+            new = new + more if new == "pass" else f"({new}{more})"
             changed = source[: first + old.col_offset] + new.encode() + source[last + old.end_col_offset :]
             yield path, old.lineno, told, changed
         for name, value in ast.iter_fields(node):
@@ -105,6 +105,8 @@ class Watch:
     """A plugin that says which test lines are for, and how long each takes that starts no other process."""
 
     def __init__(self):
+        from coverage import Coverage
+
         self.coverage, self.seconds = Coverage(data_file=None, config_file=False, source=["src"]), {}
 
     @pytest.hookimpl(wrapper=True)
