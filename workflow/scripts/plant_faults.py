@@ -16,6 +16,7 @@ import multiprocessing
 import os
 import random
 import resource
+import signal
 import sys
 import tomllib
 from collections import Counter, defaultdict
@@ -34,7 +35,7 @@ FOLDERS = ("src/privrep/privacy", "src/privrep/estimator", "src/replication/evid
 TABLE, HARMLESS = Path("docs/faults.csv"), Path("workflow/harmless_faults.toml")
 COLUMNS = ("folder", "seed", "file", "line", "fault", "outcome", "reason")
 PARTS, FAST = ("tests/privrep", "tests/replication"), "not (run or browser or slurm or long or slow)"
-COUNT, SECONDS = 60, 8
+COUNT, SECONDS, FAILED = 60, 8, 99
 PAIRS = ("Add Sub", "Mult Div", "BitAnd BitOr", "And Or", "Lt LtE", "Gt GtE", "Eq NotEq", "Is IsNot", "In NotIn")
 SWAPPED = {one: other for pair in PAIRS for one, other in (pair.split(), pair.split()[::-1])}
 SWAPPED |= {"FloorDiv": "Div", "Mod": "Mult", "Pow": "Mult"}
@@ -97,7 +98,7 @@ def run(words: list[str], plugin: object) -> int:
     quiet = ["-q", "-x", "-p", "no:cacheprovider", "-W", "ignore::pytest.PytestAssertRewriteWarning"]
     status = pytest.main([*quiet, *words], plugins=[plugin])
     for worker in multiprocessing.active_children():  # or this process waits for those of joblib
-        worker.kill()
+        os.kill(worker.pid, signal.SIGKILL)
     return int(status)
 
 
@@ -171,7 +172,11 @@ def tried(file: str, source: bytes, stages: list[list[str]]) -> None:
     SourceFileLoader.get_code = get_code
     resource.setrlimit(resource.RLIMIT_CPU, (8 * SECONDS, 8 * SECONDS))
     files = [sorted({test.partition("::")[0] for test in tests}) for tests in stages]
-    os._exit(any(run(words, Chosen(tests)) for words, tests in zip(files, stages, strict=True) if tests))
+    status = FAILED
+    try:
+        status = any(run(words, Chosen(tests)) for words, tests in zip(files, stages, strict=True) if tests)
+    finally:
+        os._exit(status)
 
 
 def seen(*what) -> bool:
@@ -181,6 +186,7 @@ def seen(*what) -> bool:
     process.join(60 * SECONDS)
     process.kill()
     process.join()
+    assert process.exitcode != FAILED, what[0]
     return process.exitcode != 0
 
 
