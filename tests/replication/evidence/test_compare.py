@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import re
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 import yaml
+from made_up_cells import analyse, made_up
 from stub_page import write_run
 from workflow_helpers import ROOT, called, copy_run, script
 
-from replication.evidence.claims import CLAIM_COLUMNS
+from replication.evidence.cells import read_cells
+from replication.evidence.claims import CLAIM_COLUMNS, exponents_judged, judge
 from replication.evidence.compare import (
     CONFIRMATION_COLUMNS,
     SHOWN,
@@ -29,10 +33,11 @@ from replication.evidence.compare import (
     summary,
     table,
 )
+from replication.evidence.quantities import checked_claims
 from replication.report.documents import confirmation_page, explained
 from replication.report.record import DOCS, confirmation, with_record
 from replication.report.run_tables import Run
-from replication.run.config import ConfigError
+from replication.run.config import ConfigError, study_names
 from replication.run.csv_tables import read_rows, write_rows
 
 confirm = script("confirm")
@@ -230,6 +235,40 @@ def test_what_is_committed_is_whole():
     about = json.loads((RECORD / "provenance.json").read_text())
     assert about["commit"] and not about["dirty"]
     assert {row["scale"] for row in read_rows(RECORD / "claims.csv")} == {about["config"]["scale"]}
+
+
+def test_the_tables_of_record_follow_from_each_other():
+    """Measures of images and audits from their runs, verdicts from all measures, and what was confirmed from the
+    default run: an edit of a number by hand in one table alone is seen, though its checksum may be renewed."""
+    rows = read_rows(RECORD / "measures.csv")
+    measures = {study: {row["quantity"]: row for row in rows if row["study"] == study} for study in study_names()}
+    for study, cells in (("images", made_up("images")), ("audits", read_cells(RECORD / "audits.csv"))):
+        found = [one for one in analyse(study, cells).quantities if not one.quantity.startswith("digits")]
+        kept = {name: row for name, row in measures[study].items() if not name.startswith("digits")}
+        for one in found:
+            row = kept.pop(one.quantity)
+            numbers = ("measured", "ci_low", "ci_high", "seeds")
+            assert [float(row[name]) for name in numbers] == pytest.approx(
+                [getattr(one, name) for name in numbers], rel=1e-9, nan_ok=True
+            ), one
+        assert kept == {}
+    stated, pairs = checked_claims(), confirmation_pairs(read_rows(DOCS / "confirmation.csv"))
+    family = exponents_judged([claim for claims in stated.values() for claim in claims], measures, "default")
+    for paper, claims in stated.items():
+        again = judge(claims, paper, measures, "default", "figures", "", family)
+        for row, known in paired(again, read_rows(RECORD / "claims.csv")):
+            says = {name: str(row.get(name, "")) for name in (*SHOWN, "raw_verdict", "seeds")}
+            assert says.items() <= known.items()
+            assert known["confirmed"] == confirmed(known, pairs)
+
+
+def test_accuracies_of_the_image_runs_are_those_of_their_clients():
+    """Of all clients where all are listed, in thousandths; else within five standard errors of those listed."""
+    for row in read_rows(RECORD / "images.csv"):
+        clients, tested = np.array(row["by_client"].split(), float) / 1000, int(row["tested"])
+        near = 1e-4 if tested == len(clients) else 5 * clients.std() / math.sqrt(len(clients))
+        assert float(row["accuracy"]) == pytest.approx(clients.mean(), abs=near), row["key"]
+        assert float(row["accuracy_sd"]) == pytest.approx(clients.std(), abs=4e-4 if near == 1e-4 else 0.12), row["key"]
 
 
 def test_the_page_of_record_is_of_this_run_and_small():
