@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import base64
+import gzip
 import hashlib
+import io
 import json
 import math
 import re
@@ -34,6 +37,7 @@ from replication.evidence.compare import (
     table,
 )
 from replication.evidence.quantities import checked_claims
+from replication.report.claims_table import CLAIMS
 from replication.report.documents import confirmation_page, explained
 from replication.report.record import DOCS, confirmation, with_record
 from replication.report.run_tables import Run
@@ -272,16 +276,25 @@ def test_accuracies_of_the_image_runs_are_those_of_their_clients():
 
 
 def test_the_page_of_record_is_of_this_run_and_small():
-    """It says which run it is, has its rows, stands alone, and is not heavy."""
+    """It says which run it is, has its rows, its numbers, what was confirmed and what the image runs give, stands
+    alone, and is not heavy."""
     page = (DOCS / "index.html").read_text(encoding="utf-8")
     about = json.loads((RECORD / "provenance.json").read_text())
     assert len(page.encode()) < 3_000_000
     assert f"<code>{about['commit'][:10]}</code>" in page and "This is the run of record" in page
     texts, *lines = json.loads(re.search(r'id="rows">(.*?)</script>', page, flags=re.DOTALL)[1])
     fields, *rows = ([texts[place] for place in line] for line in lines)
-    names = ("id", "quantity", "verdict", "measured")
-    found = {tuple(row[fields.index(name)] for name in names) for row in rows}
-    assert found == {tuple(row[name] for name in names) for row in read_rows(RECORD / "claims.csv")}
+    claims = read_rows(RECORD / "claims.csv")
+    assert [dict(zip(fields, row, strict=True)) for row in rows] == claims
+    assert str(confirmation(pd.DataFrame(claims))) in page
+    measures = str(CLAIMS.others([row | {"anchor": "number-1"} for row in read_rows(RECORD / "measures.csv")]))
+    shown = re.findall(r'<tr id="number-\d+"(>.*?</tr>)', page)
+    assert shown and set(shown) <= set(re.findall(r'<tr id="number-1"(>.*?</tr>)', measures))
+    for name, points in analyse("images", made_up("images")).tables.items():
+        place = page.index(f'id="fig-{name.replace("/", "-")}"')
+        content = re.search(r'application/gzip">([^<]*)<', page[place:])[1]
+        drawn = json.loads(gzip.decompress(base64.b64decode(content)))["numbers"]
+        pd.testing.assert_frame_equal(pd.read_csv(io.StringIO(drawn)), points, check_dtype=False, rtol=1e-9)
     assert not re.search(r'href="(?!#|data:)', page)
 
 
