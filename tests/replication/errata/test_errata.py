@@ -63,7 +63,6 @@ LISTED = "    claims: [A-T5.1, A-T5.2]\n"
     [
         (LISTED, "    claims: [A-T5.1, A-T5.1]\n", "'A-T5.1' appears twice"),
         (LISTED, "    claims: A-T5.1\n", "errata.0.claims: 'A-T5.1' is a str, it must be a list"),
-        (LISTED, "", "errata.0: the key 'claims' is missing"),
         ("same_as: E10", "same_as: E13", "E13.same_as: 'E13' is no erratum that counts"),
     ],
 )
@@ -129,12 +128,24 @@ def test_an_erratum_has_one_demonstration_which_draws_the_same_again(monkeypatch
         demonstrates("E34")(drawn)
 
 
+RECORD = {row["id"]: row["measured"] for row in read_rows(ROOT / "docs/record/errata.csv")}
+
+
+def said(text: str) -> tuple[str, list[float]]:
+    """A sentence without its numbers, and these."""
+    number = r"(?<![\w.])-?\d+(?:\.\d+)?(?:e[+-]?\d+)?"
+    return re.sub(number, "#", text), [float(one) for one in re.findall(number, text)]
+
+
 @pytest.mark.parametrize("erratum", DEMONSTRATIONS)
 def test_demonstration_confirms(erratum):
+    """Where it has the words of the run of record, with its numbers but for another machine's rounding."""
     finding = DEMONSTRATIONS[erratum]()
     assert finding.confirmed, finding.measured
-    assert finding.measured
-    assert "nan" not in finding.measured
+    words, numbers = said(finding.measured)
+    assert numbers and "nan" not in words
+    known, kept = said(RECORD.get(erratum, ""))
+    assert words != known or numbers == pytest.approx(kept, rel=0.1)
 
 
 def test_decides_tells_the_corrected_value_from_the_printed_one():

@@ -81,17 +81,20 @@ def test_an_interval_depends_on_its_name_alone():
 
 
 def test_a_statistic_of_a_series():
-    """Over the repetitions of that series, in the stream of the statistic's name; what could not be had says so."""
+    """Over the repetitions of that series, in the stream of the statistic's name; what could not be had says so, and
+    a number that has no interval alone keeps its note."""
     data = np.array([1.0, 2.0, 4.0, 4.5, 7.0])
     cells = pd.DataFrame({"series": ["a"] * 5 + ["b"], "seed": [*range(5), 9], "error": [*data, 100.0]})
 
     def means(cells, indices):
-        return {"mean": float(cells.loc[cells["series"] == "a", "error"].to_numpy()[indices].mean()), "none": np.nan}
+        mean = float(cells.loc[cells["series"] == "a", "error"].to_numpy()[indices].mean())
+        return {"mean": mean, "none": np.nan, "flat": 1.0}
 
-    mean, none = series_measures(cells, "a", means, "not reached")
+    mean, none, flat = series_measures(cells, "a", means, "not reached")
     (expected,) = bootstrap_measures(lambda indices: {"mean": data[indices].mean()}, 5, "means", BOOTSTRAP)
     assert mean == expected
     assert np.isnan(none.measured) and none.note == "not reached"
+    assert np.isnan(flat.ci_low) and flat.note == mean.note == "over settings"
 
 
 def test_a_slope_needs_two_values():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -11,11 +12,22 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from replication.evidence import quantities
-from replication.evidence.catalogue import check_errata
-from replication.run.config import ROOT, check_config, layers, merge, read_config, read_study, read_yaml, study_names
+from replication.evidence.catalogue import DeviationsFile, ErrataFile, check_errata
+from replication.run.config import (
+    ROOT,
+    check_config,
+    layers,
+    merge,
+    read_config,
+    read_papers,
+    read_study,
+    read_yaml,
+    study_names,
+)
 from replication.run.grids import expand, points
-from replication.run.models import ConfigError, checked
-from replication.run.settings import Simulation, Study, settings_of
+from replication.run.models import ConfigError, Model, checked
+from replication.run.resolved import resolved
+from replication.run.settings import MeasureSettings, PlotSettings, ShardSettings, Simulation, Study, settings_of
 
 FIT = {"series": "random-s2-a", "axis": "users", "response": "distF"}
 ON_ONE = {"series": {"random-s2-a": {"grid": "one"}}}
@@ -46,7 +58,6 @@ BAD = {
     "empty point together": (full(together=[{}]), ["grids.full.together.0", "empty"]),
     "axes together": (full(together={"users": [1]}), ["grids.full.together", "a list"]),
     "list in a point": (full(together=[{"users": [1, 2]}]), ["full.together.0.users", "[1, 2]", "number or a text"]),
-    "fit without an axis": ({"fits": {"a": {"series": "n", "response": "distF"}}}, ["fits.a", "'axis' is missing"]),
     "unknown key of a fit": ({"fits": {"a": FIT | {"slope": 1}}}, ["fits.a", "'slope'", "prediction"]),
     "power of a fit": ({"fits": {"a": FIT | {"power": 3}}}, ["fits.a.power", "3", "1, 2"]),
     "unknown key of a window": ({"window": {"noise": 1}}, ["window", "'noise'", "the nearest is 'noise_ratio'"]),
@@ -181,7 +192,82 @@ def test_every_grid_has_a_series(study):
 CONFIG, QUICK = "config/config.yaml", "config/scales/quick.yaml"
 FIGURE2, INIT = settings_of("figure2"), settings_of("init_rates")
 ERRATA = "src/replication/errata/errata.yaml"
+DEVIATIONS = "src/replication/studies/deviations.yaml"
 OVER = "overrides:\n  figure2:\n    problem: {users: x}\n"
+REQUIRED = {
+    "Series": "algorithm grid",
+    "Simulation Analysis": "study",
+    "Study": "study paper figures",
+    "Spec": "name series axis response",
+    "AnalysisSettings": "study figures",
+    "MeasureSettings": "study figures quantities complete",
+    "PlotSettings": "study figures claimed",
+    "Sweeps": "panels ylabel",
+    "Figure": "label caption",
+    "Paper": "authors title venue chapters claims",
+    "RunSettings": "master_seed memory_budget_mb",
+    "ShardSettings": "master_seed memory_budget_mb study",
+    "RunConfig": "master_seed memory_budget_mb scale studies overrides",
+    "Quantity Comparison": "quantity measured",
+    "OneSided": "quantity measured rule value",
+    "Rate Equals": "quantity measured tolerance rule value",
+    "Claim": "whose id place statement",
+    "Whole": "quantity other_readings",
+    "Erratum": "id paper place severity changes claims printed correct demonstration",
+    "Candidate": "id paper place suspected why",
+    "ErrataFile": "errata",
+    "Deviation": "id kind where what why effect",
+    "DeviationsFile": "deviations",
+}
+"""Models -> their keys without a default; all other models have none."""
+JOBS = {"shards": ShardSettings, "measure": MeasureSettings, "plot": PlotSettings}
+
+
+def inside(value: object) -> Iterator[Model]:
+    """The entries of the configuration in a value."""
+    if isinstance(value, Model):
+        yield value
+        value = vars(value)
+    for part in value.values() if isinstance(value, dict) else value if isinstance(value, list | tuple) else ():
+        yield from inside(part)
+
+
+def kinds(model: type[Model]) -> Iterator[type[Model]]:
+    for kind in model.__subclasses__():
+        yield kind
+        yield from kinds(kind)
+
+
+def test_a_key_that_is_left_out_is_named():
+    """Each that has no default, of each model, in an entry as the files have it."""
+    required = {name: set(keys.split()) for names, keys in REQUIRED.items() for name in names.split()}
+    fields = {kind.__name__: kind.model_fields.items() for kind in kinds(Model)}
+    found = {name: {key for key, about in of_kind if about.is_required()} for name, of_kind in fields.items()}
+    assert {name: keys for name, keys in found.items() if keys} == required
+    config, study = read_config(), read_study(read_config(), "figure2")
+    jobs, files = resolved(study, config, ["i"], {}), {ErrataFile: ERRATA, DeviationsFile: DEVIATIONS}
+    read = [config, read_papers(), quantities.checked_claims(), *(read_study(config, name) for name in study_names())]
+    read += [checked(kind, read_yaml(ROOT / path), path) for kind, path in files.items()]
+    read += [checked(kind, jobs[job], job) for job, kind in JOBS.items()]
+    samples = {type(one): one for one in inside(read)}
+    abstract = {"Analysis", "AnalysisSettings", "RunSettings", "Quantity", "Comparison"}
+    assert {kind.__name__ for kind in samples} >= required.keys() - abstract
+    for kind, sample in samples.items():
+        content = sample.model_dump(exclude_unset=True)
+        for key in required.get(kind.__name__, ()):
+            with pytest.raises(ConfigError, match=f"^file: the key {key!r} is missing$"):
+                checked(kind, {name: value for name, value in content.items() if name != key}, "file")
+
+
+def test_a_run_says_whether_a_study_is_as_it_stands():
+    """Then none of its quantities may be missing; a scale or an override may leave some out."""
+    config, study = read_config(), read_study(read_config(), "figure2")
+    for changes, complete in (({}, True), ({"scale": "quick"}, False), ({"overrides": {"figure2": {}}}, False)):
+        changed = config.model_copy(update=changes)
+        assert resolved(study, changed, ["i"], {})["measure"]["complete"] is complete
+    assert resolved(study, config.model_copy(update={"overrides": {"risk": {}}}), ["i"], {})["measure"]["complete"]
+
+
 TYPED = [
     (FIGURE2, "clip_label: 1.0e-4", "clip_label: 1e-4", "'1e-4', a text; it must be a number; YAML reads"),
     (FIGURE2, "  rank: 2 ", "  # ", "rank is missing; problem needs dimension of the shared subspace"),
