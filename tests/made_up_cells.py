@@ -108,8 +108,8 @@ def alike(one: float, other: float) -> bool:
 
 def moved_by(study: str, found: dict[str, float]) -> dict[str, list[str]]:
     """The series, and methods within one, whose results move each number."""
-    cells, moved = made_up(study), {name: [] for name in found}
-    labels = [] if cells is None else cells["series"] + ("/" + cells["method"] if "method" in cells else "")
+    cells, moved, nothing = made_up(study), {name: [] for name in found}, pd.Series(dtype=str)
+    labels = [] if cells is None else cells["series"] + ("/" + cells.get("method", nothing)).fillna("")
     for label in dict.fromkeys(labels):
         factor = np.where(labels == label, 1 + cells["key"].map(number) / 2, 1)
         results = [name for name in cells.select_dtypes(float) if name not in planned_cells(study)]

@@ -12,6 +12,7 @@ from scipy import stats
 from replication.evidence.intervals import (
     BOOTSTRAP,
     bootstrap_measures,
+    exponent,
     log_slope,
     series_measures,
     student,
@@ -61,8 +62,8 @@ def test_ratios_have_positive_ends_of_equal_factor():
     assert high / 2 == pytest.approx(2 / low)
     assert np.log(high / 2) == pytest.approx(stats.t.isf(0.025, 7) * 0.4 * np.sqrt(8 / 7), rel=0.05)
     low, high = student_ends(2.0, np.random.default_rng(0).normal(2, 4, 4000), 8)
-    assert low < 0
     assert high - 2 == pytest.approx(2 - low)
+    assert high - 2 == pytest.approx(stats.t.isf(0.025, 7) * 4 * np.sqrt(8 / 7), rel=0.04)
 
 
 @pytest.mark.parametrize("values", [[1.0] * 8, [1.0, np.inf] * 4, [1.0, np.nan] * 4])
@@ -78,6 +79,13 @@ def test_an_interval_depends_on_its_name_alone():
     data = np.arange(7.0)
     found = [with_interval("q", lambda indices: data[indices].mean(), 7, name=name) for name in ("a", "b", "a")]
     assert found[0] == found[2] != found[1]
+
+
+def test_an_exponent_has_the_interval_of_a_number_and_its_standard_error():
+    data = np.array([-3.0, -1.0, 0.5, 1.0, 4.0])
+    one, other = exponent("q", lambda i: data[i].mean(), 5, -0.5), with_interval("q", lambda i: data[i].mean(), 5)
+    assert (one.measured, one.ci_low, one.ci_high) == pytest.approx((other.measured, other.ci_low, other.ci_high))
+    assert one.ci_high - one.measured == pytest.approx(student(5) * one.standard_error) and one.formula == -0.5
 
 
 def test_a_statistic_of_a_series():

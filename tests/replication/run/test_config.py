@@ -262,10 +262,11 @@ def test_a_key_that_is_left_out_is_named():
 def test_a_run_says_whether_a_study_is_as_it_stands():
     """Then none of its quantities may be missing; a scale or an override may leave some out."""
     config, study = read_config(), read_study(read_config(), "figure2")
-    for changes, complete in (({}, True), ({"scale": "quick"}, False), ({"overrides": {"figure2": {}}}, False)):
+    overridden = (({"overrides": {name: {}}}, name != "figure2") for name in ("figure2", "risk"))
+    for changes, complete in (({}, True), ({"scale": "quick"}, False), *overridden):
         changed = config.model_copy(update=changes)
-        assert resolved(study, changed, ["i"], {})["measure"]["complete"] is complete
-    assert resolved(study, config.model_copy(update={"overrides": {"risk": {}}}), ["i"], {})["measure"]["complete"]
+        part = resolved(study, changed, ["i"], {})["measure"]
+        assert part["complete"] is complete and part["quantities"] == ["i"]
 
 
 TYPED = [
