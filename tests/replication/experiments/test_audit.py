@@ -5,10 +5,8 @@ False alarms of the distributional tests here: FALSE_ALARM each; runs are few si
 
 import math
 from dataclasses import replace
-from types import SimpleNamespace
 
 import numpy as np
-import pandas as pd
 import pytest
 from conftest import FALSE_ALARM, make_task
 from scipy import stats
@@ -19,7 +17,6 @@ from privrep.privacy.contributions import Outer
 from privrep.privacy.ledger import GaussianRelease, Ledger, PureRelease
 from privrep.privacy.noise import Noise
 from privrep.users.problem import Problem, Users
-from replication.evidence.quantities import numbers
 from replication.experiments import audit
 from replication.experiments.audit import AUDITED, NOT_BY_LIBRARY, OTHERS, Stage, mechanism, noise_alarm
 from replication.experiments.audited_games import game
@@ -39,9 +36,8 @@ from replication.experiments.auditing.replay import (
     streams,
 )
 from replication.experiments.sensitivity_search import RELEASES
-from replication.run.config import ROOT, read_config, read_study, read_yaml
+from replication.run.config import ROOT, read_yaml
 from replication.run.registry import load_options, method_files, options_class
-from replication.studies.audits import analysis as measures
 
 PROBLEM = Problem(20, 16, 4, 2)
 """At rank 1 the second moments of heads of length one are a constant, and so is their release."""
@@ -494,60 +490,3 @@ def test_sensitivities_are_attained_and_not_passed(release):
     task = make_task(Users(Problem(2, samples, 4, 1)), Budget(8.0, 1e-6, "exact"))
     search = load_options("sensitivity_search", {"release": release, "draws": 150, "changes": 250})
     assert 0.9 < fit(search, task).log["attained"] <= 1 + audit.ROUNDING
-
-
-# What the study makes of it
-
-
-def row(**about):
-    """A row of an audit in which all is as it should be."""
-    checks = {f"caught_{name}": 0.0 for name in measures.CHECKS}
-    limits = {"epsilon": 8.0, "epsilon_exact": 8.0, "epsilon_low": 7.0, "attained": 0.9, "noise_found": 0.8}
-    one = {"series": "moments", "status": "ok", "mutant": "none", "caught": 0.0, "releases": 1, "ledger": "1 gaussian"}
-    return one | checks | limits | about
-
-
-def measured_of(*rows):
-    """Quantity -> what the study measures; searches and games are there, too."""
-    search = {"series": "pairs", "attained": 0.95}
-    blind = {"series": "games", "kind": "blind", "repeats": 200, "false_alarms": 10, "near": 0}
-    rows = [*rows, search, search | {"attained": 1.0}, blind, blind | {"kind": "calibrated", "near": 150}]
-    study = SimpleNamespace(numbers=numbers(read_study(read_config(), "audits")))
-    return {one.quantity: one.measured for one in measures.analyse(pd.DataFrame(rows), study).measured}
-
-
-def test_a_fault_is_counted():
-    """Of a mechanism as it is, and not of a mutant."""
-    bad, mutant = (row(mechanism="b", mutant=one, caught=1.0, caught_noise=1.0) for one in ("none", "half the noise"))
-    assert measured_of(row(mechanism="a"), mutant)["mechanisms with a fault"] == 0
-    assert measured_of(row(mechanism="a"), bad, mutant)["mechanisms with a fault"] == 1
-
-
-def test_limits_are_held_against_the_target():
-    """A ledger that says more than epsilon excuses nothing; the least share is of single Gaussian releases."""
-    name = SETTINGS["grids"]["moments"]["mechanism"][0]
-    over = row(mechanism=name, epsilon_low=8.5, epsilon_exact=9.0)
-    mutant = row(mechanism=name, mutant="x", caught=1.0, epsilon_low=0.1)
-    others = row(mechanism="c", releases=3, epsilon_low=1.0), row(mechanism="d", ledger="1 pure", epsilon_low=1.0)
-    found = measured_of(row(mechanism="a"), over, mutant, *others)
-    assert (found["limits of epsilon above the claim"], found[f"lower limit of epsilon, {name}"]) == (1, 8.5)
-    assert found["least share of epsilon, one Gaussian release"] == 7 / 8
-
-
-def test_mutants_are_counted_by_what_found_them():
-    """One that makes no sense is not counted, neither as found nor as missed."""
-    by_two = row(mechanism="a", mutant="x", caught=1.0, caught_noise=1.0, caught_game=1.0)
-    by_one = row(mechanism="a", mutant="y", caught=1.0, caught_replay=1.0)
-    missed, senseless = row(mechanism="a", mutant="z"), row(mechanism="a", mutant="w", caught=math.nan)
-    found = measured_of(row(mechanism="a"), by_two, by_one, missed, senseless)
-    assert (found["mutants found in all"], found["mutants not found"]) == (2, 1)
-    assert [found[f"mutants found by the {name}"] for name in measures.CHECKS] == [1, 0, 0, 1, 1]
-    assert found["mutants found by one check alone"] == 1
-    assert (found["least attained"], found["noise found in every mechanism"]) == (0.9, 0.8)
-
-
-def test_false_alarms_beyond_one_in_twenty_are_in_standard_errors():
-    found = measured_of(row(mechanism="a"))
-    assert found["false alarms beyond one in twenty"] == 0
-    assert found["false alarms of blind games"] == 0.05 and found["calibrated games near the truth"] == 0.75
-    assert (found["largest sensitivity found"], found["least sensitivity found"]) == (1.0, 0.95)

@@ -80,18 +80,6 @@ def test_methods_of_a_row_differ_in_what_is_theirs_alone(runs):
         assert longer <= {"pmtl"} and bool(longer) == (setting.where["images"] == "cifar10")
 
 
-def test_a_lead_is_of_the_named_methods_over_seeds(runs):
-    got = found()
-    for other in analysis.OTHERS:
-        one = got[f"MNIST: lead of centaur over {other}"]
-        assert one.measured == pytest.approx(100 * (ACCURACY["centaur"] - ACCURACY[other]), abs=0.01) and one.seeds == 5
-    assert got["MNIST: least lead of centaur"].measured == pytest.approx(1, abs=0.01)
-    put(runs, 0.99, method="pmtl", images="mnist", clip=0.25, seed=3, rounds=40, epsilon=1.0, batch=18, rank=5)
-    one = found()["MNIST: lead of centaur over pmtl"]
-    assert one.measured == pytest.approx((4 * 4 - 4) / 5, abs=0.1)
-    assert one.ci_low < 0 < one.ci_high
-
-
 def test_the_tuning_seed_judges_nothing(runs):
     before = found()
     put(runs, 0.1, seed=100)
@@ -158,24 +146,6 @@ def test_where_a_lead_turns_positive(leads, epsilon):
     assert analysis.crossing([0.5, 1.0, 2.0], leads) == pytest.approx(epsilon, nan_ok=True)
 
 
-def test_figures_1_and_3_compare_at_the_same_place(runs):
-    for e in EPSILONS:
-        put(runs, 0.90 + 0.02 * EPSILONS.index(e), method="centaur", images="mnist", epsilon=e, rounds=40, batch=18)
-    put(runs, 0.99, "accuracy_2_8", method="ppsgd", images="mnist")
-    got = found()
-    assert got["MNIST: lead of centaur over stand_alone, epsilon = 0.25"].measured == pytest.approx(-4, abs=0.2)
-    assert got["MNIST: epsilon where centaur meets stand_alone"].measured == pytest.approx(1, rel=0.1)
-    assert got["MNIST: least lead on the way"].measured == pytest.approx(89 - 99, abs=0.3)
-
-
-def test_the_set_up_is_held_against_the_print(runs):
-    put(runs, 0.4760, images="cifar10", method="stand_alone", clients=1000, rank=5)
-    put(runs, 200, "tested", images="cifar10", method="stand_alone")
-    one = found()["CIFAR10, n = 1000, S = 5: clients alone less the print"]
-    assert one.measured == pytest.approx(47.60 - 44.60)
-    assert one.ci_high - one.measured == pytest.approx(2 * math.hypot(10 / math.sqrt(600), 1.30 / math.sqrt(3)))
-
-
 def test_printed_leads_are_those_of_the_tables():
     claims = {claim.id: claim for claim in checked_claims()["shen2023"]}
     rows = TABLE_1 | TABLE_3
@@ -193,12 +163,6 @@ def test_table_2_is_what_figure_1_takes():
     for method, clips in analysis.TABLE_2.items():
         assert [FIGURE_1[f"CIFAR10, Figure 1, epsilon = {e:g}"].clips[method] for e in EPSILONS] == list(clips)
     assert FIGURE_1["MNIST, epsilon = 1"].where == MNIST.where
-
-
-def test_figures_draw_what_was_run(runs):
-    tables = analysis.analyse(CELLS, SETTINGS).tables
-    assert set(tables["shen2023/image_methods"]["row"]) == set(TABLE_1 | TABLE_3 | analysis.SIDE_BY_SIDE)
-    assert len(tables["shen2023/image_epsilon"]) == 2 * len(EPSILONS) * len(METHODS)
 
 
 def test_without_a_run_nothing_is_tested_and_the_page_still_stands(monkeypatch):
