@@ -11,7 +11,7 @@ from privrep.methods.running.scoring import WATCHED, NormWatch, Path, excess_ris
 from privrep.privacy.accounting import UNLIMITED, Cost
 from privrep.privacy.ledger import ROUNDING, OverBudget
 from privrep.privacy.mechanisms import Release
-from privrep.users.problem import Problem, Users
+from privrep.users.problem import Problem
 from privrep.users.risk import held_out_errors, personal_loss
 from privrep.users.rng import Streams
 
@@ -74,11 +74,12 @@ def scored(method: Method, names: tuple[str, ...], task: Task) -> Outcome:
     if not path:
         raise RuntimeError(f"{type(method).__name__} yields no iterate; a method yields one after each step")
     of_truth = {}
-    if isinstance(users, Users):
+    if users.truth is not None:
+        simulated: Any = users  # with a problem, too
         own: Any = last.personal
         score: Any = getattr(method, "score", None)
-        way = Path(path, users.truth.basis, watch, lambda: personal_loss(users, own.basis, own.heads, score.loss))
-        of_truth = {"excess_risk": excess_risk(users, own), "scores": scores(names, way)}
+        way = Path(path, users.truth.basis, watch, lambda: personal_loss(simulated, own.basis, own.heads, score.loss))
+        of_truth = {"excess_risk": excess_risk(simulated, own), "scores": scores(names, way)}
     return Outcome(
         subspace=last.subspace,
         **statement(method, noise_multiplier, task),
