@@ -65,7 +65,7 @@ from replication.drawing import look
 
 
 def draw_drawn(figure, numbers, study):
-    figure.panels(3, 3).series(numbers, "users", "length", look("unit"))
+    figure.panel(3, 3).series(numbers, "users", "length", look("unit"))
 '''
 CHAPTER = """## A stub study
 

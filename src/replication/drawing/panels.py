@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -12,6 +13,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import NullLocator
+from numpy.typing import ArrayLike
 
 from replication.drawing.points import Drawn
 from replication.drawing.style import GREY, LAW, Look, log_ticks, short
@@ -20,7 +22,7 @@ CI, ENDS = ("ci_low", "ci_high"), ("low", "high")
 """Columns of the ends of a confidence interval, and of another one."""
 Size = tuple[float, float]
 """Inches of a margin, and of a panel."""
-Ticks = Sequence[float] | Mapping[float, str]
+Ticks = Sequence[float] | np.ndarray | pd.Series | Mapping[float, str]
 LINE, LETTER = 0.62, 0.068
 """Inches that a line and a letter of the legend take."""
 
@@ -58,12 +60,12 @@ class Panel(Axes):
             words = {"color": look.colour, "linestyle": look.dash, "linewidth": 1.3, "estimator": None, "sort": False}
             sns.lineplot(rows, x=x, y=y, ax=self, legend=False, **words)
         if ends and band:
-            self.fill_between(rows[x], *(rows[end] for end in ends), color=look.colour, alpha=0.15, linewidth=0)
+            self.fill_between(rows[x], rows[ends[0]], rows[ends[1]], color=look.colour, alpha=0.15, linewidth=0)
         elif ends:
             middle, (low, high) = rows[x if sideways else y], ends
             reach = np.maximum(np.nan_to_num([middle - rows[low], rows[high] - middle]), 0)
-            bars = {"xerr" if sideways else "yerr": reach}
-            self.errorbar(rows[x], rows[y], **bars, fmt="none", ecolor=look.colour, elinewidth=1)
+            x_reach, y_reach = (reach, None) if sideways else (None, reach)
+            self.errorbar(rows[x], rows[y], y_reach, x_reach, fmt="none", ecolor=look.colour, elinewidth=1)
         if look.marker:
             empty = np.full(len(rows), not look.filled) if hollow is None else hollow.to_numpy(bool)
             for part, fill in ((rows[~empty], look.colour), (rows[empty], "white")):
@@ -95,7 +97,7 @@ class Panel(Axes):
         (self.axhline if along == "x" else self.axvline)(value, color=colour, linestyle=dash, linewidth=1, zorder=1)
         self.named(Look(label, colour, "", dash))
 
-    def curve(self, x: Sequence[float], y: Sequence[float], look: Look) -> None:
+    def curve(self, x: ArrayLike, y: ArrayLike, look: Look) -> None:
         """Draw a line through given places."""
         self.series(pd.DataFrame({"x": np.asarray(x, float), "y": np.asarray(y, float)}), "x", "y", look)
 
@@ -160,14 +162,18 @@ class Picture(Figure):
     def __init__(self) -> None:
         super().__init__(layout="constrained")
 
-    def panels(self, width: float, height: float, **subplots) -> Panel | np.ndarray:
-        """Divide into panels, in inches; keyword arguments go to `Figure.subplots`."""
+    def panels(self, width: float, height: float, **subplots) -> np.ndarray:
+        """Divide into several panels, in inches; keyword arguments go to `Figure.subplots`."""
         self.set_size_inches(width, height)
         return self.subplots(**subplots, subplot_kw={"axes_class": Panel})
 
+    def panel(self, width: float, height: float) -> Panel:
+        """Take the whole as one panel, in inches."""
+        return self.panels(width, height, squeeze=False)[0, 0]
+
     def facets(
         self, rows: pd.DataFrame, by: str, width: Size, height: Size, columns: int = 9, **subplots
-    ) -> Iterator[tuple[Panel, object, pd.DataFrame]]:
+    ) -> Iterator[tuple[Panel, Any, pd.DataFrame]]:
         """Give a panel to each value of a column, in their order, and yield it with the value and its rows. columns :
         most panels beside each other."""
         values = list(rows[by].unique())
@@ -183,11 +189,12 @@ class Picture(Figure):
     def finish(self) -> None:
         """Leave out a label that repeats the one to its left, and draw the legend below all panels, each look once, in
         as many columns as fit; it covers no point."""
-        for left, right in reversed(list(pairwise(self.axes))):
+        panels: list[Any] = self.axes  # each is a Panel, and has a place
+        for left, right in reversed(list(pairwise(panels))):
             if right.get_ylabel() == left.get_ylabel() and not right.get_subplotspec().is_first_col():
                 right.set_ylabel("")
         looks: dict[str, Look] = {}
-        for look in (look for panel in self.axes for look in panel.looks.values()):
+        for look in (look for panel in panels for look in panel.looks.values()):
             enter(look, looks)
         if not looks:
             return

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from matplotlib.artist import Artist
@@ -54,7 +55,7 @@ def plain(label: str) -> str:
     return re.sub(r"[$\\{}]", "", label.replace(r"\cdot", " ")).replace("\n", " ").strip()
 
 
-def _panel(axis: Axes, height: float) -> dict:
+def _panel(axis: Any, height: float) -> dict:
     axis.get_xlim()  # matplotlib scales a panel when it is asked
     places = {}
     for one in axis.recorded:
@@ -68,6 +69,7 @@ def _panel(axis: Axes, height: float) -> dict:
 def _frame(one: Artist, figure: Figure, height: float) -> list[float]:
     """Return left, top, width and height of a panel with its labels, or of a legend."""
     box, scale = one.get_tightbbox(), SVG_DPI / figure.dpi
+    assert box is not None
     edges = box.x0 * scale - 2, height - box.y1 * scale - 2, box.width * scale + 4, box.height * scale + 4
     return [round(edge, 1) for edge in edges]
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from html import escape
 from itertools import cycle
 from pathlib import Path
+from typing import Any
 
 import matplotlib
 import seaborn as sns
@@ -106,8 +107,9 @@ def look(method: str, label: str | None = None, **changed: object) -> Look:
 def graded(values: Iterable[object], label: str = "{}", **changed: object) -> dict[object, Look]:
     """Return looks for values in an order, from light to dark: numbers by size, texts as they come. label : with {} for
     a value, which is written as `short` does."""
-    values = sorted(dict.fromkeys(values), key=lambda value: 0 if isinstance(value, str) else value)
-    return _looks(values, sns.color_palette("crest", len(values)).as_hex(), "osD^vPX*", label, changed)
+    different: list[Any] = list(dict.fromkeys(values))
+    different.sort(key=lambda value: 0 if isinstance(value, str) else value)
+    return _looks(different, sns.color_palette("crest", len(different)).as_hex(), "osD^vPX*", label, changed)
 
 
 def distinct(values: Iterable[object], label: str = "{}", **changed: object) -> dict[object, Look]:
@@ -118,7 +120,7 @@ def distinct(values: Iterable[object], label: str = "{}", **changed: object) -> 
     return _looks(dict.fromkeys(values), colours, "o^DsvPh", label, changed)
 
 
-def _looks(values: Iterable[object], colours: Iterable[str], marks: str, label: str, changed: dict) -> dict:
+def _looks(values: Iterable[Any], colours: Iterable[str], marks: str, label: str, changed: dict) -> dict:
     texts = [label.format(value if isinstance(value, str) else short(value)) for value in values]
     drawn = zip(values, texts, cycle(colours), cycle(marks))
     return {value: Look(text, colour, mark, **changed) for value, text, colour, mark in drawn}
@@ -192,5 +194,6 @@ def save_pdf(figure: Figure, path: Path) -> None:
 
 def _fix_layout(figure: Figure) -> None:
     """Make the layout once and keep it: savefig would draw each picture twice, the first time for the layout."""
-    figure.get_layout_engine().execute(figure)
+    if layout := figure.get_layout_engine():
+        layout.execute(figure)
     figure.set_layout_engine("none")

@@ -56,8 +56,7 @@ def sweep_panel(axis: Panel, rows: pd.DataFrame, claimed: float | None, title: s
     exponents = exponent_text(rows) or "no exponent"
     if claimed is not None:
         exponents += f", claimed {claimed:g}".replace("-", "\N{MINUS SIGN}")
-    label = AXES.get(parameter, parameter)
-    axis.label(label, title=f"{title}\n{exponents}", log="xy", xticks=thinned(rows["value"]))
+    axis.label(AXES.get(parameter) or parameter, title=f"{title}\n{exponents}", log="xy", xticks=thinned(rows["value"]))
     bottom, top = axis.get_ylim()
     if top < LEAST_HEIGHT * bottom:
         axis.set_ylim(math.sqrt(top * bottom / LEAST_HEIGHT), math.sqrt(top * bottom * LEAST_HEIGHT))
@@ -65,9 +64,9 @@ def sweep_panel(axis: Panel, rows: pd.DataFrame, claimed: float | None, title: s
 
 def thinned(values: pd.Series) -> list[float]:
     """Return values for ticks, at least a sixth of the axis apart on a logarithmic one."""
-    values, kept = sorted(set(values)), []
-    apart = math.log(values[-1] / values[0]) / 6 if len(values) > 1 else 0
-    for value in values:
+    ascending, kept = sorted(set(values)), []
+    apart = math.log(ascending[-1] / ascending[0]) / 6 if len(ascending) > 1 else 0
+    for value in ascending:
         if not kept or math.log(value / kept[-1]) >= apart:
             kept.append(value)
     return kept

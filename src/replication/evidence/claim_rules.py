@@ -8,9 +8,9 @@ equals            : the interval lies within `tolerance` of `value`.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from pydantic import AfterValidator, Field
 
@@ -128,6 +128,7 @@ class Quantity(About):
     quantity: str
     measured: str
     predicted: Scalar = ""
+    value: Number
     tolerance: Annotated[float, Field(ge=0)] | None = None
 
     @property
@@ -145,8 +146,7 @@ class Rate(Quantity):
     """
 
     rule: Literal["rate"]
-    value: Number
-    tolerance: Annotated[float, Field(ge=0)]
+    tolerance: Annotated[float, Field(ge=0)]  # pyright: ignore[reportGeneralTypeIssues] -- has to be given here
     expected: float = math.nan
     refuted: float | None = None
     toward: Literal["zero"] | None = None
@@ -222,6 +222,10 @@ class Comparison(Quantity):
 
     or_measured: str = ""
     or_value: float | None = None
+    if TYPE_CHECKING:  # of the rules below
+        limit: ClassVar[str]
+        excess: ClassVar[Callable[[Interval], tuple[float, float]]]
+        far: ClassVar[Callable[[Interval], bool]]
 
     def holds(self, found: Interval) -> bool | None:
         """Whether the interval is wholly on the claimed side (True), wholly on the other (False), or on both (None)."""
@@ -264,7 +268,6 @@ class OneSided(Comparison):
     """At most or at least `value`, up to a tolerance for rounding."""
 
     rule: Literal["at_most", "at_least"]
-    value: Number
 
     @property
     def claimed(self) -> str:
@@ -288,8 +291,7 @@ class Equals(Comparison):
     """Within `tolerance` of `value`."""
 
     rule: Literal["equals"]
-    value: Number
-    tolerance: Annotated[float, Field(ge=0)]
+    tolerance: Annotated[float, Field(ge=0)]  # pyright: ignore[reportGeneralTypeIssues] -- has to be given here
 
     @property
     def limit(self) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
@@ -44,7 +44,7 @@ class Claim(About):
     """One statement of a paper. Either it says why it is not tested, or it has a study and quantities."""
 
     id: str
-    whose: Whose
+    whose: Whose  # pyright: ignore[reportGeneralTypeIssues] -- has to be given here
     place: str
     statement: str
     not_tested: str = ""
@@ -85,7 +85,9 @@ def exponents_judged(claims: Iterable[Claim], measures: Measures, scale: str) ->
 
 def judge_quantity(claim: Claim, quantity: AnyQuantity, measures: Rows, scale: str, judged: int = 1) -> dict:
     """Return one row of claims.csv, in a run that judges so many exponents in all."""
-    row = claim.about(quantity) | {"tolerance": "" if quantity.tolerance is None else quantity.tolerance}
+    row: dict[str, Any] = claim.about(quantity) | {
+        "tolerance": "" if quantity.tolerance is None else quantity.tolerance
+    }
     row |= {name: getattr(quantity, name) for name in ("quantity", "claimed", "predicted", "rule", "figure")}
     if quantity.measured not in measures:
         return row | {"verdict": Verdict.NOT_TESTED, "reason": f"study {claim.study} did not run at this scale"}
@@ -95,7 +97,7 @@ def judge_quantity(claim: Claim, quantity: AnyQuantity, measures: Rows, scale: s
         measure = {**measure, "ci_low": "nan", "ci_high": "nan"}
     if measure["note"].startswith(NOT_RUN):
         return row | {"verdict": Verdict.NOT_TESTED, "reason": measure["note"]}
-    kind = kind_of(row["whose"], quantity.kind or claim.kind)
+    kind = kind_of(row["whose"], str(quantity.kind or claim.kind))
     row |= quantity.judged(kind, {**measures, quantity.measured: measure}, judged)
     if scale not in claim.scales:
         needed = f"needs scale {' or '.join(claim.scales)}, this is {scale}"
@@ -110,7 +112,8 @@ def judge_quantity(claim: Claim, quantity: AnyQuantity, measures: Rows, scale: s
 def judge_whole(claim: Claim, rows: list[dict], measures: Rows) -> dict:
     """Return the row of a claim as a whole: every quantity of the paper's holds, some hold in part, or only another
     listed reading passes."""
-    yes, no = OUTCOMES[claim.kind]
+    assert claim.whole is not None
+    yes, no = OUTCOMES[str(claim.kind)]
     own = [row for row in rows if row["whose"] == "paper"]
     verdicts = {row["verdict"] for row in own}
     others = measures.get(claim.whole.other_readings, {"measured": "0", "note": ""})

@@ -30,7 +30,8 @@ def failed_shares(rows: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
 
 def proportion(quantity: str, point: pd.Series, name: str, note: str) -> Measured:
     """Turn the share in a column of a point, a row of `with_ends` with `draws`, into a measured quantity."""
-    return Measured(quantity, *map(float, point[[name, "ci_low", "ci_high"]]), int(point["draws"]), note)
+    found, low, high = map(float, point[[name, "ci_low", "ci_high"]])
+    return Measured(quantity, found, low, high, int(point["draws"]), note)
 
 
 def own_statements(claims: pd.DataFrame) -> pd.DataFrame:

@@ -6,6 +6,7 @@ import json
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping
+from typing import Any
 
 import pandas as pd
 
@@ -32,7 +33,7 @@ class Quantities(dict[str, Measured]):
         raise NotMeasured(name)
 
 
-Fact = Callable[[pd.DataFrame, Quantities], object]
+Fact = Callable[[Any, Quantities], object]
 """From the cells and the quantities of a study: a number, a text, a table, or lists and dicts by name of these.
 Raises NotMeasured where a run lacks what it needs. The facts of a study stand by name under FACTS in its analysis."""
 
@@ -42,7 +43,7 @@ def total(cells: pd.DataFrame, quantities: Quantities, names: Iterable[str]) -> 
     return sum(quantities[name].measured for name in names)
 
 
-def spelled(fact: Fact, cells: pd.DataFrame, quantities: Quantities) -> str:
+def spelled(fact: Fact, cells: pd.DataFrame | None, quantities: Quantities) -> str:
     """A fact as JSON: tables as lists of rows, null where it cannot be had; numbers come back with the same bits."""
     try:
         return json.dumps(fact(cells, quantities), default=_plain)
@@ -50,7 +51,7 @@ def spelled(fact: Fact, cells: pd.DataFrame, quantities: Quantities) -> str:
         return "null"
 
 
-def _plain(value: object) -> object:
+def _plain(value: Any) -> object:
     return value.to_dict("records") if isinstance(value, pd.DataFrame) else value.item()
 
 

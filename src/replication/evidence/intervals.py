@@ -14,6 +14,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.special import stdtrit
 
 from privrep.users.rng import stream
@@ -22,7 +23,8 @@ from replication.evidence.measured import Measured
 if TYPE_CHECKING:  # a configuration is checked without pandas
     import pandas as pd
 
-Statistic, Statistics = Callable[[np.ndarray], float], Callable[[np.ndarray], dict[str, float]]
+Statistic = Callable[[np.ndarray], float]
+Statistics = Callable[[np.ndarray], dict[str, float]]
 """From numbers of repetitions, with repeats, to a number, or to numbers by name."""
 DRAWS = 1000
 BOOTSTRAP = 200
@@ -73,7 +75,9 @@ def bootstrap_intervals(
         return dict.fromkeys(values, (np.nan, np.nan))
     rng = stream(0, "bootstrap", {"name": name, "repetitions": repetitions})
     drawn = [statistic(indices) for indices in rng.integers(repetitions, size=(draws, repetitions))]
-    return {key: student_ends(value, [one[key] for one in drawn], repetitions) for key, value in values.items()}
+    return {
+        key: student_ends(value, np.array([one[key] for one in drawn]), repetitions) for key, value in values.items()
+    }
 
 
 def with_interval(
@@ -95,11 +99,10 @@ def bootstrap_measures(
     return [Measured(key, value, *ends[key], repetitions, note) for key, value in values.items()]
 
 
-def log_slope(values: np.ndarray, errors: np.ndarray) -> float:
+def log_slope(values: ArrayLike, errors: ArrayLike) -> float:
     """Return the least-squares slope on logarithmic axes; NaN for fewer than two values."""
-    if len(values) < 2:
-        return np.nan
-    return float(np.polyfit(np.log(np.asarray(values, dtype=float)), np.log(errors), 1)[0])
+    places = np.asarray(values, dtype=float)
+    return float(np.polyfit(np.log(places), np.log(errors), 1)[0]) if len(places) >= 2 else np.nan
 
 
 def exponent(quantity: str, statistic: Statistic, repetitions: int, formula: float) -> Measured:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -51,7 +52,8 @@ def chosen(cells: pd.DataFrame, number: Number) -> pd.DataFrame:
 
 def evaluated(rows: pd.DataFrame, expression: str) -> pd.Series:
     """Return a column, or an expression of columns."""
-    return rows[expression] if expression in rows else rows[names_in(expression)].eval(expression, engine="python")
+    found: Any = rows
+    return found[expression] if expression in rows else found[names_in(expression)].eval(expression, engine="python")
 
 
 def averaged(name: str, number: Number, cells: pd.DataFrame, rows: pd.DataFrame) -> Measured:
@@ -60,10 +62,13 @@ def averaged(name: str, number: Number, cells: pd.DataFrame, rows: pd.DataFrame)
     if number.largest_at:
         axis = number.largest_at
         # Runs that have no value of the axis stand below the bar at each.
-        parts = [[part[(part[axis] == at) | part[axis].isna()] for part in (rows, below)] for at in rows[axis].unique()]
+        parts = [
+            [part[(part[axis] == at) | part[axis].isna()] for part in (rows, below) if part is not None]
+            for at in rows[axis].unique()
+        ]
         ratios = [ratio(number, *part) for part in parts]
         seeds = ratios[0][1]
-        return bare(name, max(one(np.arange(seeds)) for one, _ in ratios), seeds, number.note)
+        return bare(name, max(float(one(np.arange(seeds))) for one, _ in ratios), seeds, number.note)
     statistic, seeds = ratio(number, rows, below)
     value, ends = float(statistic(np.arange(seeds))), (np.nan, np.nan)
     if seeds >= FEWEST and number.draws:
@@ -72,7 +77,7 @@ def averaged(name: str, number: Number, cells: pd.DataFrame, rows: pd.DataFrame)
     return Measured(name, value, *ends, seeds, number.note)
 
 
-def ratio(number: Number, rows: pd.DataFrame, below: pd.DataFrame | None) -> tuple[Statistic, int]:
+def ratio(number: Number, rows: pd.DataFrame, below: pd.DataFrame | None = None) -> tuple[Statistic, int]:
     """Return the average over repetitions, divided by what stands below the bar on the same, and their number."""
     power = 2 if number.kind == "rms" else 1
     of = [(rows, number)] if below is None else [(rows, number), (below, number.below)]

@@ -12,6 +12,7 @@ import json
 import re
 from collections.abc import Collection
 from pathlib import Path
+from typing import Any
 
 from privrep.options import misnamed
 from replication.evidence.claims import Claim
@@ -27,7 +28,7 @@ def values(study: Study, place: str) -> list[str]:
     source = f"{settings_of(study.study)}: {{{place}}}"
     if grid not in study.grids:
         raise ConfigError(f"{source}: {misnamed(grid, 'no grid', list(study.grids))}")
-    axes = study.grids[grid]
+    axes: Any = study.grids[grid]
     found = axes[axis] if axis in axes else [point[axis] for point in axes.get("together", ()) if axis in point]
     if not found:
         raise ConfigError(f"{source}: {misnamed(axis, 'no axis of this grid', list(axes))}")
@@ -160,5 +161,5 @@ def check_claim(claim: Claim, source: str, study: Study, figures: Collection[str
         place = f"quantities.{quantity.quantity}"
         check(f"{place}.figure", quantity.figure or claim.figure, "no figure", figures)
         check(f"{place}.measured", quantity.measured, what, known)
-        if getattr(quantity, "or_measured", ""):
-            check(f"{place}.or_measured", quantity.or_measured, what, known)
+        if other := getattr(quantity, "or_measured", ""):
+            check(f"{place}.or_measured", other, what, known)

@@ -8,6 +8,7 @@ of the noise are averaged within a repetition.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -108,7 +109,7 @@ def slope_weights(logs: np.ndarray) -> np.ndarray:
 def fit(sweep: Sweep) -> Fit:
     """Fit the exponent of a sweep; NaN throughout where `Sweep.too_few` gives a reason."""
     if sweep.too_few:
-        return Fit(sweep, *[float("nan")] * 3, ratio=(float("nan"),) * 3)
+        return Fit(sweep, *[math.nan] * 3, ratio=(math.nan, math.nan, math.nan))
     used, repetitions = sweep.used, sweep.repetitions
     logs = np.log(sweep.values[used])
     weights = slope_weights(logs)
@@ -122,7 +123,7 @@ def fit(sweep: Sweep) -> Fit:
         slope,
         standard_error=float(spread(draws @ weights, repetitions)),
         predicted_slope=float(weights @ predicted),
-        ratio=tuple(float(np.exp(value)) for value in (offset, offset - half, offset + half)),
+        ratio=(float(np.exp(offset)), float(np.exp(offset - half)), float(np.exp(offset + half))),
     )
 
 

@@ -40,8 +40,9 @@ from privrep.methods import (
 from privrep.methods.running.experiment import Spending, experiment
 from privrep.methods.running.method import Method, Task
 from privrep.methods.running.registry import load_options, method_files
+from privrep.methods.running.runner import declared
 from privrep.options import among, check_count, option
-from privrep.privacy.accounting import UNLIMITED, gdp_epsilon
+from privrep.privacy.accounting import UNLIMITED, Budget, gdp_epsilon
 from privrep.privacy.ledger import Ledger
 from privrep.privacy.mechanisms import Release
 from privrep.users.given_users import GivenUsers
@@ -219,7 +220,8 @@ def expected_epsilon(stage: Stage, delta: float) -> float:
 def prepare(options, problem: Problem) -> Spending:
     """The cost is that of the mechanism; a mutant's ledger has no limit, so that the audit sees what it spends."""
     spends = None if options.mutant == "none" else UNLIMITED
-    return Spending(mechanism(options.mechanism, problem).cost, spends=spends)
+    method = mechanism(options.mechanism, problem)
+    return Spending(declared(method), spends=spends)
 
 
 NUMBERS = {
@@ -255,7 +257,8 @@ def audit(
     changes: int = option("changes of one sample that the adversary tries", check_count, 400),
 ) -> dict[str, float]:
     """Make all five checks of a mechanism on canaries and their background."""
-    problem, budget, multiplier = task.users.problem, task.budget, release.noise_multiplier
+    problem, budget, multiplier = task.users.problem, task.given, release.noise_multiplier
+    assert isinstance(budget, Budget)
     seed = int(task.stream("init").integers(2**31))
     search = (problem, multiplier, draws, changes, seed)
     stage = staged(mechanism, mutant, *search)

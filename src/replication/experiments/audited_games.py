@@ -10,7 +10,7 @@ import numpy as np
 from privrep.methods.running.experiment import Spending, experiment
 from privrep.methods.running.method import Task
 from privrep.options import among, check_count, option
-from privrep.privacy.accounting import gdp_mu
+from privrep.privacy.accounting import Budget, gdp_mu
 from privrep.privacy.ledger import GaussianRelease, Ledger
 from privrep.privacy.mechanisms import GAUSSIAN_COST
 from replication.experiments.auditing.distinguishing import Game, PrivacyClaim
@@ -42,7 +42,8 @@ def audited_games(
     repeats: int = option("games", check_count, 200),
 ) -> dict[str, float]:
     """Count false alarms in many games of one kind; no users are read, and nothing is released."""
-    budget, rng = task.budget, task.stream("scores")
+    budget, rng = task.given, task.stream("scores")
+    assert isinstance(budget, Budget)
     mu = gdp_mu(budget.epsilon, budget.delta)
     claim = PrivacyClaim(Ledger([GaussianRelease("score", mu, 1.0, 0, 1)]))
     shown, true = (0.0, 0.0) if kind == "blind" else (mu, budget.epsilon)

@@ -130,7 +130,7 @@ def client_lemmas(
     start_sine: float = option("sine of every principal angle between a planted start and the truth", check_sine, 0.1),
 ) -> Outcome:
     """One round from a planted start, with options as in `privrep.methods.centaur`."""
-    users, problem, truth = task.users, task.users.problem, task.users.truth.basis
+    users, problem, truth = task.simulated, task.users.problem, task.simulated.truth.basis
     n, step = problem.users, step / problem.head_condition**2
     zeta = gradient_threshold(clip_scale, clip, problem.known)
     start = planted_subspace(truth, start_sine, release.streams["init"])

@@ -6,13 +6,14 @@ Expectations under the law, with the truth in hand, and whether the chains have 
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
 from privrep.methods.exponential import ScoreOptions, personalised
 from privrep.methods.running.experiment import Spending, experiment
 from privrep.methods.running.method import EXACT, Outcome, Task
-from privrep.methods.running.scoring import SCORE_COLUMNS, excess_risk
+from privrep.methods.running.scoring import SCORE_COLUMNS
 from privrep.methods.steps.grassmann_chain import Walk, uniform_starts, walk
 from privrep.methods.steps.nets import chart_net, check_net
 from privrep.methods.steps.user_scores import UserScore
@@ -20,7 +21,7 @@ from privrep.options import check_count, check_nonnegative, option
 from privrep.privacy.mechanisms import PURE_COST, Release
 from privrep.users.passes import parts, total
 from privrep.users.problem import Problem, UserData
-from privrep.users.risk import personal_loss
+from privrep.users.risk import personal_loss, personal_risk
 from privrep.users.subspace import dist_frobenius
 
 KEPT = 4  # states of each chain in which the users' final models are scored
@@ -39,13 +40,13 @@ def mixing(path: Walk) -> dict[str, float]:
 
     draws = path.scores.T
     return {
-        "r_hat": float(array_stats.rhat(draws, chain_axis=0, draw_axis=1)),
-        "ess": float(array_stats.ess(draws, chain_axis=0, draw_axis=1, method="mean")),
+        "r_hat": float(np.asarray(array_stats.rhat(draws, chain_axis=0, draw_axis=1))),
+        "ess": float(np.asarray(array_stats.ess(draws, chain_axis=0, draw_axis=1, method="mean"))),
         "accepted": float(path.accepted.mean()),
     }
 
 
-def prepare(options: ScoreOptions, problem: Problem) -> Spending:
+def prepare(options: Any, problem: Problem) -> Spending:
     """Check that the score and the net can be had."""
     if options.radius:
         check_net(problem.dim, problem.rank, options.radius)
@@ -83,7 +84,7 @@ def exponential_law(
     radius: float = option("radius of a net over which the law is summed as well; 0 for none", check_nonnegative, 0.0),
 ) -> Outcome:
     """The law for one data set."""
-    users, known, score = task.users, task.users.known, options.score(task.users.known)
+    users, known, score = task.simulated, task.users.known, options.score(task.users.known)
     n = known.users
     scale = release.temperature("subspace", width=score.width, limit=True)
     if not scale:
@@ -114,4 +115,4 @@ def exponential_law(
         law = np.exp(-(over - over.min()) / scale)
         printed, weighted = (float((one * over).sum() / one.sum()) for one in (law, net.volumes * law))
         log |= {"net_excess": printed / n, "net_excess_uniform": weighted / n, "net_size": len(net.bases)}
-    return Outcome(excess_risk=float(np.mean([excess_risk(users, model) for model in models])), log=log)
+    return Outcome(excess_risk=float(np.mean([personal_risk(users, one.basis, one.heads) for one in models])), log=log)

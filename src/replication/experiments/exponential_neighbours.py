@@ -14,6 +14,7 @@ are exact. The mechanism is (eps, delta)-DP only if no neighbours have a larger 
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 from scipy.special import logsumexp
@@ -72,7 +73,7 @@ def delta_at(epsilon: float, first: np.ndarray, second: np.ndarray) -> float:
     return float(max(np.maximum(p - np.exp(epsilon) * q, 0).sum(), np.maximum(q - np.exp(epsilon) * p, 0).sum()))
 
 
-def prepare(options: ScoreOptions, problem: Problem) -> Spending:
+def prepare(options: Any, problem: Problem) -> Spending:
     """Check that there are such users, the net and the score."""
     if problem.rank != 1 or problem.dim < 2:
         raise ValueError(f"dim and rank are {problem.dim} and {problem.rank}; these users need rank 1, dim at least 2")

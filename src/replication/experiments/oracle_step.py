@@ -63,7 +63,7 @@ def oracle_step(
     final_heads: str = option(FINAL_HEADS_COLUMN, among(FINAL_HEADS), "least squares"),
 ) -> Outcome:
     """A reference model, with heads on all samples, in the true subspace or after one release at the truth."""
-    users, problem, basis = task.users, task.users.problem, task.users.truth.basis
+    users, problem, basis = task.simulated, task.users.problem, task.simulated.truth.basis
     if release is not None:
         step = release.sum("true_step", users, StepAtTruth(basis), clip=1.0)
         spread = math.sqrt(problem.dim / problem.samples) * problem.label_noise_sd

@@ -10,7 +10,7 @@ import tomllib
 from dataclasses import replace
 from functools import lru_cache, partial
 from importlib.resources import files
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -90,7 +90,7 @@ def private_errors(task: Task, table: str, method: str, newcomers: float) -> dic
         return {"error": taking_part.error(own_data(taking_part, PENALTY, INTERCEPT, mean))}
     model = MixedModel(LABEL_SD, constant=True)
     last = list(model.fit(users, open_release(model, replace(task, users=users))))[-1]
-    shared = last.personal.models
+    shared: Any = last.personal and last.personal.models
     models, own = (np.concatenate([heads(block) for block in users.blocks()]) for heads in (shared, shared.own.heads))
     gains = taking_part.squares(own) - taking_part.squares(models)
     error, error_mean = map(taking_part.error, (models, np.broadcast_to(shared.mean, models.shape)))
@@ -100,8 +100,8 @@ def private_errors(task: Task, table: str, method: str, newcomers: float) -> dic
     rows = np.bincount(people)
     log["gain_held_out"] = float((np.bincount(people, gains[two])[rows > 0] / rows[rows > 0]).mean())
     if newcomers:
-        few = others.features[:, :FEW].transpose(1, 0, 2), others.labels[:, :FEW].T
-        block = Block(0, *(np.ascontiguousarray(array, np.float32) for array in few))
+        features, labels = others.features[:, :FEW].transpose(1, 0, 2), others.labels[:, :FEW].T
+        block = Block(0, np.ascontiguousarray(features, np.float32), np.ascontiguousarray(labels, np.float32))
         log["error_newcomers"] = others.error(shared(block))
         log["error_newcomers_mean"] = others.error(np.broadcast_to(shared.mean, (block.users, d)))
     return log

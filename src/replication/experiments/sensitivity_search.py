@@ -60,7 +60,7 @@ def sensitivity_search(
     """Find the largest distance of one release."""
     problem, seed = task.users.problem, int(task.stream("init").integers(2**31))
     method = RELEASES[release].build(problem.known)
-    multiplier = task.budget.noise_multiplier(method.cost, None)
+    multiplier = task.given.noise_multiplier(method.cost, None)
 
     def run(pair: Pair) -> ReplayedRun:
         return Stage.of_pair(method, problem, pair, multiplier, seed).run(0, 0)

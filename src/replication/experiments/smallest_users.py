@@ -7,8 +7,10 @@ privacy statement covers the search: its ledger holds all trials, and its choice
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
+from typing import Any
 
 import numpy as np
 
@@ -48,12 +50,12 @@ class FirstUsers(UserData):
         return block
 
 
-def searching(kind: type[MethodOptions], fewest: Callable[[MethodOptions], int] = lambda options: 1) -> type[Declared]:
+def searching(kind: type[Any], fewest: Callable[[Any], int] = lambda options: 1) -> type[Declared]:
     """Return the search for a method; each fit keeps to the method's cost, all fits together spend more."""
     scores = {name: SCORE_COLUMNS[name] for name in kind.scores}
     numbers = {"smallest_users": "smallest number of users that reaches the target", "trials": "fits in the search"}
 
-    def plain(options: MethodOptions) -> MethodOptions:
+    def plain(options: MethodOptions) -> Any:
         return kind(**{one.name: getattr(options, one.name) for one in fields(kind)})
 
     @experiment(
@@ -78,12 +80,13 @@ def searching(kind: type[MethodOptions], fewest: Callable[[MethodOptions], int] 
         def reached(users: int) -> bool:
             ledger = Ledger()
             try:
-                outcome = fit(method, replace(task, users=FirstUsers(task.users, users), ledger=ledger))
+                outcome = fit(method, replace(task, users=FirstUsers(task.simulated, users), ledger=ledger))
             except np.linalg.LinAlgError:
                 outcome = None
             finally:
                 task.ledger.entries.extend(ledger.entries)
-            tried[users] = outcome if outcome is not None and outcome.excess_risk <= risk else None
+            found = math.inf if outcome is None or outcome.excess_risk is None else outcome.excess_risk
+            tried[users] = outcome if found <= risk else None
             return tried[users] is not None
 
         failed, enough = bracket(reached, fewest(method), problem.users)
@@ -91,6 +94,7 @@ def searching(kind: type[MethodOptions], fewest: Callable[[MethodOptions], int] 
             middle = max(failed + 1, int((failed * enough) ** 0.5))
             failed, enough = (failed, middle) if reached(middle) else (middle, enough)
         best = tried[enough]
+        assert best is not None
         log = best.log | {"smallest_users": enough, "trials": len(tried)}
         return replace(best, theorem="", epsilon_paper=None, log=log)
 

@@ -43,7 +43,7 @@ def head_errors(users: Users, rule: HeadRule, overlap: np.ndarray) -> tuple[np.n
     squares, longest = np.concatenate(errors), float(max(map(np.max, lengths)))
     rms, most = float(np.sqrt(squares.mean())), float(np.sqrt(squares.max()))
     found = {"head_error_rms": rms, "head_error_max": most, "head_norm_max": longest**0.5}
-    return sum(second), sum(cross), found
+    return sum(second, np.zeros(())), sum(cross, np.zeros(())), found
 
 
 def whitened(matrix: np.ndarray, second: np.ndarray) -> np.ndarray:
@@ -89,7 +89,7 @@ def step_lemmas(
     start_sine: float = option("sine of every principal angle between a planted start and the truth", check_sine, 0.1),
 ) -> Outcome:
     """One step of Algorithm 1 from a planted start, with options as in `privrep.methods.altmin`."""
-    users, problem, truth = task.users, task.users.problem, task.users.truth.basis
+    users, problem, truth = task.simulated, task.users.problem, task.simulated.truth.basis
     samples = check_split(split, problem.known)
     eta, zeta = SCALES[clip_scale](problem.known)
     clip = SampleClip(clip_feature * eta, clip_label * zeta)

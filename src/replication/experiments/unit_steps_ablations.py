@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from privrep.methods.steps.error_tracking import FilterState
-from privrep.methods.steps.unit_schedule import Schedule, Sizes, schedule
+from privrep.methods.steps.unit_schedule import Schedule, Sizes, Values, schedule
 from privrep.methods.steps.whitening import Whitening
 from privrep.methods.unit_steps import HeadMoments, Round, UnitSteps, UnitStepsOptions
 from privrep.options import among, option
@@ -76,7 +76,7 @@ class ClippedRound(Round):
 class Halved(Sizes):
     """Of steps that are half as long on average."""
 
-    def gain(self, error2: np.ndarray, noise2: np.ndarray) -> np.ndarray:
+    def gain(self, error2: Values, noise2: Values) -> Values:
         return super().gain(error2, noise2) / 2
 
 
@@ -86,7 +86,8 @@ class WithoutNormOne(UnitSteps):
     sizes = Halved
 
     def round(self, sizes: Sizes, known: FilterState, **where: object) -> Round:
-        length = 2 * float(np.sqrt(np.prod(sizes.lengths2(known.error2, known.noise2))))
+        gradient2, head2 = sizes.lengths2(known.error2, known.noise2)
+        length = 2 * float(np.sqrt(gradient2 * head2))
         return ClippedRound(**vars(super().round(sizes, known, **where)), length=length)
 
 

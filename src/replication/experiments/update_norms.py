@@ -90,10 +90,10 @@ def update_norms(
     drift_bound: float = option("clip at which drift is measured, over the full model's median", check_bound, 0.25),
 ) -> Outcome:
     """The measurement at distance `start_sine` from the optimum."""
-    found, basis = updates(task.users, start_sine, batch_samples, task.stream("init"))
+    found, basis = updates(task.simulated, start_sine, batch_samples, task.stream("init"))
     norms = {name: np.linalg.norm(rows, axis=1) for name, rows in found.items()}
     bound = drift_bound * np.median(norms["full"])
-    heads = all_heads(task.users).astype(np.float64)
+    heads = all_heads(task.simulated).astype(np.float64)
     log = {"heterogeneity": 1 - (heads.mean(axis=0) ** 2).sum() / (heads**2).sum(axis=1).mean()}
     for name in WHAT:
         log[f"{name}_rms"] = np.sqrt((norms[name] ** 2).mean())

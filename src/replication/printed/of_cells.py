@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from privrep.theory import jain2021, shen2023
+from privrep.theory.shared import Values
 from privrep.users.splits import count, split_samples
 
 
@@ -41,11 +42,15 @@ def step_sizes(cells: pd.DataFrame) -> StepSizes:
     )
 
 
-def privacy_distance(cells: pd.DataFrame, sizes: StepSizes, power: float = 2) -> np.ndarray:
+def privacy_distance(cells: pd.DataFrame, sizes: StepSizes, power: float = 2) -> Values:
     """Return distF of the last step by privacy noise (F3), or at power 1 its square as the risk weighs it."""
     return jain2021.step_privacy(
         sizes.batch,
-        *(cells[name] for name in ("dim", "rank", "noise_multiplier", "eta", "zeta")),
+        cells["dim"],
+        cells["rank"],
+        cells["noise_multiplier"],
+        cells["eta"],
+        cells["zeta"],
         np.array([(lam**-power).sum() for lam in sizes.lams]),
     )
 
@@ -75,7 +80,7 @@ def _where_printed(cells: pd.DataFrame, factor: pd.Series) -> np.ndarray:
     return np.where(cells["clip_scale"] == "printed", factor, 1.0)
 
 
-def floor_distance(cells: pd.DataFrame, sizes: StepSizes) -> np.ndarray:
+def floor_distance(cells: pd.DataFrame, sizes: StepSizes) -> Values:
     """Return distF that label noise leaves (F5)."""
     d, k, noise = (cells[name] for name in ("dim", "rank", "label_noise_sd"))
     return jain2021.step_floor(sizes.batch * sizes.used, d, k, sizes.heads, noise)
@@ -89,7 +94,7 @@ def centaur_floors(cells: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
     )
     # Of all directions, the one with lam_i / lam_1 = ratio keeps its own gain.
     ratios = [np.geomspace(1, one**-2.0, rank) for one, rank in zip(condition, k, strict=True)]
-    each = zip(noise, d, ratios, cells["step"].to_numpy(), strict=True)
+    each = zip(np.asarray(noise), d, ratios, cells["step"].to_numpy(), strict=True)
     frobenius = [shen2023.centaur_frobenius(g, dim, ratio, step) for g, dim, ratio, step in each]
     spectral = shen2023.centaur_spectral(noise, d, k, cells["step"])
     return np.array(frobenius), np.where(condition == 1, spectral, np.nan)

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import yaml
 
@@ -25,7 +26,7 @@ from replication.run.settings import Overridable, Paper, RunConfig, Study, setti
 ROOT = Path(__file__).resolve().parents[3]
 
 
-YAML = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+YAML: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 class _Loader(YAML):
@@ -113,7 +114,7 @@ def chapters(root: Path = ROOT) -> list[str]:
     return [study for paper in read_papers(root).values() for study in paper.chapters]
 
 
-def read_config(overlays: list[Path] = (), master_seed: int | None = None, root: Path = ROOT) -> RunConfig:
+def read_config(overlays: Sequence[Path] = (), master_seed: int | None = None, root: Path = ROOT) -> RunConfig:
     """Return config/config.yaml with overlay files merged in, and another master seed where one is given, checked."""
     config = read_yaml(root / "config" / "config.yaml")
     for overlay in overlays:

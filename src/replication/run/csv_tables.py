@@ -6,6 +6,7 @@ from __future__ import annotations
 import csv
 import io
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -13,7 +14,7 @@ from privrep.users.whole_files import in_one_move
 from replication.run.cli_errors import Unreadable
 
 
-def _plain(value: object) -> object:
+def _plain(value: Any) -> object:
     """Return what csv spells with all digits: a number of numpy as one of Python."""
     return value if value is None or isinstance(value, bool | str | int | np.integer) else float(value)
 

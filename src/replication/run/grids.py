@@ -7,10 +7,11 @@ cell keeps its key and its random streams when the grid around it changes.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from privrep.methods.running.method import MethodOptions
 from privrep.methods.running.runner import prepared
@@ -47,10 +48,10 @@ def _chosen(algorithm: str, options: tuple[tuple[str, object], ...]) -> MethodOp
     return load_options(algorithm, dict(options))
 
 
-def points(grid: dict) -> Iterator[dict]:
+def points(grid: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """Yield the points of a grid: the product of its axes and of the points under `together`, which vary as one. A
     number of seeds or redraws stands for 0, 1, ..."""
-    axes = {axis: range(values) if isinstance(values, int) else values for axis, values in grid.items()}
+    axes: dict[str, Any] = {axis: range(one) if isinstance(one, int) else one for axis, one in grid.items()}
     for joint in axes.pop("together", [{}]):
         for values in itertools.product(*axes.values()):
             yield joint | dict(zip(axes, values, strict=True))
@@ -69,19 +70,21 @@ def _budget(point: dict, delta: float, calibration: str) -> Budget | FixedNoise 
     return None if epsilon is None else Budget(float(epsilon), delta, calibration, redraw)
 
 
-def _series_cells(study: Simulation, name: str) -> Iterator[Cell]:
+def _series_cells(study: Simulation, name: str) -> Iterator[StudyCell]:
     spec = study.series[name]
-    for point in points(study.grids[spec.grid]):
+    grids: Any = study.grids
+    for point in points(grids[spec.grid]):
         if point.get("redraw") and point.get("noise_multiplier") == 0:
             continue  # there is no noise to draw again
         problem = study.problem | spec.problem
         problem |= {axis: point.pop(axis) for axis in PROBLEM_AXES if axis in point}
         problem = build(Problem, problem, "problem")
         power = point.pop("delta_power", None)
-        delta = problem.users**-power if power else spec.delta or study.delta
+        delta: Any = problem.users**-power if power else spec.delta or study.delta
         budget = _budget(point, delta, spec.calibration)
         options = spec.options | point
         if spec.tuned:
+            assert isinstance(budget, Budget)
             options |= chosen_options(study.choices, name, vars(problem) | {"epsilon": budget.epsilon})
         chosen = _chosen(spec.algorithm, tuple(options.items()))
         # What varies a method has its rows and its random streams.
@@ -101,13 +104,13 @@ def _where(study: Simulation, name: str, error: str, files: Sequence[Layer]) -> 
     return place(files, *choices, root=ROOT) or settings_of(study.study)
 
 
-def expand(study: Simulation, files: Sequence[Layer] = ()) -> list[Cell]:
+def expand(study: Simulation, files: Sequence[Layer] = ()) -> list[StudyCell]:
     """Return all cells of a study in the order of its file, none for a study of arithmetic.
 
     ConfigError names the line, in one of `files`, of a value that is out of range or infeasible, or of a series in
     which two cells coincide.
     """
-    cells: list[Cell] = []
+    cells: list[StudyCell] = []
     for name in study.series:
         try:
             series = list(_series_cells(study, name))
@@ -119,17 +122,17 @@ def expand(study: Simulation, files: Sequence[Layer] = ()) -> list[Cell]:
     return cells
 
 
-def groups(cells: list[Cell], size: int) -> list[list[Cell]]:
+def groups(cells: list[StudyCell], size: int) -> list[list[StudyCell]]:
     """Return the cells in groups that share a data draw, at most `size` in each, in order of first appearance."""
-    by_draw: dict[Problem, list[Cell]] = {}
+    by_draw: dict[Problem, list[StudyCell]] = {}
     for cell in cells:
         by_draw.setdefault(cell.problem, []).append(cell)
     return [draw[i : i + size] for draw in by_draw.values() for i in range(0, len(draw), size)]
 
 
-def shard(study: Simulation, index: int) -> list[list[Cell]]:
+def shard(study: Simulation, index: int) -> list[list[StudyCell]]:
     """Return the groups of shard `index`: every `shards`-th one, so that large and small draws mix."""
-    return groups(expand(study), study.cells_per_draw)[index :: study.shards]
+    return groups(expand(study), study.cells_per_draw or 1)[index :: study.shards]
 
 
 def merge(paths: list[Path], expected: list[list[tuple[str, str]]], order: list[tuple[str, str]]) -> list[dict]:
@@ -149,7 +152,7 @@ def merge(paths: list[Path], expected: list[list[tuple[str, str]]], order: list[
 def merge_study(study: Simulation, folder: Path) -> None:
     """Write `folder`/cells.csv and timings.csv from the shards in `folder`/shards."""
     order = [(cell.series, cell.key) for cell in expand(study)]
-    parts = range(study.shards)
+    parts = range(study.shards or 0)
     expected = [[(cell.series, cell.key) for group in shard(study, part) for cell in group] for part in parts]
     for table, suffix, columns in (("cells", "csv", study_columns(study)), ("timings", "timings.csv", TIMING_COLUMNS)):
         paths = [folder / "shards" / f"{part}.{suffix}" for part in parts]

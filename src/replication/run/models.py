@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Annotated, TypeVar
+from typing import Annotated, Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
@@ -24,7 +24,7 @@ class Model(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _only_known_keys(cls, content: object) -> object:
-        if isinstance(content, Mapping) and cls.model_config["extra"] == "forbid":
+        if isinstance(content, Mapping) and cls.model_config.get("extra") == "forbid":
             for key in content:
                 if key not in cls.model_fields:
                     raise ValueError(misnamed(key, "not a known key", list(cls.model_fields)))
@@ -41,7 +41,7 @@ TYPES = {"int": "an integer", "float": "a number", "string": "a text", "bool": "
 TYPES |= dict.fromkeys(("list", "tuple"), "a list") | dict.fromkeys(("dict", "model"), "a mapping")
 
 
-def _complaint(error: dict) -> str:
+def _complaint(error: Mapping[str, Any]) -> str:
     """Return one clause for an entry of pydantic's list of errors."""
     kind, value, about = error["type"], error["input"], error.get("ctx", {})
     if kind == "missing":
@@ -64,7 +64,7 @@ def _complaint(error: dict) -> str:
     return f"{value!r} is a {type(value).__name__}, it must be {wanted}{hint_on_text(value)}"
 
 
-def _place(location: tuple[int | str, ...], content: object) -> list[str]:
+def _place(location: tuple[int | str, ...], content: Any) -> list[str]:
     """Return the keys that lead to an entry as they stand in the file, without the kinds of models between them."""
     keys = []
     for key in location:

@@ -55,7 +55,7 @@ def provenance(config: dict) -> dict:
         "packages": {name: version(name) for name in PACKAGES},
         "platform": platform.platform(),
         "cpu": cpu_model(),
-        "simd": [name for name, found in np._core._multiarray_umath.__cpu_features__.items() if found],
+        "simd": [name for name, found in np._core._multiarray_umath.__cpu_features__.items() if found],  # pyright: ignore[reportAttributeAccessIssue] -- NumPy has no other place
         "blas": {key: blas[0].get(key) for key in ("internal_api", "version", "architecture")} if blas else {},
     }
 

@@ -14,7 +14,7 @@ def draw(name: str, numbers: pd.DataFrame, study: PlotSettings) -> Picture:
     """Draw one figure; that of cells which were not run says so."""
     figure = Picture()
     if numbers.empty:
-        axis = figure.panels(7.8, 1.2)
+        axis = figure.panel(7.8, 1.2)
         axis.axis("off")
         axis.annotate("not run: see the chapter", (0.5, 0.5), xycoords="axes fraction", ha="center", fontsize=10)
     elif name in study.sweeps:

@@ -59,7 +59,7 @@ def test_points_reach_the_page(tmp_path):
 
 def drawn_alone(x: list, y: list, name: str = "line", **limits) -> dict:
     figure = Picture()
-    axis = figure.panels(3, 3)
+    axis = figure.panel(3, 3)
     axis.series(pd.DataFrame({"x": x, "y": y}), "x", "y", Look(name, "#0072B2"))
     axis.set(**limits)
     return drawn_points(figure)
@@ -115,7 +115,7 @@ def test_methods_are_told_apart():
     ],
 )
 def test_an_axis_has_one_format_of_numbers(ends, texts):
-    axis = Picture().panels(4, 3)
+    axis = Picture().panel(4, 3)
     axis.label(log="y", ylim=ends)
     ticks = [tick for tick in axis.get_yticks() if ends[0] <= tick * (1 + 1e-9) and tick <= ends[1] * (1 + 1e-9)]
     assert [axis.yaxis.get_major_formatter()(tick) for tick in ticks] == texts

@@ -13,7 +13,7 @@ from privrep.methods.running.registry import options_class
 def example_options(name: str) -> dict:
     """Return the options with which the docstring of a method's file fits it; tests and audits take them, too."""
     kind = options_class(name)
-    lines = re.findall(r"^(?:>>>|\.\.\.) (.*)$", sys.modules[kind.__module__].__doc__, re.MULTILINE)
+    lines = re.findall(r"^(?:>>>|\.\.\.) (.*)$", str(sys.modules[kind.__module__].__doc__), re.MULTILINE)
     calls = [node for node in ast.walk(ast.parse("\n".join(lines))) if isinstance(node, ast.Call)]
     (fit,) = [call for call in calls if ast.unparse(call.func) == "fit"]
     given = {one.arg: ast.literal_eval(one.value) for one in fit.keywords}

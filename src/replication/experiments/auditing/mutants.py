@@ -67,7 +67,7 @@ def clipped_by(wrong: WrongClip | None) -> Iterator[None]:
     """Replace the clips in the code of the algorithms until the end of the block; None leaves them."""
     places = _clips(len(sys.modules)) if wrong else []
     for module, key, value in places:
-        setattr(module, key, wrong.factor if value is clip_factor else wrong.scalar)
+        setattr(module, key, getattr(wrong, "factor" if value is clip_factor else "scalar"))
     try:
         yield
     finally:

@@ -16,6 +16,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cache
+from typing import Any
 
 import numpy as np
 from scipy.special import log_softmax, ndtri
@@ -108,10 +109,10 @@ class Transcript:
     """The releases of a fit in their order, and the transcript whose answers it receives again."""
 
     replayed: Transcript | None = None
-    records: list[GaussianRecord | ChoiceRecord] = field(default_factory=list)
+    records: list[Any] = field(default_factory=list)  # of a sum or a choice
 
     @property
-    def given(self) -> GaussianRecord | ChoiceRecord | None:
+    def given(self) -> Any:
         return self.replayed.records[len(self.records)] if self.replayed else None
 
 
@@ -148,7 +149,8 @@ class RecordingRelease(Release):
     def noise(self) -> np.random.Generator:
         """The generator of the noise, started anew for each release if the noise repeats."""
         if self.fault.repeats:
-            return np.random.default_rng(self.streams[self.role].bit_generator.seed_seq)
+            seeds: Any = self.streams[self.role].bit_generator.seed_seq
+            return np.random.default_rng(seeds)
         return super().noise
 
     def _gaussian(self, name: str, exact: tuple[np.ndarray, ...], spec: NoiseSpec) -> tuple[np.ndarray, ...]:
@@ -217,7 +219,7 @@ INSIDE, OUTSIDE = (lambda: 0.0), (lambda: 1.0)  # coins of a user who always tak
 def streams(run: int, seed: int, own: Callable[[], float] | None = None, everyone: bool = False) -> Streams:
     """Return named streams, public ones by the seed alone; `own` draws the coins of the first user."""
 
-    def start(role: str):
+    def start(role: str) -> Any:
         # A list of numbers takes its generator longer.
         drawn = np.random.default_rng(np.array([seed, 1 + run if role in SECRET else 0, *role.encode()], np.uint32))
         if role != "participants":

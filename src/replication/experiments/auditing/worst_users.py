@@ -41,7 +41,9 @@ def moved(statistic: str, samples: int, rng: np.random.Generator, clip: SampleCl
     def change(*pair: GivenUsers) -> float:
         sums = [clipped_sums(user, contribution, clip) for user in pair]
         (second, first), bounds = map(np.subtract, *sums), clip.bounds(samples)
-        lengths = [np.linalg.norm(part) / bound for part, bound in zip((np.triu(second), first), bounds, strict=True)]
+        lengths = [
+            float(np.linalg.norm(part)) / bound for part, bound in zip((np.triu(second), first), bounds, strict=True)
+        ]
         return {"second": lengths[0], "first": lengths[1], "joint": lengths[0] ** 2 + lengths[1] ** 2}[statistic]
 
     return largest_change(change, samples, dim, rng)

@@ -10,7 +10,7 @@ from replication.studies.accounting.analysis import ALPHA, DELTA, NAMES, SD, SEC
 
 def draw_privacy_accounting(figure: Picture, numbers: DataFrame, study: PlotSettings) -> None:
     """Draw the epsilon that each statement achieves over the one that it claims."""
-    axis = figure.panels(6.4, 4.4)
+    axis = figure.panel(6.4, 4.4)
     least, most = numbers["epsilon"].min(), numbers["epsilon"].max()
     for claim, one in distinct(NAMES.values()).items():
         part = numbers[numbers["statement"] == next(key for key, name in NAMES.items() if name == claim)]
@@ -39,7 +39,7 @@ def draw_privacy_conversion(figure: Picture, numbers: DataFrame, study: PlotSett
 
 def draw_sampled_round(figure: Picture, numbers: DataFrame, study: PlotSettings) -> None:
     """Draw the Rényi divergence of one round (Remark 4.1) against the probability of taking part."""
-    axis = figure.panels(6.4, 4.2)
+    axis = figure.panel(6.4, 4.2)
     for name, one in distinct(numbers["divergence"]).items():
         part = numbers[numbers["divergence"] == name]
         axis.curve(part["p"], part["over alpha / (2 sigma^2)"], Look(one.label, one.colour, ""))

@@ -14,7 +14,7 @@ DIVISORS = {
 
 def draw_centaur_rate(figure: Picture, numbers: DataFrame, study: PlotSettings) -> None:
     """Draw the distance over that of the start against rounds."""
-    axis = figure.panels(5.4, 4.0)
+    axis = figure.panel(5.4, 4.0)
     for kappa, one in graded(numbers["kappa"], r"$\kappa$ = {}", dash="").items():
         part = numbers[numbers["kappa"] == kappa]
         axis.series(part, "rounds", "ratio", one, ends=("lowest", "highest"))

@@ -42,7 +42,7 @@ def draw_exponential_privacy(figure: Picture, numbers: DataFrame, study: PlotSet
 
 def draw_exponential_sampler(figure: Picture, numbers: DataFrame, study: PlotSettings) -> None:
     """Draw the mean score by chains and over nets."""
-    axis = figure.panels(5.6, 3.8)
+    axis = figure.panel(5.6, 3.8)
     numbers = numbers.assign(
         size=[f"$d$ = {d}, $k$ = {k}" for d, k in zip(numbers["dim"], numbers["rank"], strict=True)]
     )

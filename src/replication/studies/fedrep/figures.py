@@ -18,7 +18,7 @@ EXPONENT = 1
 
 def draw_own_problem(figure: Picture, numbers: DataFrame, study: PlotSettings) -> None:
     """Draw median risks of all methods against epsilon, and the floor."""
-    axis = figure.panels(6.6, 4.8)
+    axis = figure.panel(6.6, 4.8)
     axis.groups(numbers, "x", "risk", "series", LOOKS, ends=CI)
     axis.level(numbers["floor"].iloc[0], "heads in the true subspace, non-private", dash=":")
     axis.label(r"$\epsilon$", "risk over that of predicting zero", log="xy", xticks=numbers["epsilon"])

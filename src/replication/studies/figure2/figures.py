@@ -39,7 +39,7 @@ def draw_figure2(figure: Picture, numbers: DataFrame, study: PlotSettings) -> No
 
 def draw_figure2_readings(figure: Picture, numbers: DataFrame, study: PlotSettings) -> None:
     """Draw all readings, ours last: MSE at the best choice, one mark per epsilon, a little apart in height."""
-    axis = figure.panels(7.6, 0.27 * len(numbers) + 1.5)
+    axis = figure.panel(7.6, 0.27 * len(numbers) + 1.5)
     places = np.arange(len(numbers))[::-1]
     scores = numbers[[f"mse_{epsilon}" for epsilon in SHOWN]]
     axis.hlines(places, scores.min(axis=1), scores.max(axis=1), color="0.8", linewidth=1, zorder=1)

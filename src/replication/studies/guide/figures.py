@@ -13,7 +13,7 @@ LOOKS = {name: look(name, METHODS_SHOWN[name], dash="") for name in METHODS_SHOW
 
 def draw_guide_laws(figure: Picture, numbers: DataFrame, study: PlotSettings) -> None:
     """Draw measured against predicted risk, for all methods and settings."""
-    axis = figure.panels(6.4, 5.8)
+    axis = figure.panel(6.4, 5.8)
     for name, rows in numbers.groupby("method", sort=False):
         axis.series(rows, "predicted", "measured", LOOKS[name], ends=CI, hollow=~rows["known"])
     both = numbers[["predicted", "measured"]]

@@ -35,7 +35,7 @@ def draw_init_collapse(figure: Picture, numbers: DataFrame, study: PlotSettings)
 
 def draw_init_norms(figure: Picture, numbers: DataFrame, study: PlotSettings) -> None:
     """Draw Frobenius over spectral distance against the rank."""
-    axis = figure.panels(4.8, 3.8)
+    axis = figure.panel(4.8, 3.8)
     axis.series(around(numbers, "ratio", 2 * numbers["standard_error"]), "rank", "ratio", MEASURED, ends=ENDS)
     axis.curve(numbers["rank"], numbers["limit"], Look("√$k$", GREY, "", "-."))
     axis.law(numbers, "rank", "predicted", "law at this $d$")

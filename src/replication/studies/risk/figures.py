@@ -28,7 +28,7 @@ def draw_risk_known_heads(figure: Picture, numbers: DataFrame, study: PlotSettin
 
 def draw_risk_premise(figure: Picture, numbers: DataFrame, study: PlotSettings) -> None:
     """Draw the share of the zero model's risk against n over the premise of Theorem 1.1."""
-    axis = figure.panels(5.6, 4.2)
+    axis = figure.panel(5.6, 4.2)
     looks = graded(numbers["rank"], "$k$ = {}")
     axis.groups(numbers, "premise", "share", "rank", looks, ends=ENDS, band=True)
     axis.level(1, "premise", along="y", colour=METHODS["altmin"].colour)

@@ -106,13 +106,13 @@ def draw_promise(figure: Picture, numbers: DataFrame, study: PlotSettings) -> No
 
 def draw_d_exponent(figure: Picture, numbers: DataFrame, study: PlotSettings) -> None:
     """Draw error times epsilon and n against d."""
-    axis = figure.panels(5.4, 4.8)
+    axis = figure.panel(5.4, 4.8)
     by_dimension(axis, numbers, SERIES, r"dist2 $\cdot\ \epsilon\ \cdot\ n$")
 
 
 def draw_users_needed(figure: Picture, numbers: DataFrame, study: PlotSettings) -> None:
     """Draw the smallest number of users that reaches the target."""
-    axis = figure.panels(5.2, 4.4)
+    axis = figure.panel(5.2, 4.4)
     by_dimension(axis, numbers, USERS, "users needed")
 
 
@@ -154,7 +154,7 @@ def draw_cost(figure: Picture, numbers: DataFrame, study: PlotSettings) -> None:
 
 def draw_clip_choice(figure: Picture, numbers: DataFrame, study: PlotSettings) -> None:
     """Draw the error of both methods against their clips."""
-    axis = figure.panels(5.4, 4.6)
+    axis = figure.panel(5.4, 4.6)
     for name, one in CHOSEN.items():
         part = numbers[numbers["series"].isin(CHOICES[name])]
         sized = part[part["size"].notna()].sort_values("size")

@@ -52,7 +52,7 @@ def by_epsilon(axis: Panel, numbers: DataFrame, looks: tuple[Look, ...], y: str)
 
 def draw_figure2(figure: Picture, numbers: DataFrame, study: PlotSettings) -> None:
     """Draw Figure 2 of jain2021 with unit steps in it."""
-    axis = figure.panels(7.4, 5.2)
+    axis = figure.panel(7.4, 5.2)
     curves, floor = numbers.iloc[:-1], numbers["y"].iloc[-1]
     by_epsilon(axis, curves, CURVES, "excess risk")
     axis.level(floor, "heads in the true subspace, non-private", dash=":")
@@ -86,21 +86,21 @@ def draw_rivals(figure: Picture, numbers: DataFrame, study: PlotSettings) -> Non
 
 def draw_ablation(figure: Picture, numbers: DataFrame, study: PlotSettings) -> None:
     """Draw unit steps with one part removed."""
-    axis = figure.panels(6.0, 3.4)
+    axis = figure.panel(6.0, 3.4)
     marks(axis, numbers, Look("a part left out", "#D55E00", "^", ""))
     axis.label("excess risk over the non-private one", log="x")
 
 
 def draw_departures(figure: Picture, numbers: DataFrame, study: PlotSettings) -> None:
     """Draw risks under model misspecification, and with wrong hyperparameters."""
-    axis = figure.panels(6.6, 4.3)
+    axis = figure.panel(6.6, 4.3)
     marks(axis, numbers, look("unit", dash=""), ".3f")
     axis.label("excess risk over the non-private one on the same users")
 
 
 def draw_full_prior(figure: Picture, numbers: DataFrame, study: PlotSettings) -> None:
     """Draw risks for heads of full rank: a prior, two subspaces, and each user alone."""
-    axis = figure.panels(5.8, 4.2)
+    axis = figure.panel(5.8, 4.2)
     curves, own = numbers.iloc[:-1], numbers.iloc[-1]
     by_epsilon(axis, curves, PRIORS, "risk over that of predicting zero")
     axis.level(own["y"], own["curve"], colour=METHODS["own"].colour)
@@ -134,6 +134,6 @@ def draw_map_samples(figure: Picture, numbers: DataFrame, study: PlotSettings) -
 
 def draw_users_methods(figure: Picture, numbers: DataFrame, study: PlotSettings) -> None:
     """Draw the users needed against the dimension."""
-    axis = figure.panels(5.8, 4.4)
+    axis = figure.panel(5.8, 4.4)
     axis.groups(numbers, "dim", "smallest_users", "method", LOOKS, ends=CI)
     axis.label("$d$", "users", log="xy", xticks=numbers["dim"])
