@@ -54,7 +54,7 @@ def faulty(node: ast.AST) -> tuple[ast.AST, ast.AST] | None:
         case ast.If(test) | ast.While(test) | ast.IfExp(test) if not isinstance(test, ast.Compare | ast.UnaryOp):
             return test, ast.UnaryOp(ast.Not(), test)
         case ast.Constant(bool() | int() | float() as value):
-            new = {bool: lambda: not value, int: lambda: value + 1, float: lambda: 2 * value}[type(value)]()
+            new = {bool: lambda: not value, int: lambda: value + 1, float: lambda: 2 * value or 1.0}[type(value)]()
             return node, ast.Constant(new)
         case ast.Call(func, [one, two, *rest], named) if ast.dump(one) != ast.dump(two):
             return node, ast.Call(func, [two, one, *rest], named)
