@@ -27,7 +27,7 @@ quick tiny: .venv/ready
 	@$(RUN) --configfile config/scales/$@.yaml
 
 # All has everything; test leaves out what needs a browser or a cluster, and long audits; test-fast also what reads a
-# finished run or takes more than a second. `make slow` writes anew which those are.
+# finished run or takes long by tests/slow.txt, which `make slow` writes anew.
 PYTEST = python -m pytest -n 2 --dist worksteal
 test: .venv/ready
 	$(PYTEST) -m "not (browser or slurm or long)"
@@ -39,8 +39,9 @@ test-all: .venv/ready
 	$(PYTEST)
 
 slow: .venv/ready
-	$(PYTEST) -m "not (browser or slurm or run)" --durations 0 --durations-min 0.1 -vv | awk '/s (call|setup) / \
-	  {sub(/\[.*/, "", $$3); took[$$3] += $$1} END {for (test in took) if (took[test] > 1) print test}' | sort > tests/slow.txt
+	$(PYTEST) -m "not (browser or slurm or run)" --durations 0 --durations-min 0.01 -vv | awk '/s (call|setup) / \
+	  {sub(/\[.*/, "", $$3); took[$$3] += $$1; cases[$$3] += $$2 == "call"} END {for (test in took) \
+	  if (took[test] > 5 || took[test] > 1 && took[test] > 0.3 * cases[test]) print test}' | sort > tests/slow.txt
 
 # Which lines no test runs, in reports/coverage.txt
 coverage: .venv/ready

@@ -1,8 +1,8 @@
 """Shared helpers of the test-suite. BLAS is held to one thread before numpy is imported.
 
 A test is marked by what it needs: `run` a finished run, `browser` Chromium, `slurm` a cluster; `slow` are those that
-`slow.txt` names, which takes more than a second for all cases together; and `long`, by hand, a few audits. The
-targets of the Makefile choose by these marks.
+`slow.txt` names, for their seconds; and `long`, by hand, a few audits. The targets of the Makefile choose by these
+marks.
 
 Statistical tests state a false-alarm rate. They draw from fixed streams, so they pass or fail for good, and each comes
 with a wrong target that must be rejected.

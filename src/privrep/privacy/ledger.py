@@ -184,6 +184,7 @@ def _composed(entries: list[Entry], delta: float) -> float:
     pure = tuple(entry.epsilon for entry in entries if isinstance(entry, PureRelease))
     if len(pure) == len(entries) == 1:
         # Randomised response is (e, delta)-DP for delta = (e^epsilon - e^e) / (1 + e^epsilon).
-        return max(0.0, pure[0] + math.log1p(-delta * (1 + math.exp(-pure[0])))) if delta < 0.5 else 0.0
+        share = delta * (1 + math.exp(-pure[0]))
+        return max(0.0, pure[0] + math.log1p(-share)) if share < 1 else 0.0
     found = composed_epsilon(gaussian, delta, pure)
     return found if gaussian else min(found, sum(pure))

@@ -137,6 +137,7 @@ def test_a_method_that_spends_what_it_declares_is_ok(steps, cost):
     assert row["status"] == "ok"
     allowed = cost.at(row["noise_multiplier"])
     assert ledger.spent("mu_squared") == pytest.approx(allowed.mu_squared, rel=1e-12)
+    assert allowed.rho * row["noise_multiplier"] ** 2 == pytest.approx(cost.rho, rel=1e-12)
     assert ledger.spent("pure") == pytest.approx(allowed.pure, rel=1e-12)
     for multiplier in (0.0, 1e-3, 7.0):
         fit(options(steps, cost)(), make_task(Users(PROBLEM), fixed_noise(multiplier)))
