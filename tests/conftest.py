@@ -1,7 +1,7 @@
 """Shared helpers of the test-suite. BLAS is held to one thread before numpy is imported.
 
 A test is marked by what it needs: `run` a finished run, `browser` Chromium, `slurm` a cluster; `slow` are those that
-`slow.txt` names, for their seconds; and `long`, by hand, a few audits. The targets of the Makefile choose by these
+`slow.txt` names, for their seconds, and `long` the audits among them. The targets of the Makefile choose by these
 marks.
 
 Statistical tests state a false-alarm rate. They draw from fixed streams, so they pass or fail for good, and each comes
@@ -161,7 +161,7 @@ def pytest_collection_modifyitems(items):
         for mark in {MARKS[name] for name in MARKS.keys() & set(item.fixturenames)}:
             item.add_marker(mark)
         if item.nodeid.partition("[")[0] in SLOW:
-            item.add_marker("slow")
+            item.add_marker("long" if item.path.stem.endswith("audit") else "slow")
 
 
 def pytest_sessionfinish(session):

@@ -143,7 +143,6 @@ def test_a_fault_of_a_factor_of_two_is_seen(monkeypatch, number, fault):
     assert max(audit(CONFIGURATIONS[number], histories=1).shares.values()) > 1.3
 
 
-@pytest.mark.long
 def test_guesses_are_as_right_as_is_stated():
     """Guesses between the worst pairs by fresh fits of all configurations, whose mu is the same.
 
