@@ -32,6 +32,7 @@ from replication.evidence.compare import (
     confirmation_pairs,
     confirmed,
     coverage,
+    number_text,
     paired,
     summary,
     table,
@@ -69,6 +70,10 @@ SECOND = [
     claim("A-4", "HOLDS", 2.0, corrected=2.0),
     claim("A-5", "NOT-TESTED"),
 ]
+
+
+def test_a_number_is_told_with_its_interval_where_there_is_one():
+    assert [*map(number_text, FIRST[2:4]), number_text(SECOND[4])] == ["0.5 [0.4, 0.6]", "2", "none"]
 
 
 def test_pairs_and_their_changes():

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from replication.evidence.intervals import student
-from replication.evidence.scaling import Sweep, fit, fit_measures, sweep
+from replication.evidence.scaling import Sweep, fit, fit_measures, fit_table, sweep
 from replication.run.config import read_config, read_study
 from replication.run.grids import expand
 from replication.run.models import checked
@@ -379,3 +379,17 @@ def test_a_fit_may_have_a_window_of_its_own():
     assert study.fits["own"].power == 1 and study.fits["own"].name == "own"
     assert study.window_of("plain") == Window(saturation=0.7, points=6)
     assert study.window_of("own") == Window(saturation=9.0, points=6)
+
+
+def test_the_numbers_of_a_figure_are_those_of_its_fits():
+    """A row for each point, of the fits that are named, in their order."""
+    fits = {name: fitted(table(spread=0.1, error=lambda v, c=c: c / v)) for name, c in (("a", 1), ("b", 2), ("c", 4))}
+    found = fit_table(fits, ["c", "a"])
+    assert list(found["fit"]) == ["c"] * 4 + ["a"] * 4 and list(found["value"]) == [*USERS] * 2
+    for name, rows in found.groupby("fit"):
+        one = fits[name]
+        np.testing.assert_array_equal(rows[["ci_low", "ci_high"]].T, one.sweep.point_intervals())
+        numbers = {"error": one.sweep.means(), "floor": one.sweep.floors, "predicted": one.sweep.predicted}
+        numbers |= {"exponent": one.slope, "exponent_low": one.interval[0], "exponent_high": one.interval[1]}
+        for column, expected in numbers.items():
+            np.testing.assert_array_equal(rows[column], np.broadcast_to(expected, 4), column)

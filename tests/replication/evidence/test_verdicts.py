@@ -295,6 +295,16 @@ def test_the_number_of_exponents_reaches_the_verdict(as_read):
     measure = Measured("exponent made up", 1.3, 1.18, 1.42, 8, "", 0.05, math.nan)
     for judged, expected in ((1, "VIOLATED"), (1000, "INCONCLUSIVE")):
         assert judged_rows(claim([rate()]), as_read(measure), judged=judged)[0]["verdict"] == expected
+    assert judged_rows(claim([rate()], kind="surrogate"), as_read(measure))[0]["verdict"] == "SURROGATE"
+
+
+def test_a_claim_is_tested_or_says_why_not():
+    words = "the key 'scales' is missing", "'figure' stands in a claim that is not tested"
+    given = claim().model_dump(exclude_unset=True)
+    for changed, said in zip((dict(given), given | {"not_tested": "no data"}), words, strict=True):
+        changed.pop("scales", None)
+        with pytest.raises(ValueError, match=said):
+            Claim.model_validate(changed)
 
 
 def test_a_scale_that_is_not_listed_is_not_tested(as_read):
