@@ -31,7 +31,7 @@ from replication.report.chapters import (
     page_text,
     text,
 )
-from replication.report.run_tables import Run, listed, read_text
+from replication.report.run_tables import Run, judged, listed, read_text
 from replication.report.sizes import size
 from replication.report.stub_run import StubRun, check_chapter, check_page, facts_of
 from replication.run.config import ROOT, study_names
@@ -178,9 +178,17 @@ Second.
 
 @pytest.mark.parametrize("study", STUDIES)
 def test_numbers_come_from_the_measures(study):
-    """A name gives value and ends of its own quantity. Without measures there is no number made of one, no exponent."""
-    words = Words(ChosenRun(values={name: own(name) for name in listed(study)}), study)
+    """A name gives value and ends of its own quantity, and in every chapter leads to the first row that the quantity
+    decides, or to a line of its own. Without measures there is no number made of one, no exponent."""
+    run = ChosenRun(values={name: own(name) for name in listed(study)})
+    words, other = Words(run, study), Words(run, STUDIES[STUDIES.index(study) - 1])
     for name in listed(study):
+        rows = [(claim.id, one.quantity) for claim, one in judged() if (claim.study, one.measured) == (study, name)]
+        places = [run.rows[row] for row in rows if row in run.rows][:1] or [run.place_of(study, name)]
+        for found in (words.q(name), words.n(name), other.q(name, study), other.n(name, 3, study)):
+            assert re.findall('href="#([^"]*)"', found) == places and (places[0][:7] != "number-") == bool(rows)
+        assert other.value(name, study) == own(name)[0]
+    assert len({*run.others.values()}) == len(run.others)
         assert words.value(name) == own(name)[0]
         for found, spelled in ((words.q(name), spelling.interval(*own(name))), (words.n(name), f"{own(name)[0]:.2f}")):
             assert re.sub("<[^>]+>", "", found) == re.sub("<[^>]+>", "", spelled)
