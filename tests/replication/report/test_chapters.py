@@ -187,12 +187,15 @@ def test_numbers_come_from_the_measures(study):
         places = [run.rows[row] for row in rows if row in run.rows][:1] or [run.place_of(study, name)]
         for found in (words.q(name), words.n(name), other.q(name, study), other.n(name, 3, study)):
             assert re.findall('href="#([^"]*)"', found) == places and (places[0][:7] != "number-") == bool(rows)
-        assert other.value(name, study) == own(name)[0]
-    assert len({*run.others.values()}) == len(run.others)
-        assert words.value(name) == own(name)[0]
+        assert words.value(name) == other.value(name, study) == own(name)[0]
         for found, spelled in ((words.q(name), spelling.interval(*own(name))), (words.n(name), f"{own(name)[0]:.2f}")):
             assert re.sub("<[^>]+>", "", found) == re.sub("<[^>]+>", "", spelled)
         assert not name.startswith("exponent ") or words.e(name.removeprefix("exponent ")) == words.q(name)
+    lines = re.findall(r'<tr id="(.+?)"><td><code>(.+?)</code></td><th scope="row">(.*?)</th>', run.section_others())
+    assert {(of, text): place for place, of, text in lines} == {
+        (of, spelling.typeset(name)): place for (of, name), place in run.others.items()
+    }
+    assert len({*run.others.values()}) == len(lines)
     bare = chapter(study, ChosenRun(math.nan))
     assert 'class="q"' not in bare and spelling.number(math.nan) not in bare
 
