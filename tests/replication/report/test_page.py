@@ -9,11 +9,14 @@ from __future__ import annotations
 
 import io
 import itertools
+import json
+import math
 import re
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 from axe_playwright_python.sync_playwright import Axe
@@ -21,8 +24,10 @@ from playwright.sync_api import Browser, Page, expect, sync_playwright
 from stub_page import DRAWN, rendered_run, unpacked
 from workflow_helpers import patience, unit_seconds
 
+from replication.evidence.verdicts import Verdict
+from replication.report.claims_table import row_anchors
 from replication.report.spelling import figure_anchor
-from replication.studies.guide.analysis import AXES, EXAMPLE
+from replication.studies.guide.analysis import AXES, CLOSE, EXAMPLE, METHODS, grid, guide, method_to_use
 
 BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 
@@ -33,7 +38,7 @@ SERIOUS = ("serious", "critical")
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory) -> Path:
-    return rendered_run(tmp_path_factory.mktemp("run"))
+    return rendered_run(tmp_path_factory.mktemp("run"), over_nonprivate_at_5=11, ii=0.2, iii=3e-4, random=2)
 
 
 @pytest.fixture(scope="module")
@@ -124,6 +129,11 @@ def shown(page: Page) -> list[str]:
     return page.evaluate("[...document.querySelectorAll('.every tbody:not([hidden])')].map((body) => body.id)")
 
 
+def anchors(rows: pd.DataFrame, claims: pd.DataFrame) -> list[str]:
+    """Where the page has rows of the claims."""
+    return [row_anchors(claims)[one] for one in zip(rows["id"], rows["quantity"], strict=True)]
+
+
 def search(page: Page, query: str) -> int:
     page.fill("#query", query)
     return len(shown(page))
@@ -167,11 +177,16 @@ def exponent(letter: str, claimed: str) -> Callable[[pd.DataFrame], pd.Series]:
     ],
 )
 def test_search_finds_the_rows_of_words_and_tokens(at, claims, query, expected):
-    """Tokens of one key are alternatives, all else holds together; the number of rows is said."""
+    """Tokens of one key are alternatives, all else holds together; the number of rows is said, here and above."""
     page = at()
-    wanted = int(expected(claims).sum())
-    assert search(page, query) == wanted
-    assert page.locator(".shown p").inner_text().startswith(f"Showing {wanted} of {len(claims)} rows")
+    wanted = anchors(claims[expected(claims)], claims)
+    search(page, query)
+    assert {*shown(page)} == {*wanted}
+    assert page.locator(".shown p").inner_text().startswith(f"Showing {len(wanted)} of {len(claims)} rows")
+    page.fill("#search-for", query)
+    hits = re.search(r"(\d+) rows?\b", page.locator("#hits p").text_content())
+    assert not query or (int(hits[1]) if hits else 0) == len(wanted)
+    page.fill("#search-for", "")
 
 
 def test_letters_find_their_names(at):
@@ -246,34 +261,43 @@ def test_a_link_to_a_row_shows_it(visit):
     assert claim.locator(".every tbody:has(#claim-A-zCDP) dl").is_visible()
 
 
-def test_headings_sort(at, claims):
-    """By numbers up, then down, rows without one last; the heading says so."""
-    page = at("#?q=kind:at_most")
-    heading = page.locator(".every thead th", has=page.get_by_role("button", name="Printed or claimed"))
-
-    def claimed() -> list[float]:
-        texts = page.locator(".every tbody:not([hidden]) td[data-label=claimed]").all_text_contents()
-        return [float(re.sub(r"10−(\d+)", r"1e-\1", text).split()[1]) for text in texts]
-
-    heading.get_by_role("button").click()
-    assert heading.get_attribute("aria-sort") == "ascending"
-    found = claimed()
-    plain = pd.to_numeric(claims[claims["rule"] == "at_most"]["claimed"].str.removeprefix("<= "))
-    assert len(found) == len(plain) and plain.max() > 1 and found == sorted(found) != found[::-1]
-    heading.get_by_role("button").click()
-    assert heading.get_attribute("aria-sort") == "descending"
-    assert claimed() == sorted(found, reverse=True)
+LEVELS = ("good", "fair", "open", "bad", "none")
 
 
-def test_rows_in_sight_are_downloaded(at, claims):
-    """As a CSV with all columns of claims.csv."""
-    page = at("#?q=paper:shen2023 kind:at_least")
-    with page.expect_download() as download:
-        page.get_by_role("button", name="Download").click()
-    saved = pd.read_csv(download.value.path(), dtype=str, keep_default_na=False)
-    wanted = claims[(claims["paper"] == "shen2023") & (claims["rule"] == "at_least")]
-    assert list(saved.columns) == list(claims.columns)
-    assert sorted(map(tuple, saved.to_numpy())) == sorted(map(tuple, wanted.to_numpy()))
+def number(text: str) -> float:
+    try:
+        return float(text.removeprefix("<= ").removeprefix(">= "))
+    except ValueError:
+        return math.nan
+
+
+@pytest.mark.parametrize(
+    ("heading", "value"),
+    [
+        ("Claim", lambda row: row["place of the row"]),
+        ("Quantity", lambda row: row["quantity"]),
+        ("Printed or claimed", lambda row: number(row["claimed"])),
+        ("Measured", lambda row: number(row["measured"])),
+        ("Verdict", lambda row: f"{LEVELS.index(Verdict(row['verdict']).level)}{row['verdict']}"),
+    ],
+)
+def test_a_sorted_table_is_downloaded_in_its_order(at, claims, heading, value):
+    """Up, then down, rows without a number last; the rows in sight, with all columns of claims.csv."""
+    page = at("#?q=paper:jain2021")
+    rows = claims[claims["paper"] == "jain2021"].assign(anchor=lambda table: anchors(table, claims))
+    rows = rows.set_index("anchor").loc[shown(page)]
+    values = rows.assign(**{"place of the row": range(len(rows))}).apply(value, axis=1)
+    assert values.nunique() > 2
+    head = page.locator(".every thead th", has=page.get_by_role("button", name=re.compile(f"^{heading}")))
+    for order in ("ascending", "descending"):
+        while head.get_attribute("aria-sort") != order:
+            head.get_by_role("button").click()
+        wanted = rows.loc[values.sort_values(ascending=order == "ascending", kind="stable").index]
+        assert shown(page) == list(wanted.index)
+        with page.expect_download() as download:
+            page.get_by_role("button", name="Download").click()
+        saved = pd.read_csv(download.value.path(), dtype=str, keep_default_na=False)
+        assert saved.equals(wanted.reset_index(drop=True))
 
 
 @pytest.mark.parametrize(
@@ -450,14 +474,48 @@ def test_sliders_ask_the_guide(visit):
     assert answer(again) == answer(page)
 
 
-def test_the_guide_says_where_it_extrapolates(visit):
-    """Far from all measured settings."""
-    page = visit()
-    assert "xtrapol" not in answer(page)
-    for name in ("users", "samples", "epsilon"):
-        page.locator(f".guide-tool input[name={name}]").press("End")
-    page.locator(".guide-tool input[name=dim]").press("Home")
-    assert "xtrapol" in answer(page)
+SLIDE = """(places) => {
+    const sliders = [...document.querySelectorAll(".guide-tool input")];
+    sliders.forEach((slider, i) => { slider.value = places[i]; });
+    sliders[0].dispatchEvent(new Event("input"));
+}"""
+POWERS = str.maketrans({"×": "e", **dict(zip("⁰¹²³⁴⁵⁶⁷⁸⁹⁻", "0123456789-", strict=True))})
+RISK = r"(\d[\d.]*(?: × 10[⁰¹²³⁴⁵⁶⁷⁸⁹⁻]+)?)"
+
+
+def numbers_in(text: str) -> list[float]:
+    """Numbers as the guide spells them."""
+    return [float(one.replace(" × 10", "×").translate(POWERS)) for one in re.findall(RISK, text)]
+
+
+def test_the_guide_says_what_its_measures_say(visit, folder):
+    """At ten measured settings and ten others: the methods to use and in which order, the prediction of the first, what
+    was measured of it and of better ones, and where it extrapolates."""
+    page, (risks, known) = visit(), guide()
+    tool = json.loads((folder / "results" / "guide" / "facts.json").read_text())["tool"]
+    risks = 10 ** (np.log10(risks) * tool["fine"]).round().div(tool["fine"])
+    measured = {tuple(one["at"]): one["risk"] for one in tool["measured"]}
+    places = np.stack(np.unravel_index(np.arange(len(risks)), [len(values) for values in AXES.values()]), axis=1)
+    apart = np.abs(places[:, None] - np.array([*measured])[None]).max(axis=2).min(axis=1)
+    rng, seen = np.random.default_rng(0), set()
+    for row in (*rng.choice(np.flatnonzero(apart == 0), 10, replace=False), *rng.choice(len(risks), 10)):
+        page.evaluate(SLIDE, places[row].tolist())
+        said, law, here = answer(page).replace("\u00a0", " "), risks.loc[row], measured.get((*places[row],), {})
+        close = law[law <= CLOSE * law.min()].sort_values(kind="stable")
+        first, *others = sorted(close.index, key=lambda name: (name != "own", name != "unit"))
+        named = "predict zero;" if first == "zero" else f"use {' or '.join(METHODS[one] for one in (first, *others))}."
+        assert f": {named}" in said and first == method_to_use(risks.loc[[row]]).iloc[0]
+        predicted, found = re.search(r"Predicted excess risk (.*?) of that of predicting zero; (.*?)\. ", said).groups()
+        assert numbers_in(predicted) == pytest.approx([law[first]], rel=0.01)
+        assert numbers_in(found) == pytest.approx(here.get(first, []), rel=0.01)
+        better = [METHODS[one] for one in here if first in here and here[one][0] * CLOSE < here[first][0]]
+        lower = re.search(r"Measured lower: (.*?)\. ", said)
+        assert (lower[1].split(", ") if lower else []) == better
+        assert ("own assumptions" in said) != known.loc[row, first] and ("no measured" in said) == (apart[row] > 1)
+        sizes = zip(AXES, grid().loc[row], strict=True)
+        assert f"privrep advise {' '.join(f'--{name} {value:g}' for name, value in sizes)} --label" in said
+        seen |= {first, *better}
+    assert len(seen) > 3
 
 
 # Keyboard, light and dark, narrow, print, no script
