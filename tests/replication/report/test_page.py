@@ -512,6 +512,14 @@ def test_the_guide_says_what_its_measures_say(visit, folder):
         lower = re.search(r"Measured lower: (.*?)\. ", said)
         assert (lower[1].split(", ") if lower else []) == better
         assert ("own assumptions" in said) != known.loc[row, first] and ("no measured" in said) == (apart[row] > 1)
+        circles = page.locator(".guide-plot circle.predicted").evaluate_all(
+            "all => all.map((one) => +one.getAttribute('cx'))"
+        )
+        wide, drawn = (
+            page.locator(".guide-plot svg").evaluate("one => +one.getAttribute('width')"),
+            law[np.isfinite(law)],
+        )
+        assert circles == pytest.approx(10 + (np.log10(drawn).clip(-7, 1) + 7) / 8 * (wide - 30), abs=0.5)
         sizes = zip(AXES, grid().loc[row], strict=True)
         assert f"privrep advise {' '.join(f'--{name} {value:g}' for name, value in sizes)} --label" in said
         seen |= {first, *better}
