@@ -233,8 +233,9 @@ SCALES = ("tiny", "quick", "default", "record")
 def test_captions_can_be_filled_at_every_scale(scale):
     """Each placeholder names a series and a column of the figure's study, or a constant of its module."""
     for name in config_of(scale).studies:
+        sizes = planned_sizes(name, scale)
         for figure in STUDIES[name]["figures"]:
-            assert "{" not in with_sizes(figure, CAPTIONS[figure]["caption"], name, planned_sizes(name, scale))
+            assert "{" not in with_sizes(figure, CAPTIONS[figure]["caption"], name, sizes)
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from functools import cache
 from types import SimpleNamespace
 
 import numpy as np
@@ -25,6 +26,7 @@ TUNED = [(study, name) for study, one in STUDIES.items() for name, series in one
 
 
 CHOOSE = script("choose_rivals")
+cells_of = cache(lambda study: tuple(expand(STUDIES[study])))
 
 
 def synthetic(**values) -> dict:
@@ -40,7 +42,7 @@ def test_cells_have_what_the_table_says(study, name):
         for row in ROWS
         if (row["study"], row["series"]) == (study, name)
     }
-    for cell in (cell for cell in expand(STUDIES[study]) if cell.series == name):
+    for cell in (cell for cell in cells_of(study) if cell.series == name):
         sizes = (float(getattr(cell.problem, size)) for size in (*SIZES, "label_noise_sd"))
         assert table[*sizes, cell.budget.epsilon].items() <= vars(cell.options).items()
 
@@ -51,7 +53,7 @@ def test_rows_are_of_tuned_series():
 
 
 def test_no_public_data_set_is_judged():
-    judged = {cell.problem.seed for study in STUDIES.values() for cell in expand(study) if cell.problem}
+    judged = {cell.problem.seed for study in STUDIES for cell in cells_of(study) if cell.problem}
     assert not judged & set(CHOOSE.SEEDS)
     assert len(CHOOSE.SEEDS) >= 5
 
