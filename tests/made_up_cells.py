@@ -109,8 +109,10 @@ def alike(one: float, other: float) -> bool:
 
 def moved_by(study: str, found: dict[str, float]) -> dict[str, list[str]]:
     """The series, and methods within one, whose results move each number."""
-    cells, moved, nothing = made_up(study), {name: [] for name in found}, pd.Series(dtype=str)
-    labels = [] if cells is None else cells["series"] + ("/" + cells.get("method", nothing)).fillna("")
+    cells, moved, labels = made_up(study), {name: [] for name in found}, []
+    if cells is not None:
+        method = cells["method"].map("/{}".format, na_action="ignore").fillna("") if "method" in cells else ""
+        labels = cells["series"] + method
     for label in dict.fromkeys(labels):
         factor = np.where(labels == label, 1 + cells["key"].map(number) / 2, 1)
         results = [name for name in cells.select_dtypes(float) if name not in planned_cells(study)]
