@@ -34,6 +34,7 @@ from replication.run.resolved import resolved
 from replication.run.settings import MeasureSettings
 
 FOLDER = Path(__file__).parent / "reference" / "analyses"
+COLUMNS = ["name", "value", "moved by"]
 SEEDS = 3
 """Repetitions, too few for an interval: the bootstrap has tests of its own."""
 LARGER = {"eta": 100, "zeta": 100}
@@ -93,13 +94,13 @@ def findings(study: str) -> Findings:
 
 
 def told(study: str, cells: pd.DataFrame | None, findings: Findings) -> dict[str, float]:
-    """All of it by name, as numbers."""
+    """All of it by name, as numbers; of images what rests on cells, and not on the table of long runs."""
     found = {one.quantity: one.measured for one in findings.quantities}
     facts = json.loads(facts_json(facts_of(study), cells, Quantities(findings.quantities)))
     found |= {name: one for fact, value in facts.items() for name, one in summed(value, f"fact {fact}").items()}
     for figure, table in findings.tables.items():
         found |= summed(table.to_dict("list"), f"figure {figure}")
-    return found
+    return {name: one for name, one in found.items() if study != "images" or name.startswith("digits")}
 
 
 def alike(one: float, other: float) -> bool:
@@ -108,8 +109,10 @@ def alike(one: float, other: float) -> bool:
 
 def moved_by(study: str, found: dict[str, float]) -> dict[str, list[str]]:
     """The series, and methods within one, whose results move each number."""
-    cells, moved, nothing = made_up(study), {name: [] for name in found}, pd.Series(dtype=str)
-    labels = [] if cells is None else cells["series"] + ("/" + cells.get("method", nothing)).fillna("")
+    cells, moved, labels = made_up(study), {name: [] for name in found}, []
+    if cells is not None:
+        method = cells["method"].map("/{}".format, na_action="ignore").fillna("") if "method" in cells else ""
+        labels = cells["series"] + method
     for label in dict.fromkeys(labels):
         factor = np.where(labels == label, 1 + cells["key"].map(number) / 2, 1)
         results = [name for name in cells.select_dtypes(float) if name not in planned_cells(study)]
@@ -121,9 +124,22 @@ def moved_by(study: str, found: dict[str, float]) -> dict[str, list[str]]:
     return moved
 
 
+def reference(study: str) -> pd.DataFrame:
+    """Name, value and `moved by` as they were written."""
+    path = FOLDER / f"{study}.csv"
+    return pd.read_csv(path) if path.exists() else pd.DataFrame(columns=COLUMNS)
+
+
+def write(study: str) -> None:
+    """Bring the reference of a study up to date; what moves a number is sought where that is new or another."""
+    values, old = told(study, made_up(study), findings(study)), reference(study)
+    known = {row[0]: row[2] for row in old.itertuples(index=False) if alike(row[1], values.get(row[0], math.inf))}
+    new = {name: value for name, value in values.items() if name not in known}
+    moved = known | {name: " ".join(series) for name, series in moved_by(study, new).items()} if new else known
+    rows = [(name, f"{value:.8g}", moved[name]) for name, value in values.items()]
+    pd.DataFrame(rows, columns=COLUMNS).to_csv(FOLDER / f"{study}.csv", index=False)
+
+
 if __name__ == "__main__":
-    FOLDER.mkdir(exist_ok=True)
     for written in sys.argv[1:] or study_names():
-        values = told(written, made_up(written), findings(written))
-        rows = [(name, f"{values[name]:.8g}", " ".join(series)) for name, series in moved_by(written, values).items()]
-        pd.DataFrame(rows, columns=["name", "value", "moved by"]).to_csv(FOLDER / f"{written}.csv", index=False)
+        write(written)

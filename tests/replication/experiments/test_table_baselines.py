@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -14,6 +15,7 @@ from privrep.methods.running.runner import fit
 from privrep.privacy.accounting import Budget, FixedNoise
 from privrep.privacy.mechanisms import GAUSSIAN_COST
 from privrep.users.problem import Problem, Users
+from privrep.users.rng import stream
 from privrep.users.schema import Number, Schema
 from replication.experiments import real_table, real_tables
 from replication.experiments.real_tables import TABLES, RealTable
@@ -93,6 +95,21 @@ def test_rival_is_descent_and_ridge_about_it(monkeypatch):
         error, right = fit(rival, task).log["error"], split.error(heads)
         assert error == pytest.approx(right, rel=1e-5) if isinstance(budget, FixedNoise) else error > right
         assert task.ledger.mu == pytest.approx(1 / budget.noise_multiplier(GAUSSIAN_COST, None))
+
+
+def test_newcomers_take_no_part(monkeypatch):
+    """Labels that they show move their own error alone; what is released and the errors of others stay bit by bit."""
+    data = halves(made_up(users=200, rows=9), "made up", 0)
+    new = stream(0, "newcomers", {"table": "bfi", "split": 0}).random(200) < 0.3
+    other = replace(data, labels=np.where(new[:, None], -data.labels, data.labels))
+    chosen = load_options("real_table", {"table": "bfi", "newcomers": 0.3})
+    logs = []
+    for split in (data, other):
+        monkeypatch.setattr(real_table, "split", lambda table, number, split=split: split)
+        task = make_task(Users(Problem(users=200, samples=9, dim=2, rank=1)), Budget(8.0, 1e-5, "exact"))
+        logs.append(fit(chosen, task).log)
+    moved = {name for name in logs[0] if logs[0][name] != logs[1][name]}
+    assert 30 < new.sum() < 90 and moved == {"error_newcomers"}
 
 
 def test_single_model_misses_what_heads_explain():

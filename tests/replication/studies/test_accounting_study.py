@@ -9,6 +9,7 @@ from dp_accounting import GaussianDpEvent, NeighboringRelation, PoissonSampledDp
 from dp_accounting.rdp import RdpAccountant, compute_epsilon
 from hypothesis import given
 from hypothesis import strategies as st
+from made_up_cells import findings
 
 from privrep.privacy.accounting import gdp_epsilon
 from replication.printed import accounting_shen2023 as printed
@@ -16,14 +17,10 @@ from replication.printed import prescribed_powers as powers
 from replication.printed.accounting_shen2023 import DELTA, ROUNDS, ROUNDS_REMOVED, SCOPES, WHOLE
 from replication.printed.prescribed_powers import Size, power
 from replication.printed.renyi import Mixture, renyi_divergence
-from replication.run.settings import PlotSettings
 from replication.studies.accounting import analysis as study
 
 L = math.log(1 / DELTA)
-FIGURES = ("jain2021/privacy_accounting", "shen2023/privacy_conversion", "shen2023/sampled_round")
-SETTINGS = PlotSettings(study="accounting", figures=FIGURES, claimed={})
-FINDINGS = study.analyse(None, SETTINGS)
-FOUND = {found.quantity: found.measured for found in FINDINGS.quantities}
+FOUND = {found.quantity: found.measured for found in findings("accounting").quantities}
 
 
 def gaussian(mean, sd):
@@ -175,12 +172,3 @@ def test_samples_needed():
     assert power(powers.start_samples, "k", scarce) == pytest.approx(assumed)
     assert power(powers.fresh_samples, "k", scarce) - assumed == pytest.approx(2)
     assert power(powers.round_samples, "kappa") == pytest.approx(2)
-
-
-def test_figures_show_the_measured_numbers():
-    tables = FINDINGS.numbers(SETTINGS)
-    numbers = tables["shen2023/privacy_conversion"]
-    whole = numbers[numbers["scope"] == WHOLE]
-    assert whole["paper's conversion"].max() == pytest.approx(FOUND[f"{WHOLE}: largest ratio"])
-    rounds = tables["shen2023/sampled_round"]
-    assert (rounds.loc[rounds["divergence"] == "as printed", "over alpha / (2 sigma^2)"] < 0).all()

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import product
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -47,18 +45,6 @@ def test_law_and_bound_of_a_rate():
     assert points["bound"].unique() == pytest.approx([(1 - 0.96 / 32) ** 0.5])
 
 
-def test_caps_are_grouped_by_form_and_setting():
-    """One point for each form, condition number and rank, with its mean."""
-    rows = [
-        {"series": f"cap-{form}", "head_condition": kappa, "rank": 2, "seed": seed, "steady_dist2": size + 0.01 * seed}
-        for (form, size), kappa, seed in product((("printed", 0.5), ("corrected", 0.02)), (1.0, 2.0), range(3))
-    ]
-    points = centaur_rates.cap_points(pd.DataFrame(rows))
-    assert len(points) == 4
-    assert points.groupby("form")["dist2"].first().to_dict() == pytest.approx({"printed": 0.51, "corrected": 0.03})
-    assert (points["highest"] - points["lowest"]).tolist() == pytest.approx([0.02] * 4)
-
-
 def test_noise_law_counts_participants():
     """With a share p of the users a round adds 1/p times the noise; mu of long heads is that of the problem."""
     common = {"users": 2000, "dim": 20, "rank": 2, "noise_multiplier": 1.0, "zeta": 6.0, "step": 0.25}
@@ -85,22 +71,6 @@ def test_paired_ratio_on_the_same_users():
     found = measured("distF of fresh over reused samples", pd.DataFrame(rows))
     assert found.measured == pytest.approx(1.5, rel=1e-3)
     assert 1.49 < found.ci_low < found.measured < found.ci_high < 1.51
-
-
-def test_runs_beyond_the_start():
-    """Half of the start stays within it, 0.97 with an iterate at 1.02 does not; both over the start."""
-    rows = [
-        {"series": f"start-{form}", "rank": rank, "seed": seed, "start_sine": 0.2, "floor_2": 0.1}
-        | {"steady_dist2": 0.2 * size * (1 + 0.01 * seed), "largest_dist2": 0.2 * (size + 0.05)}
-        for form, (rank, size), seed in product(("printed", "corrected"), ((1, 0.5), (4, 0.97)), range(6))
-    ]
-    cells = pd.DataFrame(rows)
-    steady = measured("E42: steady dist2 over the start, printed cap, k = 1", cells)
-    assert steady.measured == pytest.approx(0.5 * 1.025)
-    assert measured("E42: printed cap, k = 1, share of runs beyond", cells).measured == 0
-    beyond = measured("E42: printed cap, k = 4, share of runs beyond", cells)
-    assert (beyond.measured, beyond.ci_low) == (1, pytest.approx(0.025 ** (1 / 6)))
-    assert measured("E42: growth of the steady dist2, corrected cap", cells).measured == pytest.approx(0.97 / 0.5)
 
 
 @pytest.mark.parametrize(("form", "cap"), [("printed", printed_cap), ("corrected", corrected_cap)])

@@ -8,11 +8,8 @@ import pandas as pd
 import pytest
 
 from privrep.theory import jain2021
-from replication.evidence.numbers import measure
-from replication.evidence.quantities import numbers
-from replication.run.config import read_config, read_study
 from replication.studies.exponential import analysis
-from replication.studies.exponential.analysis import FEW, LINE, risks
+from replication.studies.exponential.analysis import FEW, LINE
 
 # Law F7
 
@@ -45,41 +42,6 @@ def test_loss_that_goes_with_a_score_excess(rng):
 # Privacy
 
 
-def neighbours(series: str, users, losses, steps=0) -> pd.DataFrame:
-    columns = {"series": series, "users": users, "chain_steps": steps, "epsilon": 2.0, "privacy_loss": losses}
-    return pd.DataFrame(columns | {"delta_at_epsilon": np.asarray(losses) / 100})
-
-
-def test_losses_are_the_largest_found():
-    """Over epsilon; the exponent is a slope; the exact draw is the chain of no steps."""
-    parts = [
-        ("neighbours-proved", [10, 20], [0.2, 0.4]),
-        ("neighbours-printed", [20, 10], [8.0, 2.0]),
-        ("neighbours-exact", [10, 20], [1.0, 2.0]),
-        ("balanced", [11, 21], [30.0, 40.0]),
-        ("chain-agreeing", 10, [1.5, 1.0], [0, 8]),
-        ("chain-divided", 10, [5.0, 1.0, 6.0], [8, 0, 64]),
-    ]
-    found = {one.quantity: one.measured for one in analysis.loss_measures(pd.concat(neighbours(*one) for one in parts))}
-    expected = {"proved loss over epsilon": 0.2, "printed loss over epsilon, fewest users": 1.0}
-    expected |= {"exponent of n in the printed loss": 2.0, "exact loss over epsilon": 1.0}
-    expected |= {"delta of the printed exponent": 0.4, "chain loss over epsilon, divided": 3.0}
-    expected |= {"loss of the draw over epsilon, divided": 0.5, "chain delta, divided": 0.06}
-    assert {name: found[name] for name in expected} == pytest.approx(expected)
-
-
-def test_chains_over_nets():
-    """Geometric mean over noise multipliers of ratios of means over repetitions."""
-    rows = [
-        {"series": f"net-{net}", "noise_multiplier": delta, "seed": seed, "beta_n": 1 / delta}
-        | {"score_excess": factor * (1 + seed), "net_excess_uniform": 1.5, "net_excess": 3.0}
-        for net, (delta, factor), seed in itertools.product(analysis.NETS, ((0.1, 4.0), (0.2, 1.0)), (0, 1))
-    ]
-    found = analysis.ratios(pd.DataFrame(rows), np.array([0, 1]))
-    assert found.keys() >= {"chain over net, line", "net as printed over uniform, dual"}
-    assert list(found.values()) == pytest.approx([2.0] * 2 * len(analysis.NETS))
-
-
 # Risk
 
 
@@ -89,28 +51,6 @@ def table(risk_of, series, users, rank=1, seeds=5) -> pd.DataFrame:
         for name, n, seed in itertools.product(series, users, range(seeds))
     ]
     return pd.DataFrame(rows)
-
-
-def test_median_risks_and_ratios():
-    """One wild repetition of five moves no median; ratios are to the mechanism, and to the chain for k = 2."""
-
-    def risk(name, n, seed):
-        return (1e3 if seed == 3 else 1.0) * {"centaur": 0.5}.get(name, 2.0 if name != "mechanism" else 1.0) / n
-
-    cells = pd.concat([table(risk, LINE, (100, 1000)), table(risk, FEW, (100,))])
-    assert risks(cells, ("centaur",)).loc[1000, "centaur"] == 0.5 / 1000
-    planes = [f"plane-{name}" for name in ("chain", "staged", "altmin", "centaur")]
-    cells = pd.concat([cells, table(lambda name, n, seed: 1.0 if name == "plane-chain" else 3.0, planes, (300,), 2)])
-    defined, cells = numbers(read_study(read_config(), "exponential")), cells.assign(status="ok")
-    for name, value in {
-        "centaur over mechanism at n = 1000": 0.5,
-        "risk of altmin at n = 100": 0.02,
-        "random over mechanism at n = 100": 2.0,
-        "altmin over as-printed at n = 100": 1.0,
-        "plane-altmin over plane-chain at n = 300": 3.0,
-    }.items():
-        assert measure(name, defined[name], cells).measured == value
-    assert measure("x", defined["random over mechanism at n = 1000"], cells) is None
 
 
 def test_users_needed_are_found_between_sizes():

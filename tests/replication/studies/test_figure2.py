@@ -116,16 +116,6 @@ def test_a_rule_of_ours_is_no_reading_of_the_paper():
     assert values["eigclip over solve at 5"].seeds == 5
 
 
-def test_the_figure_of_rules_shows_the_best_epochs_and_all_epochs():
-    """Against epsilon the best number; at the smallest epsilon every number; runs without a minimum are marked."""
-    numbers = fallback_table(with_fallback(lambda epsilon: 0.3 / epsilon))
-    numbers = numbers.set_index(["rule", "panel", "x"]).sort_index()
-    for rule, expected in (("eigclip", [0.06, 2, 1]), ("solve", [0.2, 1, 0])):
-        best = numbers.loc[(rule, "best number of epochs", 5.0), ["mse", "epochs", "lost"]]
-        assert best.tolist() == pytest.approx(expected)
-    assert numbers.loc[("eigclip", "epochs"), "mse"].tolist() == pytest.approx([0.9, 0.3])
-
-
 def test_numbers_are_drawn_with_the_intervals_that_were_measured():
     """Of scores that differ by repetition: the curves, the baselines and our rules."""
     cells = with_fallback(lambda epsilon: 0.3 / epsilon)

@@ -350,14 +350,6 @@ def test_thresholds_and_multipliers_are_those_of_the_methods(name, monkeypatch):
 # Measures
 
 
-def test_medians_stand_beside_their_settings(cells):
-    where, found = measures.settings_of(cells), measures.risks(cells)[0]
-    assert len(where) == len(points("guide")) and list(found) == list(METHODS)
-    for place, setting in where.iterrows():
-        unit = 1e-3 * 1.2 * (setting["dim"] + setting["users"] / 1e4)
-        assert list(found.loc[place]) == pytest.approx([*(unit * 3**i for i in range(5)), 1.0])
-
-
 def test_a_failed_run_is_worse_than_all_others(cells):
     broken = cells.assign(excess_risk=cells["excess_risk"].where(cells["series"] != "altmin"))
     assert np.isinf(measures.risks(broken)[0]["altmin"]).all()
@@ -386,21 +378,6 @@ def test_a_choice_may_cost_a_tenth():
     shares = {one.quantity: one.measured for one in measures.choices(found, expected, expected > 0)}
     assert shares["share of settings in which the method named is as good as the best of all"] == 0.5
     assert shares["wrong choices of all where the law of the method named is known"] == 1
-
-
-def test_factors_count_in_both_directions(cells):
-    """And only where the law is known."""
-    truth = measures.risks(cells)[0]
-    off = truth.copy()
-    off.loc[0] *= 4
-    off.loc[1] /= 3
-    known = pd.DataFrame(True, truth.index, truth.columns)
-    known.loc[0, "own"] = False
-    found = measures.factors(truth, off, known)
-    assert found["largest factor between law and risk, unit"] == pytest.approx(4)
-    assert found["largest factor between law and risk, own"] == pytest.approx(3)
-    assert found["typical factor between law and risk, unit"] == pytest.approx(1)
-    assert found["typical factor between law and risk, all methods"] == pytest.approx(1)
 
 
 def test_runs_that_find_nothing_are_counted_where_most_find_something():

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from conftest import gather, make_task
+from made_up_cells import analyse, made_up
 
 from privrep.methods import pmtl
 from privrep.methods.centaur import representation_gradients
@@ -19,16 +20,11 @@ from privrep.theory import shen2023
 from privrep.users.passes import rows
 from privrep.users.problem import Block, Problem, Users
 from privrep.users.rng import stream
-from replication.evidence.cells import read_cells
-from replication.evidence.measured import Measured
-from replication.evidence.numbers import measure
-from replication.evidence.quantities import numbers
 from replication.experiments import update_norms
 from replication.run.config import ROOT, read_config, read_study, read_yaml
 from replication.run.grids import expand
 from replication.run.registry import options_class
 from replication.run.settings import settings_of
-from replication.studies.heterogeneity import analysis as heterogeneity
 from replication.studies.heterogeneity.analysis import CENTAUR, TUNED, bounds_tried, two_models_drift
 
 FACTORS = (0.25, 1.0, 4.0)
@@ -166,7 +162,6 @@ def test_drift_of_two_models():
 
 STUDY = read_yaml(ROOT / settings_of("heterogeneity"))
 STUDY_READ = read_study(read_config(), "heterogeneity")
-NUMBERS = numbers(STUDY_READ)
 
 
 def options(series: str) -> dict:
@@ -208,33 +203,12 @@ def test_other_bounds_are_the_stated_factors():
     np.testing.assert_allclose(np.divide(ends, options("centaur")["init_clip"]), (FACTORS[0], FACTORS[-1]))
 
 
-@pytest.fixture
-def cells(quick_run) -> pd.DataFrame:
-    return read_cells(quick_run / "results/quick/heterogeneity/cells.csv")
-
-
-def found(cells: pd.DataFrame) -> dict[str, Measured]:
-    """The study's numbers by name."""
-    analysed = heterogeneity.analyse(cells, STUDY_READ.model_copy(update={"numbers": NUMBERS}))
-    return {one.quantity: one for one in analysed.quantities}
-
-
-def test_a_failed_fit_counts_as_lost(cells):
+def test_a_failed_fit_counts_as_lost():
     """The risk of a method with a failed fit is infinite."""
+    cells = made_up("heterogeneity").copy()
     where = (cells["series"] == "ppsgd") & (cells["epsilon"] == 5) & (cells["seed"] == 0)
     assert where.sum() == 1
     cells.loc[where, "excess_risk"] = np.nan
-    measures = found(cells)
-    assert measures["ppsgd over own data"].measured == measures["ppsgd over own data, worst run"].measured == np.inf
-    assert measures[f"{CENTAUR} over ppsgd"].measured > 0
-
-
-def test_shares_of_runs(cells):
-    """Every run counts once, whatever its epsilon; at the optimum no update is left. Extremes have no interval."""
-    measures = found(cells)
-    vanished = measures["largest representation update at the optimum, share of runs beyond"]
-    assert vanished.measured == 0 and 0 < vanished.ci_high < 1
-    assert measures["ppsgd runs that learned little"].seeds == (cells["series"] == "ppsgd").sum()
-    assert np.isnan(measures["ppsgd over own data, worst run"].ci_low)
-    cells.loc[(cells["series"] == "distance") & (cells["start_sine"] == 0), "representation_max"] = 1.0
-    assert measure(vanished.quantity, NUMBERS[vanished.quantity], cells).measured == 1
+    measures = {one.quantity: one.measured for one in analyse("heterogeneity", cells).quantities}
+    assert measures["ppsgd over own data"] == measures["ppsgd over own data, worst run"] == np.inf
+    assert measures[f"{CENTAUR} over ppsgd"] > 0

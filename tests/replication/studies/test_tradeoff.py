@@ -80,16 +80,6 @@ def errors_table(slope_a: float, slope_b: float, spread: float = 0.0) -> pd.Data
     return pd.DataFrame(rows)
 
 
-def test_paired_factors_drop_what_both_share():
-    """The ratio on the same users has no scatter where the errors scatter together."""
-    table = errors_table(1.5, 1.0, spread=0.5)
-    for measure in tradeoff.factors(table, "A", "B", "A over B"):
-        dim = int(measure.quantity.split("= ")[1])
-        assert measure.measured == pytest.approx(8 * dim**0.5, rel=1e-9)
-        # Repetitions that cannot be told apart have no interval.
-        assert np.isnan(measure.ci_low) or measure.ci_low == pytest.approx(measure.ci_high, rel=1e-9)
-
-
 def test_factors_use_common_repetitions_alone():
     """A series with fewer repetitions is compared on those; below five there is no interval."""
     table = errors_table(1.5, 1.0, spread=0.5)
@@ -144,29 +134,6 @@ def test_exponent_of_the_factor():
     assert found.measured == pytest.approx(0.5, abs=0.1)
     assert found.ci_low < found.measured < found.ci_high
     assert found.standard_error > 0
-
-
-def clip_table() -> pd.DataFrame:
-    """Four series of A and three of B with errors in known ratios; one series leaves the linear regime at d = 80."""
-    sizes = {"A": 8.0, "A-own": 6.0, "A-user": 2.0, "A-uncut": 20.0, "B": 1.0, "B-random": 1.5, "B-uncut": 4.0}
-    rows = []
-    for series, size in sizes.items():
-        for dim in (10, 80):
-            ratio = 0.5 if series == "A-uncut" and dim == 80 else 0.1
-            common = {"series": series, "dim": dim, "noise_multiplier": np.nan, "noise_ratio": ratio}
-            rows += [common | {"seed": seed, "dist2": size * (1 + 0.01 * seed * dim)} for seed in range(5)]
-    return pd.DataFrame(rows)
-
-
-def test_the_band_runs_over_all_pairs_of_clips():
-    """Least and largest of the pairs, and which they are; a dimension at which x is too large is left out."""
-    table = tradeoff.pairs(clip_table(), 0.3)
-    assert len(table) == 2 * 12 - 3
-    ends = {one.quantity: one for one in tradeoff.band_measures(table)}
-    names = ("least factor over clips at d = 10", *(f"largest factor over clips at d = {dim}" for dim in (10, 80)))
-    least, most, later = (ends[name] for name in names)
-    assert [one.measured for one in (least, most, later)] == pytest.approx([2 / 4, 20, 8])
-    assert least.note.startswith("A-user over B-uncut; of ") and later.note.startswith("A over B; of ")
 
 
 def test_regions_name_who_works():

@@ -68,31 +68,6 @@ def test_the_risk_is_the_median_of_the_best_number_of_epochs():
     assert risks.repetitions("deciding", "own") == 3
 
 
-def test_few_and_more_are_over_the_floor():
-    """Of the same repetitions, those that all have for `more`."""
-    cells = table(
-        rows("unit", [2, 4, 8, 9], 0.05),
-        rows("oracle", [1, 2, 3, 4], 0.05),
-        rows("floor", [1, 2, 2, 1]),
-        rows("unit-more", [2, 3, 4], 1.0),
-        rows("oracle-more", [1, 2, 2], 1.0),
-        rows("deciding", [40, 60, 80, 1000], 1.0, epochs=1),
-        rows("deciding", [90, 90, 90, 90], 1.0, epochs=2),
-        rows("deciding", [1, 1, 1, 1], 5.0, epochs=1),
-    )
-    found = measured(cells)
-    assert found["unit steps over floor at 0.05"] == pytest.approx(6 / 1.5)
-    assert found["one step at the truth over floor at 0.05"] == pytest.approx(2.5 / 1.5)
-    assert figure2.more(read(cells), np.array([0, 1, 1]))["one step at the truth over floor at 1"] == 1
-    assert figure2.more(read(cells), np.arange(3)) == pytest.approx(
-        {
-            "unit steps over floor at 1": 3 / 2,
-            "one step at the truth over floor at 1": 2 / 2,
-            "deciding reading over unit steps at 1": 60 / 3,
-        }
-    )
-
-
 def published_cells() -> pd.DataFrame:
     """Three published methods at two epsilons, with another best one at each."""
     medians = dict(zip(figure2.PUBLISHED, ((9, 30), (6, 40), (70, 20)), strict=True))
@@ -138,19 +113,6 @@ def test_the_best_is_chosen_anew_in_each_draw():
 # Floors
 
 
-def test_departures_of_the_data_have_floors_of_their_own():
-    """Wrong guesses have the common one; nothing else is taken for a floor."""
-    parts, expected = [], {}
-    for number, name in enumerate(figure2.DATA, start=2):
-        parts += [rows(name, [1.0, 10.0 * number, 1000.0], 0.25), rows(f"floor-{name}", [0.1, number**2, 1000.0])]
-        expected[f"{name} over floor"] = 10 / number
-    for number, name in enumerate(figure2.GUESSES, start=2):
-        parts.append(rows(name, [1.0, 7.0 * number, 1000.0], 0.25))
-        expected[f"{name} over floor"] = 7.0 * number / 3
-    cells = table(*parts, rows("floor", [0.1, 3.0, 1000.0, 0.1]))  # a repetition that the others lack
-    assert measured(cells) == pytest.approx(expected)
-
-
 def test_departures_are_drawn_with_the_intervals_that_were_measured():
     """The draws of a series are those of the quantities that it decides."""
     risks = read(table(rows("tail", [3, 4, 5, 7, 9, 2]), rows("floor-tail", [1, 2, 1, 1, 2, 3])))
@@ -190,37 +152,6 @@ def test_numbers_of_the_file_have_the_streams_that_are_drawn():
         if one.stream in figure2.DEFINED:
             assert figure2.STREAMS[one.series] == one.stream and one.draws == BOOTSTRAP
     assert {one.stream for one in defined} >= set(figure2.DEFINED)
-
-
-def test_ingredients_are_over_the_floor_of_their_problem_and_over_unit_steps():
-    """By problem and epsilon; a run beyond ten times the median of its own setting is astray."""
-    pairs = {(37, 0.25): [8, 12, 121], (37, 0.1): [5, 5, 50], (50, 0.25): [70, 70, 700]}
-    others = {("rival-unit", 37, 0.25): 3, ("rival-unit", 37, 0.1): 4, ("unit-more", 50, 0.25): 7}
-    others |= {("rival-floor", 37, math.nan): 2, ("floor", 50, math.nan): 1}
-    cells = table(
-        *(rows("rival-pairs", risks, epsilon, dim=dim) for (dim, epsilon), risks in pairs.items()),
-        *(rows(name, [risk] * 3, epsilon, dim=dim) for (name, dim, epsilon), risk in others.items()),
-    )
-    found = measured(cells)
-    over = {("F", "pairs", 0.25): 70, ("F", "unit", 0.25): 7, ("Q", "unit", 0.25): 1.5}
-    over |= {("Q", "pairs", 0.1): 2.5, ("Q", "pairs", 0.25): 6, ("Q", "unit", 0.1): 2}
-    drawn = unit_map.rival_points(by_kind(cells)).set_index(["problem", "method", "epsilon"])["ratio"]
-    assert drawn.to_dict() == over
-    assert found["pairs over unit steps, problem F, at 0.25"] == 10
-    for problem, astray in {"F": 0, "Q": 1 / 3}.items():
-        assert found[f"runs astray of pairs, problem {problem}, at 0.25"] == pytest.approx(astray)
-
-
-def test_heads_of_full_rank_are_over_predicting_zero():
-    """Zero has 4 + 2 + 1, the heads' squared scales; the best penalty and the better of two subspaces count."""
-    sizes = {"head_condition": 2.0, "rank": 3}
-    risks = {"prior": [0.5, 0.7, 9], "prior-rank-4": [2.8] * 3, "prior-rank-8": [2.1] * 3}
-    private = [rows(name, risk, 1.0, **sizes) for name, risk in risks.items()]
-    own = [rows("prior-own", [risk] * 3, penalty=penalty, **sizes) for risk, penalty in ((1.4, 0.1), (3.0, 1))]
-    over = {"own data": 0.2, "prior": 0.1, "prior-rank-4": 0.4, "prior-rank-8": 0.3}
-    expected = {f"risk of {name} over zero's" + " at 1" * (name in risks): share for name, share in over.items()}
-    expected |= {"own data over full prior at 1": 2.0, "best subspace over full prior at 1": 3.0}
-    assert figure2.full_rank(read(table(*private, *own)), THREE) == pytest.approx(expected)
 
 
 # Laws
@@ -308,25 +239,6 @@ def test_predictions_stand_beside_the_cells():
     assert math.isnan(found["users_law"][1]) and found["users_law"][0] == rates.users_law(cells.iloc[0])
 
 
-def test_errors_over_the_law_are_extremes_of_root_mean_squares():
-    """Over settings; rows without a law do not count, and repetitions are averaged in squares."""
-    settings = ((100, [1.0, 7.0], 2.0), (200, [3.0, 3.0], 4.0), (300, [99.0, 99.0], math.nan))
-    cells = table(*(repeated("distF", found, series="n", users=users, law=law) for users, found, law in settings))
-    assert rates.over_law(cells) == pytest.approx({"least error over the law": 0.75, "largest error over the law": 2.5})
-
-
-def test_runs_astray_are_counted():
-    """By the run, not by the mean; the median is over the seeds of the worst one's setting."""
-    base = {"series": "d", "users": 12_000, "samples": 12, "noise_multiplier": 10.0, "label_noise_sd": 0.1}
-    parts = []
-    for dim, factors in ((66, [1.0, 1.2, 30.0]), (40, [2.0, 9.9, 9.0])):
-        part = repeated("learned_noise", np.divide(factors, 10), dim=dim, **base)
-        parts.append(part.assign(distF=factors * part.apply(rates.law, axis=1)))
-    found = rates.runs_astray(table(*parts), None)
-    wanted = {"runs": 6, "astray": 1, "over": 30.0, "median": 1.2, "noise": 0.1, "learned": 3.0, "dim": 66}
-    assert found == pytest.approx(wanted, rel=1e-5)
-
-
 def test_the_constant_of_the_users_needed():
     """Mean users over k d/(eps sqrt(m - k)): 2 * 10 / (1 * 2) = 10 and 2 * 20 / (1 * 2) = 20 here."""
     runs = (([200, 400], {"dim": 10}), ([1000, 1000], {"dim": 20}), ([1, 1], {"dim": 10, "series": "n"}))
@@ -371,28 +283,6 @@ def test_targets_are_twice_the_floor():
 
 
 # Departures, all methods
-
-
-def test_methods_are_over_the_floor_of_their_departure():
-    """Medians over the floor; a run that broke down counts as infinite, half of them as no number."""
-    cells = table(
-        rows("rare-floor", [1.0, 2.0, 4.0]),
-        rows("rare-unit", [3.0, 2.0, 8.0], 2.0),
-        rows("rare-unit", [1.0, 2.0, 5.0], 50.0),
-        rows("rare-fedrep", [9.0, math.nan, 6.0], 2.0),
-        rows("rare-altmin", [9.0, math.nan, math.nan], 2.0),
-        rows("mixed-floor", [10.0, 10.0, 10.0]),
-        rows("mixed-centaur", [30.0, 10.0, 40.0], 1.0),
-    )
-    found = by_kind(cells)
-    assert {one.quantity: one.measured for one in found} == {
-        "unit over floor, rare, at 2": 1.5,
-        "unit over floor, rare, at 50": 1.0,
-        "fedrep over floor, rare, at 2": 4.5,
-        "altmin over floor, rare, at 2": pytest.approx(math.nan, nan_ok=True),
-        "centaur over floor, mixed, at 1": 3.0,
-    }
-    assert [one.quantity for one in found if one.note.startswith("half")] == ["altmin over floor, rare, at 2"]
 
 
 def test_every_departure_has_its_series():
