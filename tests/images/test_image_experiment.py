@@ -14,7 +14,7 @@ from test_image_methods import compiled_fast  # noqa: F401
 
 import images
 from images import federated_images
-from images.experiment import Progress, checkpoints, federated_method, federation, train_together
+from images.experiment import Progress, checkpoints, federated_method, federation, train_alone, train_together
 from images.federated_images import METHODS, ImageOptions
 from images.table import StateFile
 from privrep.methods.running.method import NotRun
@@ -61,6 +61,26 @@ def test_seeds_decide_everything(clients):
     first, same, changed = (train_together(clients, options, handle(CLIENTS, 1.0), seed) for seed in (0, 0, 1))
     assert first.numbers == same.numbers and first.numbers != changed.numbers
     np.testing.assert_array_equal(first.by_client, same.by_client)
+
+
+@pytest.mark.parametrize("name", ["stand_alone", "centaur"])
+def test_accuracy_is_of_all_clients_and_of_test_images(clients, name):
+    """Of a federated run at its end, though few are watched; of training alone of the watched. Labels that are kept for
+    validation count for `validation` and nothing else."""
+    together = name == "centaur"
+    options = ImageOptions(**QUICK, method=name, rounds=2 if together else 0)
+
+    def trained(source, watched=5):
+        given = replace(options, watched=watched), *([handle(CLIENTS, 1.0)] if together else []), 0
+        return (train_together if together else train_alone)(source, *given)
+
+    whole, some = trained(clients, CLIENTS), trained(clients)
+    other = trained(replace(clients, kept=clients.kept._replace(labels=(clients.kept.labels + 1) % 10)))
+    np.testing.assert_array_equal(some.by_client, whole.by_client[:5])
+    assert whole.numbers["accuracy"] == pytest.approx(whole.by_client.mean())
+    if together:
+        assert some.numbers == whole.numbers | {"accuracy_1_8": pytest.approx(some.by_client.mean())}
+    assert other.numbers == some.numbers | {"validation": other.numbers["validation"]} != some.numbers
 
 
 @pytest.mark.parametrize("name", METHODS[1:])
