@@ -184,7 +184,7 @@ def test_heads_are_used_for_those_who_have_one():
         mean = fitted.predict(frame.drop(columns="person"))
     with pytest.warns(UserWarning, match="1 of 1 users have no head; personalise makes one. Such rows"):
         np.testing.assert_array_equal(fitted.predict(strangers), mean)
-    fitted.set_params(unseen="raise")
+    fitted.set_params(unseen="raise", max_samples=2)  # of the next fit
     for rows in (strangers, frame.drop(columns="person")):
         with pytest.raises(ValueError, match=r"a head|no head") as error:
             fitted.predict(rows)
@@ -204,7 +204,9 @@ def test_a_row_without_a_label_is_dropped_and_its_user_counts():
     frame, labels = table(users=50)
     fitted = model(random_state=0).fit(frame, np.r_[[np.nan] * 7, labels[7:]])
     assert fitted.privacy_["users"] == 50
-    assert fitted.score(frame, np.r_[[np.nan] * 7, labels[7:]]) == fitted.score(frame[7:], labels[7:])
+    there = fitted.score(frame[7:], labels[7:])
+    assert fitted.score(frame, np.r_[[np.nan] * 7, labels[7:]]) == there
+    assert fitted.score(frame, labels, sample_weight=np.arange(300) > 6) == pytest.approx(there)
 
 
 @pytest.mark.filterwarnings("ignore:.*have no head:UserWarning", "ignore:X (does not|has)")
@@ -560,6 +562,7 @@ def test_two_classes_may_have_any_names(classes, kind):
     given = names.astype(object).where(there)
     score = fitted.personalise(frame, given).score(frame, given)
     assert 0.6 < score == pytest.approx(right[there].mean(), abs=0.02)
+    assert score == pytest.approx(fitted.score(frame, names, sample_weight=there))
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(fitted)).predict(frame), fitted.predict(frame))
     assert ("which labels occur" in fitted.privacy_["assumed_public"]) == (classes == "found")
 

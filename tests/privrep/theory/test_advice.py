@@ -16,7 +16,7 @@ from workflow_helpers import script
 import privrep.simulate
 from privrep.methods.steps.mixed_model_plan import two_spectra
 from privrep.theory.advise import Setting, advise
-from privrep.theory.choice import METHODS, NAMES, expected, method_to_use
+from privrep.theory.choice import CLOSE, METHODS, NAMES, expected, method_to_use
 from privrep.theory.mixed_model import mixed_model
 from privrep.theory.residuals import RANGES, shipped
 from privrep.theory.whole_methods import Regime, posterior_risk
@@ -158,6 +158,8 @@ def test_series_and_checks_can_be_used():
     row = found.table.loc["unit steps"]
     assert row["low"] / 2 < float(printed.getvalue()) < 2 * row["high"]
     assert set(found.checks) == set(found.table.index) <= set(NAMES.values())
+    near = found.table["risk"] <= CLOSE * found.table["risk"].min()
+    assert sorted([found.recommended, *found.equals]) == sorted(found.table.index[near]) != [found.recommended]
 
 
 def test_settings_lie_in_their_ranges_and_are_drawn_again():
