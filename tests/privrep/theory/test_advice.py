@@ -18,7 +18,7 @@ from privrep.methods.steps.mixed_model_plan import two_spectra
 from privrep.theory.advise import Setting, advise
 from privrep.theory.choice import CLOSE, METHODS, NAMES, expected, method_to_use
 from privrep.theory.mixed_model import mixed_model
-from privrep.theory.residuals import RANGES, shipped
+from privrep.theory.residuals import RANGES, interval, shipped
 from privrep.theory.whole_methods import Regime, posterior_risk
 from replication.run.registry import load_options
 from replication.run.settings import Series
@@ -216,3 +216,9 @@ def test_factors_cover_what_they_are_made_of():
     found = CALIBRATE.factors(table)
     assert (found["low"] == 2).all() and (found["high"] == 2).all() and found["settings"].sum() == 60
     assert (shipped()["low"] <= shipped()["high"]).all()
+
+
+def test_factors_between_two_bins_are_their_geometric_mean():
+    bins = shipped().query("method == 'unit' and known").sort_values("place")[:2]
+    ends = [5 * math.sqrt(bins[end].prod()) for end in ("low", "high")]
+    assert interval("unit", 5.0, True, bins["place"].mean()) == pytest.approx(ends) and bins["low"].nunique() == 2
