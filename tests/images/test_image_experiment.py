@@ -127,7 +127,7 @@ def test_eighths_are_those_of_the_rounds():
         and checkpoints(12) == [2, 3, 4, 6, 8, 9, 10, 12]
         and checkpoints(7) == [7]
     )
-    lengths = [np.array([0.5, 1.0, number]) for number in range(1, 17)]
+    lengths = [np.array([0.6, 1.0, number]) for number in range(1, 17)]
     found = Progress(lengths, [part / 10 for part in range(1, 9)]).numbers(2.0)
     assert found["clipped_share"] == pytest.approx(14 / 48)
     assert found["length_1_8"] == 0.5 and found["cut_1_8"] == 0 and found["cut_2_8"] == pytest.approx(1 / 3)

@@ -6,6 +6,7 @@ import re
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -22,6 +23,7 @@ import privrep  # noqa: E402
 from images import accuracy  # noqa: E402
 from images.centaur import ImageCentaur  # noqa: E402
 from images.clients import split  # noqa: E402
+from images.experiment import scored  # noqa: E402
 from images.fedavg import FedAvg  # noqa: E402
 from images.image_users import ImageUsers  # noqa: E402
 from images.method import Client, ImageTask, Pixels, head_rows, jittered  # noqa: E402
@@ -436,9 +438,14 @@ def test_clients_alone_learn_and_are_counted(at_once, monkeypatch):
 
 def test_both_scores_by_hand():
     """Of 10, 20 and 40 test images: a class with two shards counts twice, or once with all its images."""
-    given = np.array([[5, 20, 9], [10, 7, 30]]), np.array([10, 20, 40]), np.array([[2, 1, 0], [0, 0, 3]])
-    np.testing.assert_allclose(accuracy.by_shards(*given), [(0.5 + 0.5 + 1.0) / 3, 0.75])
-    np.testing.assert_allclose(accuracy.own_classes_once(*given), [25 / 30, 0.75])
+    shards, counts = np.array([[2, 1, 0], [0, 0, 3]]), np.array([10, 20, 40])
+    given = accuracy.Counts(np.array([[5, 20, 9], [10, 7, 30]]), np.array([0.2, 0.5]))
+    source = SimpleNamespace(test=accuracy.TestSet(None, counts), shards=np.vstack([shards, shards]))
+    found, by_client = scored(source, given)
+    np.testing.assert_allclose(by_client, [2 / 3, 0.75])
+    once, sd = (25 / 30 + 0.75) / 2, (0.75 - 2 / 3) / math.sqrt(2)
+    wanted = {"accuracy": 17 / 24, "accuracy_once": once, "accuracy_sd": sd, "tested": 2, "validation": 0.35}
+    assert found == pytest.approx(wanted)
 
 
 # The split
