@@ -307,7 +307,7 @@ def test_a_client_whose_numbers_overflow_adds_nothing(chunk):
 @pytest.mark.parametrize("name", METHODS)
 def test_a_round_adds_the_mean_and_a_client_moves_it_little(name):
     """A client that is replaced moves the sum by at most 2 zeta, whatever the others. What clients keep, and their
-    lengths, do not depend on the clip."""
+    lengths, do not depend on the clip. Each round has mini-batches of its own."""
     method, clip = METHODS[name], 1e-3
     start, keep, orders = jax.random.split(KEY, 3)
     shared, own = method.shared(start), jax.vmap(method.own)(jax.random.split(keep, CLIENTS))
@@ -320,6 +320,9 @@ def test_a_round_adds_the_mean_and_a_client_moves_it_little(name):
     total, _, lengths = clipped_sum(method, PIXELS, shared, own, synthetic(), turn, clip)
     np.testing.assert_allclose(one.flat - begin, total / CLIENTS, atol=1e-7)
     np.testing.assert_array_equal(one.lengths, lengths)
+    after = rounds(method, synthetic(), count=2, clip=clip)[1].lengths
+    sent = clipped_sum(method, PIXELS, one.shared, one.own, synthetic(), jax.random.fold_in(orders, 1), clip)
+    np.testing.assert_array_equal(after, sent[2])
     assert 0 < np.linalg.norm(one.flat - other.flat) <= 2 * clip / CLIENTS * (1 + 1e-3)
     np.testing.assert_allclose(twice.flat - begin, 2 * (one.flat - begin), rtol=1e-3, atol=1e-6)
     for first, second in zip(*(jax.tree.leaves((each.own, each.lengths)) for each in (one, twice)), strict=True):
