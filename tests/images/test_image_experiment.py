@@ -14,7 +14,7 @@ from test_image_methods import compiled_fast  # noqa: F401
 
 import images
 from images import federated_images
-from images.experiment import Progress, checkpoints, federated_method, federation, train_together
+from images.experiment import Progress, checkpoints, federated_method, federation, train_alone, train_together
 from images.federated_images import METHODS, ImageOptions
 from images.table import StateFile
 from privrep.methods.running.method import NotRun
@@ -63,6 +63,26 @@ def test_seeds_decide_everything(clients):
     np.testing.assert_array_equal(first.by_client, same.by_client)
 
 
+@pytest.mark.parametrize("name", ["stand_alone", "centaur"])
+def test_accuracy_is_of_all_clients_and_of_test_images(clients, name):
+    """Of a federated run at its end, though few are watched; of training alone of the watched. Labels that are kept for
+    validation count for `validation` and nothing else."""
+    together = name == "centaur"
+    options = ImageOptions(**QUICK, method=name, rounds=2 if together else 0)
+
+    def trained(source, watched=5):
+        given = replace(options, watched=watched), *([handle(CLIENTS, 1.0)] if together else []), 0
+        return (train_together if together else train_alone)(source, *given)
+
+    whole, some = trained(clients, CLIENTS), trained(clients)
+    other = trained(replace(clients, kept=clients.kept._replace(labels=(clients.kept.labels + 1) % 10)))
+    np.testing.assert_array_equal(some.by_client, whole.by_client[:5])
+    assert whole.numbers["accuracy"] == pytest.approx(whole.by_client.mean())
+    if together:
+        assert some.numbers == whole.numbers | {"accuracy_1_8": pytest.approx(some.by_client.mean())}
+    assert other.numbers == some.numbers | {"validation": other.numbers["validation"]} != some.numbers
+
+
 @pytest.mark.parametrize("name", METHODS[1:])
 def test_a_method_goes_on_where_it_was_stopped(clients, tmp_path, name):
     """From a file, whether clients keep something or nothing: the same numbers, and all releases in the ledger."""
@@ -107,7 +127,7 @@ def test_eighths_are_those_of_the_rounds():
         and checkpoints(12) == [2, 3, 4, 6, 8, 9, 10, 12]
         and checkpoints(7) == [7]
     )
-    lengths = [np.array([0.5, 1.0, number]) for number in range(1, 17)]
+    lengths = [np.array([0.6, 1.0, number]) for number in range(1, 17)]
     found = Progress(lengths, [part / 10 for part in range(1, 9)]).numbers(2.0)
     assert found["clipped_share"] == pytest.approx(14 / 48)
     assert found["length_1_8"] == 0.5 and found["cut_1_8"] == 0 and found["cut_2_8"] == pytest.approx(1 / 3)

@@ -6,6 +6,7 @@ import re
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -22,6 +23,7 @@ import privrep  # noqa: E402
 from images import accuracy  # noqa: E402
 from images.centaur import ImageCentaur  # noqa: E402
 from images.clients import split  # noqa: E402
+from images.experiment import scored  # noqa: E402
 from images.fedavg import FedAvg  # noqa: E402
 from images.image_users import ImageUsers  # noqa: E402
 from images.method import Client, ImageTask, Pixels, head_rows, jittered  # noqa: E402
@@ -305,7 +307,7 @@ def test_a_client_whose_numbers_overflow_adds_nothing(chunk):
 @pytest.mark.parametrize("name", METHODS)
 def test_a_round_adds_the_mean_and_a_client_moves_it_little(name):
     """A client that is replaced moves the sum by at most 2 zeta, whatever the others. What clients keep, and their
-    lengths, do not depend on the clip."""
+    lengths, do not depend on the clip. Each round has mini-batches of its own."""
     method, clip = METHODS[name], 1e-3
     start, keep, orders = jax.random.split(KEY, 3)
     shared, own = method.shared(start), jax.vmap(method.own)(jax.random.split(keep, CLIENTS))
@@ -318,6 +320,9 @@ def test_a_round_adds_the_mean_and_a_client_moves_it_little(name):
     total, _, lengths = clipped_sum(method, PIXELS, shared, own, synthetic(), turn, clip)
     np.testing.assert_allclose(one.flat - begin, total / CLIENTS, atol=1e-7)
     np.testing.assert_array_equal(one.lengths, lengths)
+    after = rounds(method, synthetic(), count=2, clip=clip)[1].lengths
+    sent = clipped_sum(method, PIXELS, one.shared, one.own, synthetic(), jax.random.fold_in(orders, 1), clip)
+    np.testing.assert_array_equal(after, sent[2])
     assert 0 < np.linalg.norm(one.flat - other.flat) <= 2 * clip / CLIENTS * (1 + 1e-3)
     np.testing.assert_allclose(twice.flat - begin, 2 * (one.flat - begin), rtol=1e-3, atol=1e-6)
     for first, second in zip(*(jax.tree.leaves((each.own, each.lengths)) for each in (one, twice)), strict=True):
@@ -436,9 +441,14 @@ def test_clients_alone_learn_and_are_counted(at_once, monkeypatch):
 
 def test_both_scores_by_hand():
     """Of 10, 20 and 40 test images: a class with two shards counts twice, or once with all its images."""
-    given = np.array([[5, 20, 9], [10, 7, 30]]), np.array([10, 20, 40]), np.array([[2, 1, 0], [0, 0, 3]])
-    np.testing.assert_allclose(accuracy.by_shards(*given), [(0.5 + 0.5 + 1.0) / 3, 0.75])
-    np.testing.assert_allclose(accuracy.own_classes_once(*given), [25 / 30, 0.75])
+    shards, counts = np.array([[2, 1, 0], [0, 0, 3]]), np.array([10, 20, 40])
+    given = accuracy.Counts(np.array([[5, 20, 9], [10, 7, 30]]), np.array([0.2, 0.5]))
+    source = SimpleNamespace(test=accuracy.TestSet(None, counts), shards=np.vstack([shards, shards]))
+    found, by_client = scored(source, given)
+    np.testing.assert_allclose(by_client, [2 / 3, 0.75])
+    once, sd = (25 / 30 + 0.75) / 2, (0.75 - 2 / 3) / math.sqrt(2)
+    wanted = {"accuracy": 17 / 24, "accuracy_once": once, "accuracy_sd": sd, "tested": 2, "validation": 0.35}
+    assert found == pytest.approx(wanted)
 
 
 # The split

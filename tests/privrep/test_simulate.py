@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import inspect
 import math
-from unittest.mock import Mock
+from dataclasses import replace
+from unittest.mock import ANY, DEFAULT, Mock, call, patch
 
 import dp_accounting
 import numpy as np
 import pytest
 
+from privrep import simulate
+from privrep.methods.running import scoring
 from privrep.methods.running.columns import IDENTITY, RESULTS, option_column, own_columns
-from privrep.privacy.accounting import Budget, FixedNoise
-from privrep.simulate import Cell, Row, fit, run_cell
+from privrep.methods.running.method import Candidates, Iterate, Outcome
+from privrep.privacy.accounting import Budget, FixedNoise, gdp_epsilon
+from privrep.privacy.ledger import GaussianRelease, Ledger
+from privrep.simulate import PUBLIC, Cell, Row, fit, fit_users, run_cell
+from privrep.users.known import Known
 from privrep.users.problem import Problem, Users
 from replication.run.csv_tables import read_rows, write_rows
 from replication.run.registry import load_options
@@ -19,16 +26,12 @@ from replication.run.registry import load_options
 PROBLEM = Problem(60, 8, 6, 2)
 RISK = "privrep.methods.running.runner.excess_risk"
 NUMERICAL = {np.linalg.LinAlgError: "singular", ZeroDivisionError: "nobody", OverflowError: "too large"}
-OPTIONS = {
-    "altmin": {"init": "random", "split": "text", "clip_feature": 1.0, "clip_label": 1.0},
-    "spectral_init": {"init_label_clip": 1.0},
-    "step_lemmas": {"split": "text", "clip_feature": 3.0, "clip_label": 3.0},
-}
+OPTIONS = {"init": "random", "split": "text", "clip_feature": 1.0, "clip_label": 1.0}
 
 
 def cell(epsilon=2.0, seed=0, **options) -> Cell:
     problem = Problem(**PROBLEM.axes | {"seed": seed})
-    return Cell("altmin", load_options("altmin", OPTIONS["altmin"] | options), problem, Budget(epsilon, 1e-6))
+    return Cell("altmin", load_options("altmin", OPTIONS | options), problem, Budget(epsilon, 1e-6))
 
 
 def draw(one: Cell, role: str, master_seed: int = 0) -> float:
@@ -89,10 +92,8 @@ def test_tables_keep_every_bit(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["t.csv"]
 
 
-def fixed(multiplier: float, redraw: int = 0, algorithm: str = "altmin", **options) -> Cell:
-    return Cell(
-        algorithm, load_options(algorithm, OPTIONS[algorithm] | options), PROBLEM, FixedNoise(multiplier, 1e-6, redraw)
-    )
+def fixed(multiplier: float, redraw: int = 0, **options) -> Cell:
+    return Cell("altmin", load_options("altmin", OPTIONS | options), PROBLEM, FixedNoise(multiplier, 1e-6, redraw))
 
 
 def test_fixed_noise_is_accounted_exactly():
@@ -122,16 +123,6 @@ def test_a_redraw_changes_the_noise_alone():
     assert rows[0]["distF"] == rows[2]["distF"] != rows[1]["distF"]
 
 
-@pytest.mark.parametrize("algorithm", ["spectral_init", "step_lemmas"])
-def test_a_step_without_a_risk_is_a_row_without_one(algorithm):
-    """Distances stand in the row, risk and MSE do not; a risk that is NaN still fails the row."""
-    row, _, _ = run_cell(fixed(0.1, algorithm=algorithm), Users(PROBLEM))
-    assert row["status"] == "ok"
-    assert not {"excess_risk", "mse"} & set(row)
-    assert 0 < row["dist2"] <= row["distF"] <= 2**0.5
-    assert {"excess_risk", "mse"} <= set(run_cell(fixed(0.1), Users(PROBLEM))[0])
-
-
 @pytest.mark.parametrize("name", ["excess_risk", "mse"])
 def test_a_row_says_why_it_has_no_risk(name):
     """A step that personalises nothing, by its name; a fit that failed, by its reason; another column as ever."""
@@ -142,6 +133,90 @@ def test_a_row_says_why_it_has_no_risk(name):
         row["colour"]
     with pytest.raises(KeyError, match=rf"{name}; the fit failed: singular"):
         Row(status="failed", reason="singular")[name]
+
+
+def turned(*angles: float) -> np.ndarray:
+    """A subspace at these angles to the plane of the first two axes."""
+    return np.vstack([np.diag(np.cos(angles)), np.diag(np.sin(angles)), np.zeros((2, 2))])
+
+
+PLANE = turned(0, 0)
+
+
+def test_every_score_is_its_own():
+    """By hand, from angles and norms that all differ; with one round the second half is that round."""
+    angles, pairs = np.array([0.7, 0.2, 0.3, 0.5]), [(1.2, 1.3), (0.1, 0.9), (0.8, 0.2), (0.4, 0.1), (0.3, 0.25)]
+    candidates = Candidates(np.array([turned(one, 0.15) for one in angles]), 1, 0.3)
+    path = scoring.Path([Iterate(turned(*pair), None, {}, candidates) for pair in pairs], PLANE, scoring.NormWatch())
+    path.watch.lengths(np.array([0.5, 3, 1]), 1)
+    path.watch.lengths(np.array([2.0]), 4)
+    late, sine = np.sin(pairs[-2:]), np.sin(angles)
+    wanted = {"steady_dist2": late.max(axis=1) ** 2, "steady_distF": (late**2).sum(axis=1), "runs_dist2": sine**2}
+    wanted = {
+        name: math.sqrt(one.mean()) for name, one in (wanted | {"runs_distF": sine**2 + np.sin(0.15) ** 2}).items()
+    }
+    wanted |= {"largest_dist2": math.sin(0.9), "start_dist2": sine[1], "runs_dist2_max": sine[0], "runs_within": 0.5}
+    wanted |= dict.fromkeys(("start_dist2_median", "runs_dist2_median"), np.median(sine))
+    wanted |= {"runs_log_tangent": np.log(np.tan(angles)).mean(), "product_norm_max": 3, "clipped_share": 0.25}
+    average = math.atan2(np.sin(2 * angles).sum(), np.cos(2 * angles).sum()) / 2
+    wanted |= {"average_dist2": math.sin(average), "excess_loss": 0.77}
+    path = replace(path, excess_loss=lambda: 0.77)
+    assert scoring.scores(tuple(scoring.SCORES), path) == pytest.approx(wanted)
+    assert wanted.keys() == scoring.SCORE_COLUMNS.keys()
+    assert replace(path, iterates=path.iterates[:2]).steady(scoring.dist2) == pytest.approx(math.sin(0.9))
+
+
+def test_each_number_of_a_row_stands_under_its_name():
+    """Of a made-up outcome, whose numbers all differ; times stand beside the row."""
+    one = Cell("altmin", cell().options, Problem(60, 8, 6, 2, label_noise_sd=0.7), Budget(2.0, 1e-6))
+    outcome = Outcome(0.31, turned(0.3, 0.8), "theorem", 0.57, {"noise_multiplier": 1.9})
+
+    def made_up(options, task):
+        task.ledger.entries.extend(GaussianRelease(f"{moved}", moved, 1.0, 0, 60) for moved in (0.3, 0.4, 1.2))
+        return outcome
+
+    clocks = Mock(process_time=Mock(side_effect=[1, 4]), perf_counter=Mock(side_effect=[10, 15]))
+    with patch.multiple(simulate, runner=Mock(fit=made_up), time=clocks):
+        row, timing, ledger = run_cell(one, Mock(truth=Mock(basis=PLANE), master_seed=0))
+    wanted = {"status": "ok", "excess_risk": 0.31, "mse": 0.31 + 0.7**2, "theorem": "theorem", "epsilon_paper": 0.57}
+    wanted |= {"dist2": math.sin(0.8), "distF": math.hypot(math.sin(0.3), math.sin(0.8)), "noise_multiplier": 1.9}
+    wanted |= {"releases": 3, "mu": 1.3, "epsilon_exact": gdp_epsilon(1.3, 1e-6), "ledger": ledger.summary}
+    assert row == pytest.approx(one.row | wanted)
+    assert timing == {"key": one.key, "cpu_seconds": 3, "wall_seconds": 5}
+
+
+GIVEN = {"epsilon": 3.5, "delta": 0.01, "master_seed": 7, "engine": "dask", "scheduler": "s:1"}
+
+
+@pytest.mark.parametrize("calibration", ["paper", "exact"])
+@pytest.mark.parametrize("function", [fit, fit_users])
+def test_every_argument_of_a_fit_is_handed_on(function, calibration):
+    """None has its default; recorders stand in place of what is called."""
+    known, options = Known(60, 8, 6, 2, 0.3, 2.0, None, 8.0, 4.0), OPTIONS | {"epochs": 3}
+    budget, given = Budget(3.5, 0.01, calibration), GIVEN | {"calibration": calibration}
+    public = {name: getattr(known, name) for name in PUBLIC}
+    if function is fit_users:
+        given |= {"rank": 2, "held_out": 0.25}
+    asked = inspect.signature(function).parameters.values()
+    assert {one.name for one in asked if one.kind is one.KEYWORD_ONLY} == given.keys()
+    callees = ("running_on", "run_cell", "scored", "GivenUsers", "stream", "rows", "check_spent")
+    with patch.multiple(simulate, **dict.fromkeys(callees, DEFAULT)) as callee:
+        callee["run_cell"].return_value = {"status": "ok"}, {}, "ledger"
+        callee["GivenUsers"].from_rows.return_value.known = known
+        if function is fit:
+            assert fit("altmin", **vars(PROBLEM), **given, **options) == ({"status": "ok"}, "ledger")
+            one, users = callee["run_cell"].call_args.args
+            assert one == Cell("altmin", load_options("altmin", options), PROBLEM, budget)
+            assert (users.problem, users.master_seed) == (PROBLEM, 7)
+        else:
+            fit_users("altmin", "x", "y", "who", **given, **public, **options)
+            assert callee["GivenUsers"].from_rows.mock_calls == [call("x", "y", "who", rank=2, held_out=0.25, **public)]
+            method, _, task = callee["scored"].call_args.args
+            assert method == load_options("altmin", options).build(known)
+            assert (task.users.known, task.budget, task.ledger) == (known, budget, Ledger())
+            task.stream("noise")
+            assert callee["stream"].mock_calls == [call(7, "noise", axes=ANY)]
+    assert callee["running_on"].call_args == call("dask", "s:1")
 
 
 # Drawn before fixed noise, head_condition and the newer options existed: key, and first numbers of three streams.

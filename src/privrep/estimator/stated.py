@@ -35,9 +35,9 @@ def expanded(argument: str, given: Mapping, names: Sequence[str]) -> dict:
         if not fits:
             raise ValueError(f"{argument}: {misnamed(key, 'no column of the table', names)}")
         for name in fits:
-            if name in given and name == key:
+            if name == key:
                 found[name] = entry
-            elif name not in given:
+            else:
                 found.setdefault(name, entry)
     return {name: found[name] for name in names if name in found}
 

@@ -270,7 +270,7 @@ def test_rows_are_predicted_by_the_heads_of_a_fit(family, low):
 
 
 def test_bounds_for_many_columns_are_stated_once():
-    """By a pattern; a name goes before it."""
+    """By a pattern, of which the first that fits counts; a name goes before it."""
     rng = np.random.default_rng(0)
     frame = pd.DataFrame(rng.uniform(-1, 1, (9, 12)), columns=[f"item_{one}" for one in range(12)])
     frame.assign(who=range(9), y=0.5, when=pd.Timestamp("2020-01-01")).to_parquet("wide.parquet", index=False)
@@ -280,6 +280,7 @@ def test_bounds_for_many_columns_are_stated_once():
     assert template.count("[features.") == 2 and '[features."item_*"]' in template
     assert re.search(r'\[features.when\]\nkind = "number"', template)
     stated = '[label]\nlow = 0\nhigh = 1\n[features."item_*"]\nlow = -1\nhigh = 1\n[features.item_3]\nkind = "flag"\n'
+    stated += '[features."item_?"]\nlow = -2\nhigh = 2\n'
     Path("wide.toml").write_text(stated)
     features = from_toml(Path("wide.toml"), list(frame)).features
     assert list(features) == list(frame)

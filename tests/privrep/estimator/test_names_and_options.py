@@ -21,7 +21,7 @@ import typer
 from scipy.stats import norm
 from typer.testing import CliRunner
 
-from privrep.estimator import PrivateRepresentation, journal, private_representation
+from privrep.estimator import PrivateRepresentation, PrivateRepresentationClassifier, journal, private_representation
 from privrep.estimator.commands import main, release
 from privrep.estimator.commands.main import app
 from privrep.estimator.private_representation import ADVICE, LocalHeads, advice
@@ -256,6 +256,14 @@ SETTINGS |= {"kinds": {"b": "flag"}, "feature_bounds": {"a": (-1, 2)}, "label_bo
 SETTINGS |= {"users": "who", "max_samples": 3, "unseen": "raise", "heads": "pickle", "random_state": 0}
 SETTINGS |= {"engine": "dask", "scheduler": "s:1"}
 STATED = [SETTINGS[name] for name in ("kinds", "feature_bounds", "label_bounds")]
+
+
+@pytest.mark.parametrize("kind", [PrivateRepresentation, PrivateRepresentationClassifier])
+def test_parameters_are_kept(kind):
+    given = {name: object() for name in kind._get_param_names()}
+    assert kind(**given).get_params(deep=False) == given
+
+
 CALLEES = ["stated", "in_memory", "noise_from", "doubts", "open_release", "entered", "statement"]
 CALLEES += ["MixedModel", "UnitSteps"]
 

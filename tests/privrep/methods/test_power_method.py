@@ -5,16 +5,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from conftest import fake_users, fixed_noise, gather, handle, make_task, recut
+from conftest import fake_users, gather, handle, recut
 from pieces import clipped_products
 
 from privrep.methods.power_method import LARGEST, ROUNDING, PowerMethodOptions, power_method
-from privrep.methods.running import scoring
-from privrep.methods.running.method import Candidates, Iterate
-from privrep.methods.running.runner import fit
 from privrep.methods.steps.grassmann_chain import uniform_starts
 from privrep.users.problem import Problem, Users
-from privrep.users.subspace import dist2, planted_subspace, random_subspace
+from privrep.users.subspace import dist2
 
 PROBLEM = Problem(150, 6, 7, 2, label_noise_sd=0.2)
 SAMPLES = np.array([0, 2, 3, 5])
@@ -106,46 +103,6 @@ def test_one_step_is_qr_of_the_noisy_sum(rng):
         expected = total + noise.normal(0.0, 2 * 5.0 * 0.7, total.shape)
         assert dist2(np.linalg.qr(expected)[0], run_basis) < 1e-4
         np.testing.assert_allclose(run_basis.T @ run_basis, np.eye(2), atol=1e-12)
-
-
-def test_the_norms_are_seen_before_the_clip():
-    """The row's largest norm and share of clipped users are theirs."""
-    fitter = PowerMethodOptions(iterations=2, init_clip=6.0, starts=2, clip_scale="absolute", init_samples=6)
-    task = make_task(Users(PROBLEM), fixed_noise())
-    log = fit(fitter, task).scores
-    norms = [
-        by_hand(task.users, np.arange(6), start, 6.0)[1]
-        for start in uniform_starts(2, PROBLEM.dim, PROBLEM.rank, task.stream("init"))
-    ]
-    assert 0.1 < log["clipped_share"] < 0.9
-    assert log["product_norm_max"] >= np.max(norms) * (1 - 1e-4)
-    once = fit(
-        PowerMethodOptions(iterations=1, init_clip=6.0, starts=2, clip_scale="absolute", init_samples=6), task
-    ).scores
-    assert once["product_norm_max"] == pytest.approx(np.max(norms), rel=1e-4)
-    assert once["clipped_share"] == pytest.approx(np.mean(np.array(norms) > 6.0))
-
-
-def path_of(bases, truth, chosen, accuracy):
-    """A fit that chose among candidates."""
-    start = Iterate(bases[chosen], candidates=Candidates(bases, chosen, accuracy))
-    return scoring.Path([start], truth, scoring.NormWatch())
-
-
-def test_scores_of_the_runs(rng):
-    """Distances at known sines, and the share within the accuracy."""
-    truth = random_subspace(12, 2, rng)
-    bases = np.array([planted_subspace(truth, sine, rng) for sine in (0.0, 0.1, 0.2, 0.4)])
-    names = ("runs_dist2", "runs_distF", "runs_dist2_median", "runs_dist2_max", "runs_within", "start_dist2")
-    scores = scoring.scores(names, path_of(bases, truth, 2, 0.15))
-    assert scores["runs_dist2"] == pytest.approx(math.sqrt((0.01 + 0.04 + 0.16) / 4))
-    assert scores["runs_distF"] == pytest.approx(math.sqrt(2 * (0.01 + 0.04 + 0.16) / 4))
-    assert scores["runs_dist2_median"] == pytest.approx(0.15)
-    assert scores["runs_dist2_max"] == pytest.approx(0.4)
-    assert scores["runs_within"] == 0.5
-    assert scores["start_dist2"] == pytest.approx(0.2)
-    (tangent,) = scoring.scores(("runs_log_tangent",), path_of(bases[1:2], truth, 0, 0.1)).values()
-    assert tangent == pytest.approx(math.log(math.tan(math.asin(0.1))))
 
 
 def test_planted_starts_are_planted(rng, monkeypatch):

@@ -30,12 +30,17 @@ def test_mu_is_that_of_the_user_touched_most(entries):
 
 
 def test_the_printed_ledger_has_one_line_per_release():
-    """mu is that of a user who takes part, so the rate stands next to it."""
-    lines = str(ledger_of((3, 4, 0, 10), (1, 0, 10, 20), (0.5, 1, 0, 10, 0.25))).splitlines()
+    """mu is that of a user who takes part, so the rate stands next to it. What is only approached is marked."""
+    ledger = ledger_of((3, 4, 0, 10), (1, 0, 10, 20), (0.5, 1, 0, 10, 0.25))
+    for limit in (False, True):
+        ledger.record(PureRelease("choice", math.log(3), 5, 10, limit))
+    lines = str(ledger).splitlines()
     assert [line.split() for line in lines[1:]] == [
         ["release", "3", "4", "0.75", "1", "0..9"],
         ["release", "1", "0", "inf", "1", "10..19"],
         ["release", "0.5", "1", "0.5", "0.25", "0..9"],
+        ["choice", "epsilon", "1.09861", "1.349", "1", "5..9"],
+        ["choice", "limit", "eps", "1.09861", "1.349", "1", "5..9"],
     ]
 
 
@@ -118,4 +123,3 @@ def test_pure_releases_of_disjoint_users_run_in_parallel():
     apart = Ledger([PureRelease("choice", 1.0, 0, 5), PureRelease("choice", 0.5, 5, 10)])
     assert apart.epsilon(1e-9) == pytest.approx(1.0, abs=1e-3)
     assert Ledger([PureRelease("choice", 1.0, 0, 6), PureRelease("choice", 0.5, 5, 10)]).epsilon(1e-9) > 1.4
-    assert "epsilon" in str(apart)

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy import stats
 
-from privrep.privacy.clipping import check_bound, clip_factor, clip_scalar
+from privrep.privacy.clipping import clip_factor, clip_scalar
 from privrep.privacy.contributions import Rows, Semidefinite
 from privrep.privacy.ledger import Ledger
 from privrep.privacy.mechanisms import Part, Release
@@ -109,18 +109,6 @@ def test_shares_that_add_to_one_cost_what_one_release_does(shares, multiplier):
         assert ledger.mu == pytest.approx(times**0.5 / multiplier, rel=1e-9)
 
 
-def test_a_share_of_no_noise_is_no_noise(rng):
-    """The release handle keeps users, stream and ledger; multiplier 0 stays 0, and a part of the noise comes with a
-    part of the share."""
-    whole = opened(rng, Ledger(), 0.0)
-    assert whole.share(0.2).noise_multiplier == 0
-    part = opened(rng, Ledger(), 0.9).share(0.25)
-    assert part.noise_multiplier == pytest.approx(1.8, rel=1e-14)
-    assert part.share(0.25).noise_multiplier == pytest.approx(3.6, rel=1e-14)
-    assert (part.users, part.role) == (range(3, 9), "noise")
-    assert part.start().role == "init_noise"
-
-
 @pytest.mark.parametrize("multiplier", [-1.0, math.nan])
 def test_bad_multiplier_is_refused(multiplier, rng):
     with pytest.raises(ValueError, match=r"^noise_multiplier is"):
@@ -189,9 +177,3 @@ def test_clip_scalar(value, bound):
         inside = np.abs(signed) < bound * (1 - 1e-6)
         np.testing.assert_array_equal(clipped[inside], signed[inside])
         np.testing.assert_array_equal(np.sign(clipped), np.sign(signed))
-
-
-@pytest.mark.parametrize("bound", [0, -1.0, math.nan])
-def test_bad_clip_is_named(bound):
-    with pytest.raises(ValueError, match=r"^clip_label is .*; it must be positive"):
-        check_bound("clip_label", bound)

@@ -16,9 +16,9 @@ from workflow_helpers import script
 import privrep.simulate
 from privrep.methods.steps.mixed_model_plan import two_spectra
 from privrep.theory.advise import Setting, advise
-from privrep.theory.choice import METHODS, NAMES, expected, method_to_use
+from privrep.theory.choice import CLOSE, METHODS, NAMES, expected, method_to_use
 from privrep.theory.mixed_model import mixed_model
-from privrep.theory.residuals import RANGES, shipped
+from privrep.theory.residuals import RANGES, interval, shipped
 from privrep.theory.whole_methods import Regime, posterior_risk
 from replication.run.registry import load_options
 from replication.run.settings import Series
@@ -158,6 +158,8 @@ def test_series_and_checks_can_be_used():
     row = found.table.loc["unit steps"]
     assert row["low"] / 2 < float(printed.getvalue()) < 2 * row["high"]
     assert set(found.checks) == set(found.table.index) <= set(NAMES.values())
+    near = found.table["risk"] <= CLOSE * found.table["risk"].min()
+    assert sorted([found.recommended, *found.equals]) == sorted(found.table.index[near]) != [found.recommended]
 
 
 def test_settings_lie_in_their_ranges_and_are_drawn_again():
@@ -214,3 +216,9 @@ def test_factors_cover_what_they_are_made_of():
     found = CALIBRATE.factors(table)
     assert (found["low"] == 2).all() and (found["high"] == 2).all() and found["settings"].sum() == 60
     assert (shipped()["low"] <= shipped()["high"]).all()
+
+
+def test_factors_between_two_bins_are_their_geometric_mean():
+    bins = shipped().query("method == 'unit' and known").sort_values("place")[:2]
+    ends = [5 * math.sqrt(bins[end].prod()) for end in ("low", "high")]
+    assert interval("unit", 5.0, True, bins["place"].mean()) == pytest.approx(ends) and bins["low"].nunique() == 2

@@ -1,38 +1,20 @@
-"""Samples that are no numbers, infinite or out of the domain count as nothing, in every sum that is released.
-
-A sum over users of whom one has such samples is, to the last bit, the sum with these samples at zero.
-What that user adds stays within its bound, and what the others add does not change.
-"""
+"""Samples that are no numbers, infinite or out of the domain count as nothing: no statistic of users sees them."""
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 import pytest
 from conftest import fake_users
 from hypothesis import given
 from hypothesis import strategies as st
-from pieces import clipped_gradients, clipped_products, moments, pair_moments
 
-from privrep.methods import centaur, dp_fedavg, general_centaur, own_data, pmtl, ppsgd
-from privrep.privacy.mechanisms import clipped_sums
-from privrep.privacy.regression_moments import SampleClip, UserClip
-from privrep.users.heads import fit_heads
-from privrep.users.passes import Own
+from privrep.methods import own_data
 from privrep.users.problem import NORMS, Block
-from privrep.users.splits import SampleDraws
-from privrep.users.subspace import random_subspace
 
 USERS, SAMPLES, DIM, RANK = 5, 8, 4, 2
-BOUND = 0.6
 BAD = [math.inf, -math.inf, math.nan, 1e300, -1e300, 3e38, 2 * NORMS[1]]
 """Entries of a feature or a label; 1e300 is infinite in float32, and a feature of 3e38 has no norm there."""
-
-BASIS = random_subspace(DIM, RANK, np.random.default_rng(8))
-MODEL = np.concatenate([BASIS, np.full((1, RANK), 0.3)])
-BATCHES = [np.arange(4), np.arange(3, 7)]
 
 
 @dataclass(frozen=True)
@@ -43,66 +25,15 @@ class Data:
     labels: np.ndarray
 
     @property
-    def users(self):
-        with np.errstate(over="ignore"):
-            return fake_users(self.features, self.labels, np.ones((self.labels.shape[1], RANK)))
-
-    @property
     def block(self) -> Block:
-        (block,) = self.users.blocks()
-        return block
-
-    def only(self, chosen: np.ndarray) -> "Data":
-        """Some of the users."""
-        return Data(self.features[:, chosen], self.labels[:, chosen])
+        with np.errstate(over="ignore"):
+            users = fake_users(self.features, self.labels, np.ones((self.labels.shape[1], RANK)))
+        return next(users.blocks())
 
 
 def draw(seed: int) -> Data:
     rng = np.random.default_rng(seed)
     return Data(rng.standard_normal((SAMPLES, USERS, DIM)), 2 * rng.standard_normal((SAMPLES, USERS)))
-
-
-def fitted(block: Block) -> np.ndarray:
-    return fit_heads(block.features[:4], block.labels[:4], BASIS)
-
-
-def moment_sums(data: Data, clip) -> np.ndarray:
-    """A and b in units of their bounds, as one vector."""
-    users = data.users
-    parts = moments(users, range(users.known.users), fitted, slice(2, 8), clip)
-    return np.concatenate([part.ravel() / bound for part, bound in zip(parts, clip.bounds(6), strict=True)])
-
-
-def served(contribution: Callable, data: Data) -> np.ndarray:
-    """What the users of a round send, all of them taking part, in units of the bound."""
-    return clipped_sums(data.users, contribution, BOUND)[0] / BOUND
-
-
-def with_draws(data: Data) -> np.ndarray:
-    draws = SampleDraws("reuse", SAMPLES, np.random.default_rng(3))
-    return served(centaur.RepresentationGradients(BASIS, *draws.take(4, 4)), data)
-
-
-def personal(data: Data) -> np.ndarray:
-    heads = Own(np.full((data.labels.shape[1], RANK), 0.1))
-    return served(partial(ppsgd.displacements, MODEL, heads, BATCHES, 0.3, 0.3), data)
-
-
-SUMS = {
-    "moments, samples clipped": lambda data: moment_sums(data, SampleClip(BOUND, 1.9)) / math.sqrt(2),
-    "moments, users clipped": lambda data: moment_sums(data, UserClip(BOUND, 1.9)) / math.sqrt(2),
-    "pair_moments": lambda data: np.triu(pair_moments(data.users, slice(0, 8), BOUND)) / (4 * BOUND**2),
-    "clipped_products": lambda data: clipped_products(data.block, np.arange(1, 7), BASIS[None], BOUND)[0] / BOUND,
-    "clipped_gradients": lambda data: (
-        clipped_gradients(data.block, slice(2, 8), BASIS, fitted(data.block), BOUND) / BOUND
-    ),
-    "centaur": with_draws,
-    "general_centaur": lambda data: served(partial(general_centaur.displacements, BASIS, BATCHES, 0.3), data),
-    "dp_fedavg": lambda data: served(partial(dp_fedavg.displacements, MODEL, BATCHES, 0.3), data),
-    "ppsgd": personal,
-    "pmtl": lambda data: served(pmtl.OwnModels(MODEL[:-1, 0], 0.5).moved, data),
-}
-"""Name -> sum over the users in units in which each adds at most 1."""
 
 
 def spoilt(data: Data, user: int, samples: list[int], value: float, where: str, entry: int) -> tuple[Data, Data]:
@@ -125,19 +56,15 @@ SPOILS = st.tuples(
 )
 
 
-@pytest.mark.parametrize("name", SUMS)
 @given(spoil=SPOILS, seed=st.integers(0, 3))
-def test_bad_samples_count_as_nothing(name, spoil, seed):
-    """Finite, equal to the sum with these samples at zero, no more from that user than it may add, and from the others
-    what they add alone."""
-    bad, zero = spoilt(draw(seed), *spoil)
-    found = SUMS[name](bad)
-    assert np.isfinite(found).all()
-    np.testing.assert_array_equal(found, SUMS[name](zero))
-    alone = np.arange(USERS) == spoil[0]
-    own, others = (SUMS[name](bad.only(chosen)) for chosen in (alone, ~alone))
-    assert np.linalg.norm(own) <= 1 + 1e-6
-    np.testing.assert_allclose(found, own + others, rtol=0, atol=2e-6)
+def test_bad_samples_count_as_nothing(spoil, seed):
+    """What a statistic can see of a block is what it sees where these samples are zero, to the last bit; all is
+    finite, but for the norm of a sample that does not count."""
+    bad, zero = (data.block for data in spoilt(draw(seed), *spoil))
+    for name in ("features", "labels", "feature_norms", "counts"):
+        np.testing.assert_array_equal(getattr(bad, name), getattr(zero, name))
+    assert np.isfinite(bad.features).all() and np.isfinite(bad.labels).all()
+    assert list(bad.counts) == [SAMPLES - len(spoil[1]) * (user == spoil[0]) for user in range(USERS)]
 
 
 @pytest.mark.parametrize("value", [1e-13, 1e-30, 0.0])

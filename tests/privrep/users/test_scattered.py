@@ -101,7 +101,8 @@ def test_sums_are_those_of_the_same_rows_in_memory(tmp_path, small_pieces, name)
 
 @pytest.mark.parametrize("cap", [9, 4, 1])
 def test_no_order_and_no_kind_of_file_matters(tmp_path, small_pieces, cap):
-    """Sorted or not, in one file or several, as integers or text: the same users to the last byte, also under a cap."""
+    """Sorted or not, in one file or several, as integers or text, at ends of ranges or beyond: the same users to the
+    last byte, also under a cap."""
     frame = people()
     shuffled = frame.sample(frac=1, random_state=1)
     (tmp_path / "parts").mkdir()
@@ -112,10 +113,11 @@ def test_no_order_and_no_kind_of_file_matters(tmp_path, small_pieces, cap):
         written(shuffled, tmp_path / "people.csv"),
         written(shuffled.astype({"who": str}), tmp_path / "text.parquet"),
         written(shuffled.astype({"who": "category", "kind": "category", "paid": float}), tmp_path / "entries.parquet"),
+        written(shuffled.replace({"y": {1: -400, 5: np.inf}, "age": {0: -1e9}}), tmp_path / "beyond.parquet"),
         tmp_path / "parts",
     ]
     first, *others = (ScatteredUsers.of(source, max_samples=cap, **COLUMNS) for source in sources)
-    assert [same_users(first, other) for other in others] == [True] * 4
+    assert [same_users(first, other) for other in others] == [True] * 5
     assert [users.ids.type for users in (first, *others)] == [pa.int64(), pa.string()] + [
         users.ids.type for users in others[1:]
     ]

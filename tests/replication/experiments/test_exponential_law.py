@@ -187,7 +187,7 @@ def test_ledger_of_a_choice():
     without noise the least score is taken and epsilon is infinite."""
     release = handle(0.25).of(range(2, 7))
     chosen(release, np.zeros(3), 1.0)
-    release.temperature("v", width=2.0, limit=True)
+    assert release.approached("v", lambda scale, noise: (scale, noise), width=2.0) == (1.0, release.noise)
     assert release.ledger.entries == [PureRelease("u", 4.0, 2, 7), PureRelease("v", 4.0, 2, 7, limit=True)]
     silent = handle(0.0)
     assert chosen(silent, np.array([0.0, -2.0, -1.0]), 1.0) == 1
