@@ -66,7 +66,8 @@ class Federation:
 
     def part(self, which: slice) -> tuple[Client, Client]:
         """Return the training and validation images of some clients."""
-        return tuple(Client(one.images[which], one.labels[which]) for one in (self.clients, self.kept))
+        seen, kept = (Client(one.images[which], one.labels[which]) for one in (self.clients, self.kept))
+        return seen, kept
 
 
 def federation(name: str, clients: int, samples: int, per_client: int, seed: int, data: Path) -> Federation:
@@ -74,8 +75,9 @@ def federation(name: str, clients: int, samples: int, per_client: int, seed: int
     images, validation included, in `per_client` shards each; the seed decides who gets which."""
     training, test, checksum = read(name, data / name)
     partition = split(training.labels, clients, per_client, samples, np.random.default_rng(seed))
-    parts = (Client(training.pixels[own], training.labels[own]) for own in (partition.training, partition.validation))
-    return Federation(name, checksum, *parts, TestSet.of(test.pixels, test.labels), partition.shards)
+    there: Any = training  # arrays of NumPy, which wait on the host
+    seen, kept = (Client(there.pixels[own], there.labels[own]) for own in (partition.training, partition.validation))
+    return Federation(name, checksum, seen, kept, TestSet.of(test.pixels, test.labels), partition.shards)
 
 
 def federated_method(options: ImageOptions, task: ImageTask) -> ImageMethod:
@@ -125,7 +127,10 @@ def train_alone(federation: Federation, options: ImageOptions, seed: int, saved:
     method, pixels, n = StandAlone(federation.task(), descent), federation.pixels, len(federation.shards)
     watched = min(options.watched, n)
     keys, block = jax.random.split(jax.random.key(seed), n), max(BLOCK, rounds.client_chunk())
-    state = (saved and saved.load()) or {"right": np.zeros((0, len(federation.test.counts)), int), "validation": []}
+    state: Any = (saved and saved.load()) or {
+        "right": np.zeros((0, len(federation.test.counts)), int),
+        "validation": [],
+    }
     counts = Counts(np.asarray(state["right"]), np.asarray(state["validation"], float))
     for start in range(len(counts.right), watched, block):
         which = slice(start, min(start + block, watched))
@@ -167,7 +172,7 @@ def train_together(
     training, final = jax.random.split(jax.random.key(seed))
     watched, plan = min(options.watched, len(federation.shards)), rounds.RoundPlan(options.rounds, options.clip)
     progress, begun, stops = Progress(), None, checkpoints(options.rounds)
-    state = saved and saved.load()
+    state: Any = saved and saved.load()
     if state:
         begun, progress = resumed(state, release)
 

@@ -134,4 +134,4 @@ def federated_images(task: Task, release: Release | None, options: ImageOptions)
     if release is None:
         return experiments().train_alone(clients, options, seed).numbers
     found = experiments().train_together(clients, options, release, seed)
-    return found.numbers | spent(release, task.budget.delta)
+    return found.numbers | spent(release, task.given.delta)

@@ -71,20 +71,25 @@ class ImageMethod(Protocol):
 
     def shared(self, key: jax.Array) -> Parameters:
         """Return the server's parameters at the start."""
+        ...
 
     def own(self, key: jax.Array) -> Parameters:
         """Return the parameters that a client keeps from round to round, at the start; they are never sent."""
+        ...
 
     def client_update(
         self, shared: Parameters, own: Parameters, client: Client, key: jax.Array
     ) -> tuple[Parameters, Parameters]:
         """Return the displacement of the client's copy of the shared model, and the parameters that it keeps."""
+        ...
 
     def representation(self, shared: Parameters) -> Body:
         """Return the shared representation, on which all clients have their final heads."""
+        ...
 
     def final_head(self, shared: Parameters, own: Parameters, client: Client, key: jax.Array) -> Layer:
         """Return the client's final head."""
+        ...
 
 
 def jittered(images: jax.Array, key: jax.Array, shift: int) -> jax.Array:

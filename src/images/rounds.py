@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import jax
 import jax.numpy as jnp
@@ -26,6 +26,7 @@ from privrep.privacy.clipping import check_bound, within_float32
 from privrep.privacy.mechanisms import Part, Release
 from privrep.privacy.noise import NoiseSpec
 from privrep.users.passes import Own
+from privrep.users.problem import UserData
 
 AT_ONCE = 100
 """Clients that an accelerator works on at once."""
@@ -174,7 +175,7 @@ def run(
     """Yield the rounds, from `begun` on, with the handle as it was then, or from the start. The public key decides
     starts, mini-batches and their orders; a round's own key follows from its number."""
     n = users.known.users
-    chunk = min(client_chunk(), n)
+    chunk, everybody = min(client_chunk(), n), cast(UserData, users)  # which it stands in for
     start, keep, orders = jax.random.split(key, 3)
     flat, unravel = ravel_pytree(method.shared(start))
     own = jax.vmap(method.own)(jax.random.split(keep, n))
@@ -188,7 +189,7 @@ def run(
         def sent(block: Everybody, shared=shared, own=own, turn=turn) -> Displacements:
             return Displacements(method, pixels, block.clients, shared, own, turn, chunk)
 
-        total, *kept, lengths = release.sums(users, sent, Part("displacement", plan.clip))
+        total, *kept, lengths = release.sums(everybody, sent, Part("displacement", plan.clip))
         own = jax.tree.unflatten(structure, [leaf.rows for leaf in kept])
         flat = np.asarray(flat + (total / n).astype(np.float32))
         shared = unravel(jnp.asarray(flat))

@@ -18,6 +18,7 @@ import struct
 import zlib
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -167,7 +168,7 @@ def _digits() -> tuple[Images, Images, str]:
     """Return scikit-learn's digits, with values 0 to 16 spread over 0 to 255."""
     from sklearn.datasets import load_digits
 
-    found = load_digits()
+    found: Any = load_digits()
     pixels = np.rint(found.images * (255 / 16)).astype(np.uint8)[..., None]
     labels = found.target.astype(np.uint8)
     kept = np.zeros(len(labels), bool)

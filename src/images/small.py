@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import jax
 import numpy as np
@@ -21,5 +22,6 @@ def small_rounds(images: np.ndarray, classes: np.ndarray, plan: RoundPlan, relea
     mini-batches each time."""
     whole = images.shape[1]
     method = FedAvg(ImageTask(mlp(images.shape[2], (3,)), 2), Descent(0.5, 4, whole), Descent(0.1, 1, whole))
-    users = ImageUsers.of(Client(images, classes), rank=2)
+    arrays: Any = images, classes
+    users = ImageUsers.of(Client(*arrays), rank=2)
     yield from run(method, Pixels((0.5,), (0.25,)), users, plan, release, jax.random.key(0))

@@ -211,7 +211,7 @@ class StateFile:
         meta |= {"about": self.about, "arrays": sorted(arrays), "seconds": self.seconds}
         part = self.path.with_suffix(".part")
         with part.open("wb") as stream:
-            np.savez(stream, meta=json.dumps(meta), **arrays)
+            np.savez(stream, meta=json.dumps(meta), **arrays)  # pyright: ignore[reportArgumentType] -- no name is that of an option
         os.replace(part, self.path)
         left = (now - self._begun) / (done - self._first) * (of - done)
         so_far = "" if accuracy is None else f", accuracy {accuracy:.4f}"

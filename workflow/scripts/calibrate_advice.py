@@ -41,7 +41,7 @@ def predicted(where: pd.DataFrame) -> pd.DataFrame:
     rows = []
     for setting, row in enumerate(where.to_dict("records")):
         sizes = Regime(*(row[key] for key in ("users", "samples", "dim", "rank", "label_noise")))
-        mu = gdp_mu(row["epsilon"], usual_delta(sizes.users))
+        mu = gdp_mu(row["epsilon"], usual_delta(row["users"]))
         for name in METHODS:
             found = expected(name, sizes, np.array([mu]))
             if np.isfinite(found.risk[0]):
@@ -53,7 +53,8 @@ def predicted(where: pd.DataFrame) -> pd.DataFrame:
 def simulated(where: pd.DataFrame) -> pd.DataFrame:
     """Return `predicted`, with the risk of one run in place of the options."""
     table = predicted(where)
-    table["risk"] = [run_once(row.method, row.options, where.loc[row.setting].to_dict()) for row in table.itertuples()]
+    rows, settings = table.to_dict("records"), where.to_dict("index")
+    table["risk"] = [run_once(row["method"], row["options"], settings[row["setting"]]) for row in rows]
     return table.drop(columns="options")
 
 
@@ -88,7 +89,8 @@ def covering(ordered: np.ndarray) -> tuple[float, float]:
 
 def covered(table: pd.DataFrame) -> pd.DataFrame:
     """Return by method which share of the runs of `simulated` is in its interval, and the median ratio of the ends."""
-    ends = [interval(row.method, row.predicted, row.known, row.place) for row in table.itertuples()]
+    columns = (table[name] for name in ("method", "predicted", "known", "place"))
+    ends = [interval(*row) for row in zip(*columns, strict=True)]
     low, high = np.array(ends).T
     inside = table["risk"].between(low, high)
     found = pd.DataFrame({"cover": inside, "high over low": high / low}).groupby(table["method"])

@@ -15,6 +15,7 @@ In a search for a number of users this number stands for the risk.
 """
 
 import os
+from typing import Any
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
@@ -30,12 +31,13 @@ import yaml
 from joblib import Parallel, delayed
 from tqdm import tqdm
 
+from privrep.privacy.accounting import Budget
 from privrep.simulate import run_cell
 from privrep.users.problem import Users
 from replication.run.cli_errors import one_line_errors
 from replication.run.config import ROOT, read_config, read_study, study_names
 from replication.run.csv_tables import read_rows, write_rows
-from replication.run.grids import Cell, expand
+from replication.run.grids import StudyCell, expand
 from replication.run.rivals import BY_TRIALS, BY_TRIALS_COLUMNS, COLUMNS, REALS, SIZES, TABLE, chosen_options
 
 SEEDS = range(2000, 2005)
@@ -101,7 +103,8 @@ def method(algorithm: str) -> str:
 
 def options_at(ranges: dict, places: np.ndarray) -> dict:
     """Return the options at places in their ranges."""
-    one = {name: at_place(values, place) for (name, values), place in zip(ranges.items(), places, strict=True)}
+    pairs = zip(ranges.items(), places, strict=True)
+    one: dict[str, Any] = {name: at_place(values, place) for (name, values), place in pairs}
     one |= one.pop("start")
     if "fall" in one:
         one["last_clip"] = float(f"{one['clip'] * one.pop('fall'):.3g}")
@@ -125,7 +128,7 @@ def around(ranges: dict, options: dict, rng: np.random.Generator) -> list[dict]:
     return [options_at(ranges, one) for one in np.clip(places, 0.0, 1 - 1e-9)]
 
 
-def choice(cell: Cell, present: dict, stated: dict) -> tuple[tuple[str, str], dict, list[dict]]:
+def choice(cell: StudyCell, present: dict, stated: dict) -> tuple[tuple[str, str], dict, list[dict]]:
     """Return what names the work, the options that are chosen for a cell's method and setting and how they did, and
     what fewer trials would have found: columns of the two tables."""
     ranges, rng = RANGES[method(cell.algorithm)], np.random.default_rng([DRAWN_WITH, int(cell.key, 16)])
@@ -169,7 +172,7 @@ def choice(cell: Cell, present: dict, stated: dict) -> tuple[tuple[str, str], di
     return (cell.key, str(stated)), row, [{"trials": of, "value": median(number)} for of, number in found.items()]
 
 
-def settings(study: str) -> Iterator[tuple[Cell, dict, dict]]:
+def settings(study: str) -> Iterator[tuple[StudyCell, dict, dict]]:
     """Yield one cell for each setting of the tuned series of a study, what is chosen for it now, or for the nearest of
     another series of the method where the series is new, and what the series states of `INGREDIENTS`."""
     resolved = read_study(read_config(), study)
@@ -188,9 +191,10 @@ def settings(study: str) -> Iterator[tuple[Cell, dict, dict]]:
             yield cell, now, stated
 
 
-def setting(cell: Cell) -> dict:
+def setting(cell: StudyCell) -> dict:
     """Return the columns of the table that name the setting of a cell."""
     sizes = {name: getattr(cell.problem, name) for name in (*SIZES, "label_noise_sd")}
+    assert isinstance(cell.budget, Budget)
     return {"study": cell.study, "series": cell.series, **sizes, "epsilon": float(cell.budget.epsilon)}
 
 
@@ -204,7 +208,7 @@ def main() -> None:
     """Choose, and write the tables anew after each setting: other rows stay."""
     studies = (read_study(read_config(), name) for name in study_names())
     tuned = [study.study for study in studies if any(series.tuned for series in study.series.values())]
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser = argparse.ArgumentParser(description=str(__doc__).split("\n")[0])
     parser.add_argument("--study", nargs="+", default=tuned, help="by default all that have tuned series")
     parser.add_argument("--series", nargs="+", help="by default all that are tuned")
     parser.add_argument("--anew", action="store_true", help="also what a search that was cut short has chosen already")
@@ -226,7 +230,8 @@ def main() -> None:
                 work.setdefault(same, (cell, present, stated))
     for path in tables:  # settings that left go
         rows[path] = [row for row in rows[path] if named(row) in there or not asked(row["study"], row["series"])]
-    results = Parallel(n_jobs=-1, return_as="generator_unordered")(delayed(choice)(*one) for one in work.values())
+    choices = (delayed(choice)(*one) for one in work.values())
+    results: Any = Parallel(n_jobs=-1, return_as="generator_unordered")(choices)
     for same, one, by_trials in tqdm(results, "choosing", len(work)):
         for (path, columns), new in zip(tables.items(), ([one], by_trials), strict=True):
             rows[path] = [row for row in rows[path] if named(row) not in map(named, alike[same])]

@@ -23,8 +23,8 @@ def lines_of(source: str) -> tuple[int, int]:
     left_out, used = set(), set()
     for node in ast.walk(ast.parse(source)):
         text = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
-        if text or isinstance(node, ast.Import | ast.ImportFrom):
-            left_out |= set(range(node.lineno, node.end_lineno + 1))
+        if isinstance(node, ast.stmt) and (text or isinstance(node, ast.Import | ast.ImportFrom)):
+            left_out |= set(range(node.lineno, (node.end_lineno or 0) + 1))
     for token in tokenize.generate_tokens(io.StringIO(source).readline):
         if token.type not in UNCOUNTED:
             used |= set(range(token.start[0], token.end[0] + 1))

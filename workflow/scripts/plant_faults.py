@@ -16,7 +16,6 @@ import multiprocessing
 import os
 import random
 import resource
-import signal
 import sys
 import tomllib
 from collections import Counter, defaultdict
@@ -27,6 +26,7 @@ from importlib import import_module
 from importlib.machinery import SourceFileLoader
 from itertools import accumulate
 from pathlib import Path
+from typing import Any
 
 import pytest
 from scipy.stats import binomtest
@@ -75,7 +75,8 @@ def faults(path: str) -> Iterator[tuple[str, int, str, bytes]]:
         if isinstance(node, ast.FunctionDef | ast.ClassDef):
             place = f"{place}.{node.name}".lstrip(".")
         if pair := faulty(node):
-            old, new = pair[0], ast.unparse(ast.fix_missing_locations(pair[1]))
+            old: Any = pair[0]
+            new = ast.unparse(ast.fix_missing_locations(pair[1]))
             first, last = (sum(map(len, lines[: line - 1])) for line in (old.lineno, old.end_lineno))
             told = " ".join(f"{place}: {ast.unparse(old)} {'left out' if new == 'pass' else f'-> {new}'}".split())
             more = "\n" * (old.end_lineno - old.lineno)
@@ -98,7 +99,7 @@ def run(words: list[str], plugin: object) -> int:
     quiet = ["-q", "-x", "-p", "no:cacheprovider", "-W", "ignore::pytest.PytestAssertRewriteWarning"]
     status = pytest.main([*quiet, *words], plugins=[plugin])
     for worker in multiprocessing.active_children():  # or this process waits for those of joblib
-        os.kill(worker.pid, signal.SIGKILL)
+        worker.kill()
     return int(status)
 
 
@@ -169,7 +170,7 @@ def tried(file: str, source: bytes, stages: list[list[str]]) -> None:
     def get_code(self, name):
         return compile(source, path, "exec") if self.path == path else read(self, name)
 
-    SourceFileLoader.get_code = get_code
+    SourceFileLoader.get_code = get_code  # pyright: ignore[reportAttributeAccessIssue] -- its own class has none
     resource.setrlimit(resource.RLIMIT_CPU, (8 * SECONDS, 8 * SECONDS))
     files = [sorted({test.partition("::")[0] for test in tests}) for tests in stages]
     status = FAILED
@@ -238,7 +239,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1, help="of the sample")
     parser.add_argument("--show", action="store_true", help="print what TABLE has, and plant none")
     asked = parser.parse_args()
-    rows = list(csv.DictReader(TABLE.open())) if TABLE.exists() else []
+    rows: list[Any] = list(csv.DictReader(TABLE.open())) if TABLE.exists() else []
     if not asked.show:
         rows = [row for row in rows if row["folder"] not in asked.folders] + list(judged(asked.folders, asked.seed))
         rows.sort(key=lambda row: (row["folder"], row["file"], int(row["line"]), row["fault"]))

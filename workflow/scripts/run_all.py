@@ -45,7 +45,7 @@ def follow(command: list[str], plan: Path, last: deque[str], failed: list[str]) 
     inside, finished, shown = False, set(), 0.0
     run = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     try:
-        for line in run.stdout:
+        for line in run.stdout or ():
             last.append(line)
             inside = (inside or line.startswith("Error in rule")) and not line.startswith(("Select jobs", "["))
             if inside and not line.startswith(("    input:", "    message:", "    jobid:", "        ")):

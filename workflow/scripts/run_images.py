@@ -23,7 +23,7 @@ def spelled(value: object) -> str:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=str(__doc__).splitlines()[0])
     parser.add_argument("--rows", type=Path, default=ROOT / "src/images/runs.toml", help="the list")
     parser.add_argument("--only", nargs="*", default=[], metavar="KEY=VALUE", help="rows with these settings")
     parser.add_argument("--table", type=Path, default=ROOT / "docs/record/images.csv", help="table to add lines to")

@@ -88,8 +88,9 @@ def main() -> None:
     if not (args.output and args.timings):
         parser.error("--shard needs --output and --timings")
     chosen = settings(args)
-    if not 0 <= args.shard < chosen.study.shards:
-        parser.error(f"--shard is {args.shard}; study {args.study} has shards 0 to {chosen.study.shards - 1}")
+    shards = chosen.study.shards or 0
+    if not 0 <= args.shard < shards:
+        parser.error(f"--shard is {args.shard}; study {args.study} has shards 0 to {shards - 1}")
     cells = [cell for group in shard(chosen.study, args.shard) for cell in group]
     rows, timings, data = [], [], None
     with running_on(chosen.study.engine, chosen.study.scheduler):

@@ -135,7 +135,8 @@ def gradient_parts(problem: Problem, sine: float) -> tuple[np.ndarray, np.ndarra
         left, heads = representation_gradients(block, np.arange(half), np.arange(half, 2 * half), basis)
         return left.T @ heads, (heads @ basis.T - true_heads(block) @ truth.T).T @ heads
 
-    return tuple(summed / problem.users for summed in total(users, both))
+    gradient, product = total(users, both)
+    return gradient / problem.users, product / problem.users
 
 
 @demonstrates("E43")

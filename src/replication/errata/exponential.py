@@ -70,10 +70,11 @@ def longest_projection(users: Users, bases: np.ndarray) -> float:
 @demonstrates("E14")
 def projections_are_far_below_the_threshold(rng: np.random.Generator) -> Finding:
     dims, k, n, m, scales = [10, 20, 40, 80], 2, 500, 8, (("prescribed", 1.0), ("projected", 1.5))
-    ratios, projections, moved, half = [], [], [], slice(0, m // 2)
+    ratios, projections, moved, half, less = [], [], [], slice(0, m // 2), math.nan
     for d in dims:
         users = Users(sphere(users=n, samples=m, dim=d, rank=k))
         printed, small = (projection_threshold(*scale, users.problem.known) for scale in scales)
+        less = printed / small
         ratios.append(printed / longest_projection(users, np.eye(d)[None]))
         # U* and uniform subspaces, and one that is chosen from the data: the span of k samples.
         bases = np.concatenate([users.truth.basis[None], uniform_starts(10, d, k, rng)])
@@ -85,7 +86,7 @@ def projections_are_far_below_the_threshold(rng: np.random.Generator) -> Finding
     power = log_slope(dims, projections)
     return Finding(
         f"L_f over the largest ||x|| {spell(ratios)}; exponent of d in the largest ||U^T x|| {power:.2f}; L_f = 1.5 "
-        f"sqrt(k ln(nm)), which is {printed / small:.0f} times less at d = {d}, moves no score by more than "
+        f"sqrt(k ln(nm)), which is {less:.0f} times less at d = {dims[-1]}, moves no score by more than "
         f"{max(moved):.0e} of the range of scores",
         decides(power, printed=0.5, correct=0, within=0.1) and min(ratios) > 20 and max(moved) < 0.01,
     )
@@ -137,7 +138,7 @@ def complexity_grows_with_the_rank(rng: np.random.Generator) -> Finding:
         users = Users(sphere(users=n, samples=m, dim=d, rank=k))
 
         def products(block: Block) -> np.ndarray:
-            signs = rng.choice(np.float32([-1, 1]), block.labels.shape)
+            signs = rng.choice(np.array([-1, 1], np.float32), block.labels.shape)
             return np.einsum("mb,mbd,bk->dk", signs, block.features, true_heads(block), optimize=True)
 
         measured = np.mean([largest_correlation(total(users, products)) / (n * m) for _ in range(draws)])

@@ -65,7 +65,7 @@ def printed_rounds_are_negative_and_forget_the_users(rng: np.random.Generator) -
         return dist_frobenius(basis, users.truth.basis)
 
     passes = [1, 2, 4, 8]
-    distances = [np.mean([distance(rounds) for _ in range(4)]) for rounds in passes]
+    distances = [float(np.mean([distance(rounds) for _ in range(4)])) for rounds in passes]
     power = log_slope(passes, distances)
     return Finding(
         f"the logarithm is {spell(printed)} at epsilon = {spell(epsilons)}; rounds needed {spell(needed)}; "
@@ -106,7 +106,7 @@ def whitened_noise_falls_as_one_over_users(rng: np.random.Generator) -> Finding:
         eta_squared = 2 * d * k * lam
         values, vectors = np.linalg.eigh(n * sigma)
         whiten = np.kron(vectors / np.sqrt(values) @ vectors.T, np.eye(d))
-        measured = np.linalg.norm(whiten @ (2 * eta_squared * noise) @ whiten, ord=2)
+        measured = float(np.linalg.norm(whiten @ (2 * eta_squared * noise) @ whiten, ord=2))
         return measured, 8 * k**0.5 * eta_squared * (d * k / (n * lam)) ** 0.5, lam
 
     measured = [norms(n, 1.0)[0] for n in sizes]
@@ -149,7 +149,9 @@ def samples_must_grow_with_the_squared_noise_ratio() -> Finding:
     def head_bias(noise: float, samples: int) -> float:
         """||M||_F of the proof at U = U*, where Q = I: M = sum_j (v_j* - v_j) v_j^T (sum_j v_j v_j^T)^-1."""
         users = Users(sphere(200, samples, d, k, label_noise_sd=float(noise)))
-        true, fitted = rows(users, lambda one: (one.heads, fit_heads(one.features, one.labels, users.truth.basis)))
+        true, fitted = rows(
+            users, lambda one: (true_heads(one), fit_heads(one.features, one.labels, users.truth.basis))
+        )
         return float(np.linalg.norm((true - fitted).T @ fitted @ np.linalg.inv(fitted.T @ fitted)))
 
     linear = [head_bias(ratio, constant * (ratio * k + k**2)) for ratio in ratios]

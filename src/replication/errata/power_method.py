@@ -58,7 +58,7 @@ def printed_start_clip_is_loose_in_the_rank(rng: np.random.Generator) -> Finding
         users = Users(sphere(users=2000, samples=4, dim=64, rank=k))
         basis = random_subspace(users.problem.dim, k, rng)
 
-        def largest(block: Block, basis=basis) -> tuple[float, ...]:
+        def largest(block: Block, basis=basis) -> tuple[np.ndarray, ...]:
             """|y|, ||x|| and ||x^T X||, which the proof bounds one by one."""
             seen = np.linalg.norm(block.features @ basis, axis=2)
             return np.abs(block.labels).max(), block.feature_norms.max(), seen.max()

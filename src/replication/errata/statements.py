@@ -45,7 +45,7 @@ def final_fit_costs_more_risk_than_printed(rng: np.random.Generator) -> Finding:
     basis = planted_subspace(users.truth.basis, 0.3, rng)
     outside = subspace_risk(users, basis)
     measured = personalised_risk(users, basis, slice(0, h))
-    printed, exact = outside + noise**2 * k / h, personal_risk(outside, k, h, noise)
+    printed, exact = outside + noise**2 * k / h, float(np.asarray(personal_risk(outside, k, h, noise)))
     # With U = U* and m = 2 h only the last term of the theorem is left.
     floor = personalised_risk(users, users.truth.basis, slice(0, h)) / (noise**2 * k / (2 * h))
     return Finding(
@@ -133,7 +133,7 @@ def assumed_users_grow_with_the_rank() -> Finding:
         users = Users(sphere(users=2 * d, samples=k**2, dim=d, rank=k))
         task = Task(users, None, lambda role, users=users: stream(0, role, users.problem.axes), Ledger())
         found = fit(nonprivate_altmin.NonprivateAltminOptions(tolerance=1e-4), task)
-        distances.append(dist_frobenius(found.subspace, users.truth.basis))
+        distances.append(dist_frobenius(np.asarray(found.subspace), users.truth.basis))
     return Finding(
         f"Assumption 4.1 over d {spell(over_dim)}, exponent of k {power:.2f}; Frobenius distance without privacy at "
         f"n = 2d, m = k^2: {spell(distances)}",

@@ -27,7 +27,7 @@ from replication.evidence.verdicts import Verdict
 from replication.report import spelling, summary
 from replication.report.layout import PIECES, macros
 from replication.report.pictures import packed
-from replication.report.run_tables import Measures, NotMeasured, Run
+from replication.report.run_tables import NotMeasured, Run
 from replication.report.sizes import constants, enumerated, found, size
 from replication.run.config import ROOT
 from replication.run.models import ConfigError
@@ -73,7 +73,7 @@ class Words:
     run: Run
     study: str = ""  # whose chapter this is; empty for a text on several
     placed: set[str] = field(default_factory=set)  # figures and claims that the text has shown
-    drawn: list[str] = field(default_factory=list)  # these figures in their order, as HTML
+    drawn: list[Markup] = field(default_factory=list)  # these figures in their order, as HTML
     tables: dict = field(default_factory=dict)  # those read so far
     grounds: list[tuple] = field(default_factory=list)  # what the paragraphs rest on
 
@@ -177,12 +177,12 @@ class Words:
     def _against(self, name: str | float, sign: str, *more: Any) -> list[Markup]:
         """What this run says against a ground."""
         if sign not in SIGNS:
-            rows = self.run.decided(name, sign, *more)
+            rows = self.run.decided(str(name), sign, *more)
             rows = rows[~rows["verdict"].isin((*UNDECIDED, sign))].to_dict("records")
             told = [f"{html.escape(row['quantity'])}: {row['verdict']}, {spelling.of_row(row)}" for row in rows]
             places = [self.run.rows[row["id"], row["quantity"]] for row in rows]
             return [PIECES.quoted(Markup(text), place) for text, place in zip(told, places, strict=True)]
-        limit, called = more[0], name
+        limit, called = more[0], str(name)
         if isinstance(name, str):
             row = self._read("measures", "".join(more[1:])).row(name)
             text, ends = spelling.of_row(row), [float(row[end]) for end in ("ci_low", "ci_high")]
@@ -210,7 +210,7 @@ class Words:
             return ""
         return CHAPTER.fold(title, text) + "\n\n" if text else ""
 
-    def _read(self, table: str, study: str) -> Measures | pd.DataFrame:
+    def _read(self, table: str, study: str) -> Any:
         """A table of a study, of this one where none is named, read once for each text."""
         study = study or self.study
         if (table, study) not in self.tables:

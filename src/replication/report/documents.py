@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Iterable
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 from markupsafe import Markup
@@ -55,7 +56,7 @@ class Documented(Run):
         rows = self.measured
         return Measures(rows[rows["study"] == study].set_index("quantity"), listed(study))
 
-    def sizes(self, study: str) -> pd.DataFrame:
+    def sizes(self, study: str) -> pd.DataFrame | None:
         return planned_sizes(study, self.scale)
 
     def fact(self, study: str, name: str) -> object:
@@ -82,10 +83,12 @@ class FrontWords(Words):
         """Name the methods that were run on a set of images."""
         rows = read_text(self.run.results / "images.csv")
         found = set(rows.loc[rows["images"] == images, "method"])
-        return [name for method, name in self.constant("LABELS", "images").items() if method in found]
+        labels: Any = self.constant("LABELS", "images")
+        return [name for method, name in labels.items() if method in found]
 
     def _linked(self, quantity: str, study: str, text: str, *_: str) -> Markup:
-        return Markup(f"[{text}](docs/record/{self.run.line_of(study, quantity)})")
+        record: Any = self.run  # of record, whose tables have lines
+        return Markup(f"[{text}](docs/record/{record.line_of(study, quantity)})")
 
 
 def with_findings(readme: str, run: Documented) -> str:
@@ -141,7 +144,7 @@ def verdicts_by_claim(claims: list[dict]) -> list[list[str]]:
     """Return each claim with its place and how many of its quantities have each verdict."""
     own = pd.DataFrame(claims).query("whose == 'paper' and basis != 'definition' and rule != 'all_hold'")
     return [
-        [claim, place, ", ".join(f"{count} {word}" for word, count in Counter(rows["verdict"]).items())]
+        [str(claim), str(place), ", ".join(f"{count} {word}" for word, count in Counter(rows["verdict"]).items())]
         for (claim, place), rows in own.groupby(["id", "place"], sort=False)
     ]
 

@@ -7,6 +7,7 @@ What is markup already, by another template or as Markdown, comes as `markupsafe
 from __future__ import annotations
 
 from types import ModuleType
+from typing import cast
 
 import jinja2
 from markupsafe import Markup
@@ -19,7 +20,7 @@ BAR_WIDTH = 120
 
 ENVIRONMENT = jinja2.Environment(
     loader=jinja2.PackageLoader("replication.report"),
-    autoescape=lambda name: name.endswith(".html.jinja"),
+    autoescape=lambda name: str(name).endswith(".html.jinja"),
     undefined=jinja2.StrictUndefined,
     trim_blocks=True,
     lstrip_blocks=True,
@@ -32,7 +33,7 @@ ENVIRONMENT.globals |= {"interval": spelling.interval, "severities": SEVERITIES,
 
 def macros(name: str) -> ModuleType:
     """The macros of a template, to be called with data: they return Markup."""
-    return ENVIRONMENT.get_template(name).module
+    return cast(ModuleType, ENVIRONMENT.get_template(name).module)  # of which they are attributes
 
 
 def laid_out(name: str, **data: object) -> Markup:

@@ -24,7 +24,7 @@ ROOM = 640
 
 def _widths(svg: str) -> tuple[float, float]:
     """Return the width of a picture and its least one, in pixels; files give it in points."""
-    width = float(re.search(r'<svg\b[^>]*\bwidth="([\d.]+)pt"', svg)[1]) * 4 / 3
+    width = float(re.findall(r'<svg\b[^>]*\bwidth="([\d.]+)pt"', svg)[0]) * 4 / 3
     return width, min(ROOM, 0.75 * width)
 
 

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 from markupsafe import Markup
@@ -50,13 +51,14 @@ class Measures:
         """Say whether a quantity was measured and is a number; a name that the study does not list is an error."""
         if quantity not in self.listed and quantity not in self.rows.index:
             raise ConfigError(misnamed(quantity, "not measured by this study", self.listed))
-        return quantity in self.rows.index and math.isfinite(float(self.rows.loc[quantity, "measured"]))
+        return quantity in self.rows.index and math.isfinite(float(self.rows["measured"][quantity]))
 
     def row(self, quantity: str) -> pd.Series:
         """Return all columns of a quantity, as text; NotMeasured where this run has no number of it."""
         if quantity not in self:
             raise NotMeasured(quantity)
-        return self.rows.loc[quantity]
+        rows: Any = self.rows
+        return rows.loc[quantity]
 
     def named(self, prefix: str) -> list[str]:
         """Return the quantities with a number whose names begin with a prefix that the study lists."""
@@ -154,7 +156,8 @@ class Run:
     @cached_property
     def verdicts_of_record(self) -> dict[tuple[str, str], str]:
         """Their verdicts by claim and quantity."""
-        return self.of_record.set_index(["id", "quantity"])["verdict"].to_dict()
+        rows = self.of_record
+        return dict(zip(zip(rows["id"], rows["quantity"], strict=True), rows["verdict"], strict=True))
 
     def has(self, study: str) -> bool:
         """Whether a study is part of this run."""

@@ -11,6 +11,7 @@ import importlib
 import re
 from collections.abc import Sequence
 from functools import cache
+from typing import Any
 
 import pandas as pd
 from markupsafe import Markup
@@ -91,7 +92,7 @@ def _values(name: str, study: str, table: pd.DataFrame | None) -> list[float]:
 
 
 @cache
-def constants(study: str) -> dict[str, object]:
+def constants(study: str) -> dict[str, Any]:
     """Return the constants of a study's analysis and, in capitals, the thresholds of its file."""
     own = dict(vars(importlib.import_module(f"replication.studies.{study}.analysis")))
     thresholds = read_yaml(ROOT / settings_of(study)).get("thresholds", {})
@@ -109,10 +110,10 @@ def grid_line(table: pd.DataFrame | None, series: str = "") -> Markup:
     if series:
         table = table[table["series"] == series]
     found = dict(list(table.groupby("column")["value"]))
-    shown = {sign: map(_short, found[column]) for column, sign in SIGNS.items() if column in found}
+    shown = {sign: [*map(_short, found[column])] for column, sign in SIGNS.items() if column in found}
     parts = [typeset(f"{sign} = {enumerated(values)}") for sign, values in shown.items()]
     if "seed" in found:
-        parts.append(plural(found["seed"].nunique(), "repetition"))
+        parts.append(Markup.escape(plural(found["seed"].nunique(), "repetition")))
     return Markup("; ").join(parts)
 
 

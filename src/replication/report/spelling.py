@@ -9,7 +9,9 @@ import math
 import re
 from collections.abc import Iterable, Mapping
 from decimal import ROUND_HALF_UP, Decimal
+from typing import Any
 
+import pandas as pd
 from markupsafe import Markup
 
 LETTERS = ["alpha", "epsilon", "eps", "delta", "Delta", "zeta", "eta", "rho", "sigma", "mu", "lam", "kappa", "sqrt"]
@@ -92,7 +94,7 @@ def interval(measured: float | str, low: float | str, high: float | str) -> Mark
     return Markup('{} <span class="interval">[{}, {}]</span>').format(*map(number, (measured, low, high)))
 
 
-def of_row(row: Mapping[str, str]) -> Markup:
+def of_row(row: Mapping[Any, Any] | pd.Series) -> Markup:
     """The number of a row of claims.csv or measures.csv, with its interval."""
     return interval(row["measured"], row["ci_low"], row["ci_high"])
 

@@ -11,6 +11,7 @@ import json
 import math
 from functools import cache
 from pathlib import Path
+from typing import ClassVar
 
 import pandas as pd
 
@@ -30,6 +31,8 @@ from replication.run.models import ConfigError
 
 class StubRun(Run):
     """A run on stub tables, with one number throughout or none. Series have the sizes of the scale."""
+
+    number: ClassVar[float]
 
     def __init__(self, number: float, scale: str = "default"):
         claims = pd.DataFrame(judged_claims(number), columns=list(CLAIM_COLUMNS)).fillna("").astype(str)

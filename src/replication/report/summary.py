@@ -78,7 +78,7 @@ def agreement(claims: pd.DataFrame) -> dict[str, object]:
             "exponents": len(part),
             "narrower": {share * tolerance: int((part["farthest"] <= share * tolerance).sum()) for share in NARROWER},
         }
-        for tolerance, part in rows.groupby("tolerance")
+        for tolerance, part in ((float(part["tolerance"].iloc[0]), part) for _, part in rows.groupby("tolerance"))
     ]
     return {"within": within, "changed": int(rows["changed"].sum())}
 

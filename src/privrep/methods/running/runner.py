@@ -6,8 +6,9 @@ import math
 from dataclasses import replace
 from typing import Any, TypeGuard
 
-from privrep.methods.running.method import Iterate, Method, MethodOptions, Outcome, Private, Task
+from privrep.methods.running.method import Iterate, Method, Outcome, Private, Task
 from privrep.methods.running.scoring import WATCHED, NormWatch, Path, excess_risk, scores
+from privrep.options import Declared
 from privrep.privacy.accounting import UNLIMITED, Cost
 from privrep.privacy.ledger import ROUNDING, OverBudget
 from privrep.privacy.mechanisms import Release
@@ -16,16 +17,16 @@ from privrep.users.risk import held_out_errors, personal_loss
 from privrep.users.rng import Streams
 
 
-def fit(options: MethodOptions, task: Task) -> Outcome:
+def fit(options: Declared, task: Task) -> Outcome:
     """Run a method, or an experiment, on a task."""
     method, run = prepared(options, task.users.problem), getattr(options, "run", None)
     return check_spent(method, task, run(method, task) if run else scored(method, options.scores, task))
 
 
-def prepared(options: MethodOptions, problem: Problem) -> Method:
+def prepared(options: Declared, problem: Problem) -> Method:
     """Build a method for what is publicly known of a problem; for an experiment, what it takes of a budget."""
-    prepare = getattr(options, "experiment", None)
-    return prepare(problem) if prepare else options.build(problem.known)
+    own: Any = options
+    return own.experiment(problem) if hasattr(own, "experiment") else own.build(problem.known)
 
 
 def multiplier(method: object, task: Task) -> float:
