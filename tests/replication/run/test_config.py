@@ -208,7 +208,7 @@ REQUIRED = {
     "RunSettings": "master_seed memory_budget_mb",
     "ShardSettings": "master_seed memory_budget_mb study",
     "RunConfig": "master_seed memory_budget_mb scale studies overrides",
-    "Quantity Comparison": "quantity measured",
+    "Quantity Comparison": "quantity measured value",
     "OneSided": "quantity measured rule value",
     "Rate Equals": "quantity measured tolerance rule value",
     "Claim": "whose id place statement",

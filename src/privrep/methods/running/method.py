@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Protocol, cast
 
 import numpy as np
 
@@ -104,8 +104,7 @@ class Task:
     @property
     def simulated(self) -> Users:
         """The users of what needs their truth."""
-        assert isinstance(self.users, Users)
-        return self.users
+        return cast(Users, self.users)
 
     @property
     def given(self) -> Budget | FixedNoise:
