@@ -153,11 +153,14 @@ def blas_threads(block: Block) -> np.ndarray:
 
 @pytest.mark.parametrize("where", ["process", "threads", "dask"])
 def test_blas_has_one_thread_everywhere(where):
-    """More round otherwise. Workers start with two here; and when all is done the engine is this process again."""
-    two = dask.config.set({"distributed.nanny.pre-spawn-environ.OPENBLAS_NUM_THREADS": 2})
-    with two, threadpool_limits(2), running_on(where):
-        assert set(total(Users(replace(PROBLEM, users=10)), blas_threads)) == {1.0}
+    """More round otherwise. A worker that begins with two has one, too; afterwards this process is the engine again."""
+    users = Users(replace(PROBLEM, users=10))
+    with threadpool_limits(2), running_on(where):
+        assert set(total(users, blas_threads)) == {1.0}
     assert ENGINE.get() is engines.values
+    with threadpool_limits(2):
+        (found,) = dask_engine.worker_values(users, cloudpickle.dumps(blas_threads), range(10), False)
+    assert set(found) == {1.0}
 
 
 def test_few_results_wait():
