@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from pandas._libs.parsers import STR_NA_VALUES
+from pandas._libs.parsers import STR_NA_VALUES  # pyright: ignore[reportMissingImports] (compiled)
 
 MISSING = frozenset(
     (*STR_NA_VALUES, "-nan", "NaT", "Null", "none", "#REF!", "#VALUE!", "#NAME?", "#DIV/0!", "#NULL!", "#NUM!")

@@ -150,7 +150,7 @@ def ten_samples_do_not_suit_the_algorithm() -> Finding:
 def predicts(basis: np.ndarray, numbers: int) -> bool:
     """Return whether U v is defined for a head of so many numbers."""
     try:
-        basis @ np.ones(numbers)
+        np.matmul(basis, np.ones(numbers))
     except ValueError:
         return False
     return True
