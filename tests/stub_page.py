@@ -62,6 +62,14 @@ def drawn_figure() -> Picture:
 FIGURES = [figure for study in STUDIES for figure in read_yaml(ROOT / settings_of(study))["figures"]]
 
 
+def guide_cells() -> pd.DataFrame:
+    """Cells of the guide with a risk of its own for each method, setting and repetition."""
+    cells = StubRun(NUMBER).cells("guide")
+    number = cells["series"].astype("category").cat.codes
+    factor = 1.05**number * (1.2 + 0.2 * np.sin(cells["users"] + number)) * (1 + cells["seed"])
+    return cells.assign(excess_risk=0.02 * cells["rank"] * factor)
+
+
 def write_run(folder: Path, **changes: float) -> Path:
     """A run of three studies in a folder: tables of one number throughout, and pictures.
     Keywords, with _ for blanks, give quantities of figure2 another number."""
@@ -73,11 +81,7 @@ def write_run(folder: Path, **changes: float) -> Path:
         (folder / "results" / study).mkdir(parents=True)
         pd.DataFrame(rows.values()).to_csv(folder / "results" / study / "measures.csv", index=False)
         run = StubRun(NUMBER)
-        cells = run.cells(study)
-        if study == "guide":  # a risk of its own for each method and setting
-            number = cells["series"].astype("category").cat.codes
-            factor = 1.05**number * (1.2 + 0.2 * np.sin(cells["users"] + number)) * (1 + cells["seed"])
-            cells = cells.assign(excess_risk=0.02 * cells["rank"] * factor)
+        cells = guide_cells() if study == "guide" else run.cells(study)
         facts = facts_json(facts_of(study), cells, quantities(run.measures(study)))
         (folder / "results" / study / "facts.json").write_text(facts)
     for study in SIMULATED:

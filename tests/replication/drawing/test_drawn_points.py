@@ -201,16 +201,21 @@ def lines(monkeypatch) -> list[Line]:
     """All that is drawn into panels, in its order."""
     found: list[Line] = []
 
-    def given(name: str, words: dict) -> tuple[pd.DataFrame, tuple[str, str], Look]:
-        if name == "series":
-            return words["rows"], (words["x"], words["y"]), words["look"]
+    def given(name: str, rows=None, x="x", y="y", look=None, hollow=None, **more) -> tuple:
+        """Rows, columns, look and flags of what is drawn; a curve's columns have the names of its numbers."""
         if name == "level":
-            look = Look(words["label"], words["colour"], "", words["dash"])
-            return pd.DataFrame({"level": [words["value"]]}), ("level", "")[:: 1 if words["along"] == "y" else -1], look
-        names = [getattr(words[one], "name", None) or one for one in "xy"]
-        index = words["y"].index if isinstance(words["y"], pd.Series) else None
-        columns = {name: np.asarray(words[one], float) for name, one in zip(names, "xy", strict=True)}
-        return pd.DataFrame(columns, index), tuple(names), words["look"]
+            look = Look(more["label"], more["colour"], "", more["dash"])
+            return (
+                pd.DataFrame({"level": [more["value"]]}),
+                ("level", "")[:: 1 if more["along"] == "y" else -1],
+                look,
+                None,
+            )
+        if name == "series":
+            return rows, (x, y), look, hollow
+        names = tuple(getattr(one, "name", None) or sign for one, sign in ((x, "x"), (y, "y")))
+        columns = dict(zip(names, (np.asarray(one, float) for one in (x, y)), strict=True))
+        return pd.DataFrame(columns, y.index if isinstance(y, pd.Series) else None), names, look, None
 
     def recording(name: str) -> Callable[..., None]:
         method = getattr(Panel, name)
@@ -220,9 +225,9 @@ def lines(monkeypatch) -> list[Line]:
             method(axis, *args, **words)
             bound = inspect.signature(method).bind(axis, *args, **words)
             bound.apply_defaults()
+            words = {key: value for key, value in bound.arguments.items() if key != "self"}
             artists = [one for one in axis.get_children() if one not in before]
-            one = Line(axis, *given(name, bound.arguments), bound.arguments.get("hollow"), artists)
-            found[place:] = [one] if artists else []
+            found[place:] = [Line(axis, *given(name, **words), artists)] if artists else []
 
         return recorded
 
@@ -240,19 +245,16 @@ def check_legend(figure: Picture, lines: list[Line]) -> None:
         artists = [one for line in lines if line.look.label == label for one in line.artists]
         curves, marks = ([one for one in artists if isinstance(one, kind)] for kind in (Line2D, PathCollection))
         colours = {to_hex(one.get_color()) for one in curves} | {to_hex(one.get_edgecolor()[0]) for one in marks}
-        assert not artists or colours == {to_hex(handle.get_color())} or (len(colours) > 1 and is_grey(handle)), label
+        colour, grey = to_hex(handle.get_color()), len(colours) > 1
+        assert not artists or colour == (to_hex(GREY) if grey else colours.pop()), label
         assert {one.get_linestyle() for one in curves} <= {handle.get_linestyle()}, label
         style = MarkerStyle(handle.get_marker())
         outline = style.get_path().transformed(style.get_transform()).vertices
         assert not marks or any(np.array_equal(one.get_paths()[0].vertices, outline) for one in marks), label
         marks = [one for line in lines if line.hollow is None for one in line.artists if one in marks]
         fills = {to_hex(colour) for one in marks for colour in one.get_facecolor()}
-        fill = to_hex(handle.get_markerfacecolor()) if style.is_filled() else to_hex(handle.get_color())
-        assert not fills or fill in fills or is_grey(handle), label
-
-
-def is_grey(handle: Line2D) -> bool:
-    return to_hex(handle.get_color()) == to_hex(GREY)
+        fill = to_hex(handle.get_markerfacecolor()) if style.is_filled() else colour
+        assert not fills or fill in fills or grey, label
 
 
 def check_exponents(figure: Picture, lines: list[Line], table: pd.DataFrame) -> None:
@@ -298,37 +300,32 @@ def words(figure: Picture, lines: list[Line], table: pd.DataFrame, several: bool
         title, *labels = (plain(text) for text in (axis.get_title("left"), *(shared_label(axis, one) for one in "xy")))
         yield f"  {' | '.join([title, *labels])}"
         own = [line for line in lines if line.axis is axis]
-        yield from dict.fromkeys(
-            f"    {line.told(table)}" for line in own if not several or line.look.label == "measured"
-        )
+        told = [line.told(table) for line in own if not several or line.look.label == "measured"]
         named = [look for label, look in axis.looks.items() if label not in {line.look.label for line in lines}]
-        yield from (f"    {look.label} ({look.marker}{'' if look.filled else ' hollow'})" for look in named)
-        yield from dict.fromkeys(f"    {name}" for line in own for name in named_places(line, table))
+        told += [f"{look.label} ({look.marker}{'' if look.filled else ' hollow'})" for look in named]
+        told += [name for line in own for name in named_places(line, table)]
+        yield from (f"    {one}" for one in dict.fromkeys(told))
 
 
 def named_places(line: Line, table: pd.DataFrame) -> Iterator[str]:
     """Names that stand at places of an axis, with texts of the row that is drawn there."""
     rows = line.source(table).select_dtypes(exclude="number")
     for column, axis in zip(line.columns, (line.axis.xaxis, line.axis.yaxis), strict=False):
-        names = {
-            place: plain(text.get_text())
-            for place, text in zip(axis.get_ticklocs(), axis.get_ticklabels(), strict=False)
-        }
+        texts = [plain(text.get_text()) for text in axis.get_ticklabels()]
+        ticks = [*zip(axis.get_ticklocs(), texts, strict=False)]
         for place, (_, row) in zip(line.rows.get(column, ()), rows.iterrows(), strict=False):
-            name = next((name for tick, name in names.items() if abs(tick - place) < 0.5), "")
+            name = next((name for at, name in ticks if abs(at - place) < 0.5), "")
             texts = [text for text in row if isinstance(text, str)]
             if re.search("[A-Za-z]{2}", name) and not any(text in name for text in texts):
                 yield f"at {name}: {', '.join(texts)}"
 
 
-def unseen(figure: Figure) -> list[str]:
+def unseen(lines: list[Line]) -> Iterator[str]:
     """The names of marked series of which no point lies within its panel."""
-    return [
-        one.name
-        for axis in figure.axes
-        for one in (one for one in axis.recorded if one.marked and np.isfinite(one.points[:, :2]).all(axis=1).any())
-        if not any(axis.viewLim.contains(*point[:2]) for point in one.points)
-    ]
+    for line in (line for line in lines if line.look.marker):
+        points = line.rows[[*line.columns]].dropna().to_numpy(float)
+        if len(points) and not any(line.axis.viewLim.contains(*point) for point in points):
+            yield line.look.label
 
 
 def with_exponents(table: pd.DataFrame) -> pd.DataFrame:
@@ -351,7 +348,7 @@ def test_drawn_points_stand_in_the_table(quick_run: Path, study: str, lines: lis
         lines.clear()
         figure = draw(name, table, settings)
         assert missing(figure, table, name) == [], name
-        assert unseen(figure) == [], name
+        assert [*unseen(lines)] == [], name
         check_legend(figure, lines)
         check_exponents(figure, lines, table)
         check_marks(figure, lines, table, CAPTIONS[study][name]["caption"])

@@ -393,31 +393,6 @@ def test_runs_that_find_nothing_are_counted_where_most_find_something():
 # Table and tool
 
 
-def test_the_tool_has_the_laws_and_the_medians(run, cells):
-    """Every point of the grid at the place that the script reads, and the measured ones with their intervals."""
-    data = run.fact("guide", "tool")
-    settings, (risk, known) = measures.grid(), measures.guide()
-    assert [axis["name"] for axis in data["axes"]] == KEYS and len(settings) == 3920
-    for place in (0, 1, 1234, 2222, 3919):
-        index = 0
-        for axis in data["axes"]:
-            index = index * len(axis["values"]) + axis["values"].index(settings.loc[place, axis["name"]])
-        assert index == place
-        for name in RUN:
-            values = data["predicted"][name]
-            at = place * len(values) // len(settings)
-            law = np.inf if values[at] is None else 10 ** (values[at] / data["fine"])
-            assert law == pytest.approx(risk.loc[place, name], rel=2e-3)
-            assert data["known"][name][at] == str(int(known.loc[place, name]))
-    found = measures.risks(cells)[0]
-    for row, one in enumerate(data["measured"]):
-        at = [AXES[key][i] for key, i in zip(KEYS, one["at"], strict=True)]
-        assert at == list(measures.settings_of(cells).loc[row])
-        for name in RUN:
-            middle, low, high = one["risk"][name]
-            assert middle == pytest.approx(found.loc[row, name], rel=0.01) and low < middle < high
-
-
 def test_the_tool_passes_through_the_page(run):
     """One block of HTML whose data come out as they went in, packed below 50 kB, hidden until a script shows it."""
     widget = re.search(r'<div class="guide-tool".*', page_text("opening", run))[0]
