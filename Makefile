@@ -66,7 +66,7 @@ figures-pdf: all
 
 lint: .venv/ready
 	ruff check . && ruff format --check . && codespell
-	basedpyright  # half a minute
+	basedpyright  # a minute
 	python workflow/scripts/count_lines.py
 	numpydoc lint $(DOCUMENTED)
 	snakefmt --check Snakefile workflow/rules

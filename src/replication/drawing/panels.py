@@ -22,7 +22,7 @@ CI, ENDS = ("ci_low", "ci_high"), ("low", "high")
 """Columns of the ends of a confidence interval, and of another one."""
 Size = tuple[float, float]
 """Inches of a margin, and of a panel."""
-Ticks = Sequence[float] | np.ndarray | pd.Series | Mapping[float, str]
+Ticks = Sequence[float] | np.ndarray | pd.Series | Mapping[int, str] | Mapping[float, str]
 LINE, LETTER = 0.62, 0.068
 """Inches that a line and a letter of the legend take."""
 
@@ -79,7 +79,7 @@ class Panel(Axes):
             self.recorded.append(Drawn(look.label, points, bool(look.marker)))
         self.named(look)
 
-    def groups(self, rows: pd.DataFrame, x: str, y: str, by: str, looks: Mapping[object, Look], **more) -> None:
+    def groups(self, rows: pd.DataFrame, x: str, y: str, by: str, looks: Mapping[Any, Look], **more) -> None:
         """Draw a series for each value of a column, as `series` does, in the order of their looks; ValueError names a
         value without a look, which would be missing in silence."""
         unknown = set(rows[by].dropna()) - set(looks)

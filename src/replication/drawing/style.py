@@ -63,7 +63,7 @@ POINTS = "points"
 """Id of the metadata with the numbers that an SVG shows."""
 GREY, LAW = "0.45", "0.25"
 """Colour of a level that is stated or asked for, and of a law."""
-NOTE = {"fontsize": 8.5, "color": "0.35", "textcoords": "offset points"}
+NOTE: dict[str, Any] = {"fontsize": 8.5, "color": "0.35", "textcoords": "offset points"}
 """Keywords of an annotation."""
 
 

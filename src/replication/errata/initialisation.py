@@ -36,8 +36,8 @@ def mean_norm_is_twice_the_printed(rng: np.random.Generator) -> Finding:
     dims = [5, 20, 80]
     norms = [np.linalg.norm(rng.standard_normal((20_000, d)), axis=1).mean() / d for d in dims]
     # The printed expression has sqrt(2) below the line, where the mean has it above.
-    printed = [mean / (signal_scale(d) / 2) for mean, d in zip(norms, dims, strict=True)]
-    correct = [mean / signal_scale(d) for mean, d in zip(norms, dims, strict=True)]
+    correct = [float(mean / np.asarray(signal_scale(d))) for mean, d in zip(norms, dims, strict=True)]
+    printed = [2 * ratio for ratio in correct]
     return Finding(
         f"mean norm over d is {spell(printed)} times the printed expression, {spell(correct)} times the corrected one",
         all(decides(ratio, printed=0.5, correct=1, within=0.01) for ratio in correct),

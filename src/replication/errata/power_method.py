@@ -61,7 +61,7 @@ def printed_start_clip_is_loose_in_the_rank(rng: np.random.Generator) -> Finding
         def largest(block: Block, basis=basis) -> tuple[np.ndarray, ...]:
             """|y|, ||x|| and ||x^T X||, which the proof bounds one by one."""
             seen = np.linalg.norm(block.features @ basis, axis=2)
-            return np.abs(block.labels).max(), block.feature_norms.max(), seen.max()
+            return tuple(np.asarray(one.max()) for one in (np.abs(block.labels), block.feature_norms, seen))
 
         label, length, projected = np.max(parts(users, largest), axis=1)
         ratios.append(float(label**2 * length * projected / moment_threshold("prescribed", 1.0, users.problem.known)))

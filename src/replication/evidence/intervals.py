@@ -8,10 +8,10 @@ Exponents have the same interval (`replication.evidence.scaling`). A share of ru
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -24,7 +24,7 @@ if TYPE_CHECKING:  # a configuration is checked without pandas
     import pandas as pd
 
 Statistic = Callable[[np.ndarray], float]
-Statistics = Callable[[np.ndarray], dict[str, float]]
+Statistics = Callable[[np.ndarray], Mapping[Any, float]]
 """From numbers of repetitions, with repeats, to a number, or to numbers by name."""
 DRAWS = 1000
 BOOTSTRAP = 200

@@ -43,7 +43,7 @@ def bare(quantity: str, value: float, seeds: int, note: str = "") -> Measured:
     return Measured(quantity, float(value), math.nan, math.nan, seeds, note)
 
 
-def share(quantity: str, hits: int, runs: int, note: str = "") -> Measured:
+def share(quantity: str, hits: float, runs: float, note: str = "") -> Measured:
     """Return a share of runs with its Clopper-Pearson interval."""
     return Measured(quantity, hits / runs, *share_ends(int(hits), int(runs)), int(runs), note)
 

@@ -38,10 +38,11 @@ def mixing(path: Walk) -> dict[str, float]:
     # Half a second of import that only these cells pay.
     from arviz_stats.base import array_stats
 
+    statistics: Any = array_stats
     draws = path.scores.T
     return {
-        "r_hat": float(np.asarray(array_stats.rhat(draws, chain_axis=0, draw_axis=1))),
-        "ess": float(np.asarray(array_stats.ess(draws, chain_axis=0, draw_axis=1, method="mean"))),
+        "r_hat": float(statistics.rhat(draws, chain_axis=0, draw_axis=1)),
+        "ess": float(statistics.ess(draws, chain_axis=0, draw_axis=1, method="mean")),
         "accepted": float(path.accepted.mean()),
     }
 

@@ -51,7 +51,7 @@ def halves(table: RealTable, name: str, split: int) -> Halves:
     position, half = np.arange(len(user)) - first, (last - first + 1) // 2
     train, test = position < np.minimum(half, table.most_rows), position >= half
     own = np.bincount(user[train], minlength=len(names))
-    by_row, by_label = laid_out(features[train], labels[train], own, own.max())
+    by_row, by_label = laid_out(features[train], labels[train], own, int(own.max()))
     tests = features[test], labels[test], user[test]
     return Halves(by_row.transpose(1, 0, 2).astype(np.float64), by_label.T.astype(np.float64), own, *tests)
 

@@ -15,6 +15,8 @@ For analysis: it reads the truth and releases nothing.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from privrep.methods.centaur import representation_gradients
@@ -94,7 +96,7 @@ def update_norms(
     norms = {name: np.linalg.norm(rows, axis=1) for name, rows in found.items()}
     bound = drift_bound * np.median(norms["full"])
     heads = all_heads(task.simulated).astype(np.float64)
-    log = {"heterogeneity": 1 - (heads.mean(axis=0) ** 2).sum() / (heads**2).sum(axis=1).mean()}
+    log: dict[str, Any] = {"heterogeneity": 1 - (heads.mean(axis=0) ** 2).sum() / (heads**2).sum(axis=1).mean()}
     for name in WHAT:
         log[f"{name}_rms"] = np.sqrt((norms[name] ** 2).mean())
         log |= {f"{name}_{mark}": np.quantile(norms[name], at) for mark, at in QUANTILES.items()}

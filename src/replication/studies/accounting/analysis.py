@@ -164,7 +164,7 @@ def sampled_round() -> list[Measured]:
     removed, replaced = stated.removal_divergence(alpha, 1.0, sd), stated.replacement_divergence(alpha, 1.0, sd)
     grid = [(alpha, rate, sd) for alpha in ALPHAS for rate in RATES for sd in SDS]
     short = {point: stated.printed_order(*point) / stated.removal_divergence(*point) for point in (*grid, *MILD)}
-    worst = min(grid, key=short.get)
+    worst = min(grid, key=lambda point: short[point])
     where = "alpha = {:g}, p = {:g}, sigma = {:g}".format(*worst)
     beside = "; ".join("{:.2g} at {:g}, {:g}, {:g}".format(short[point], *point) for point in MILD)
     replacing = max(stated.replacement_divergence(*point) / stated.removal_divergence(*point) for point in grid)

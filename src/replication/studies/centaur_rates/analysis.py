@@ -6,10 +6,13 @@ It is averaged over the second half of the rounds.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 
 from privrep.theory import shen2023
+from privrep.theory.shared import Values
 from privrep.users.problem import HEAVY_EVERY
 from replication.evidence.facts import Quantities
 from replication.evidence.findings import Findings
@@ -85,10 +88,11 @@ def share_points(cells: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def progress(name: str, factor: Measured, expected: float) -> Measured:
+def progress(name: str, factor: Measured, expected: Values) -> Measured:
     """Measure the share of the way to 1 that a contraction makes over the expected share."""
-    ends = (factor.measured, factor.ci_high, factor.ci_low)
-    return Measured(name, *((1 - end) / (1 - expected) for end in ends), factor.seeds)
+    left = 1 - float(np.asarray(expected))
+    found, low, high = ((1 - end) / left for end in (factor.measured, factor.ci_high, factor.ci_low))
+    return Measured(name, found, low, high, factor.seeds)
 
 
 def participation(cells: pd.DataFrame, quantities: Quantities) -> dict[str, float]:
@@ -106,7 +110,8 @@ def analyse(cells: pd.DataFrame, study: MeasureSettings) -> Findings:
     cells = with_predictions(cells)
     rates, caps, starts = rate_points(cells), cap_points(cells), start_points(cells)
     found = []
-    for kappa, factors in contractions(rates).iterrows():
+    by_kappa: Any = contractions(rates).iterrows()
+    for kappa, factors in by_kappa:
         mean = mean_over(f"contraction at kappa = {kappa:g}", factors.to_numpy(), name=f"rate {kappa}")
         found += [
             mean,
@@ -114,7 +119,7 @@ def analyse(cells: pd.DataFrame, study: MeasureSettings) -> Findings:
             progress(f"rate over bound at kappa = {kappa:g}", mean, shen2023.centaur_bound(kappa)),
         ]
     for form, part in caps.groupby("form"):
-        worst = part.loc[part["dist2"].idxmax()]
+        worst = part.iloc[int(part["dist2"].argmax())]
         note = f"kappa = {worst['kappa']:g}, k = {worst['rank']:g}; the largest mean over settings"
         runs = int((cells["series"] == f"cap-{form}").sum())
         found.append(bare(f"largest steady dist2, {form} cap", worst["dist2"], runs, note))

@@ -8,6 +8,7 @@ they are measured in the same run, and runs with delta_1 >= 1 are left out, sinc
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -201,7 +202,8 @@ def analyse(cells: pd.DataFrame, study: MeasureSettings) -> Findings:
     """Measure exponents, the ratios of each inequality, the contraction of a round, and lemmas of algebra."""
     cells = with_predictions(cells)
     runs, points, found = cells[cells["lemma"]], step_points(cells), defined(study, cells)
-    for kappa, part in points[points["noise_multiplier"] == 0].groupby("kappa"):
+    by_kappa: Any = points[points["noise_multiplier"] == 0].groupby("kappa")
+    for kappa, part in by_kappa:
         factors = part.groupby("seed")["factor"].mean().to_numpy()
         mean = mean_over(f"C.5 factor at kappa = {kappa:g}", factors, name=f"step {kappa}")
         law = shen2023.centaur_contraction(kappa)

@@ -8,6 +8,7 @@ repetitions, since a few runs that find nothing would decide a mean.
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -111,7 +112,8 @@ def method_risks(cells: pd.DataFrame) -> pd.DataFrame:
         "ways to run the mechanism": ("mechanism", "smooth", "staged-A", "random", "proved", "as-printed"),
         "methods, larger k": ("plane-chain", "plane-staged", "plane-altmin", "plane-centaur"),
     }
-    tables = {title: risks(cells, series).stack().rename("risk").reset_index() for title, series in panels.items()}
+    stacked: dict[str, Any] = {title: risks(cells, series).stack() for title, series in panels.items()}
+    tables = {title: table.rename("risk").reset_index() for title, table in stacked.items()}
     return pd.concat([table.assign(panel=title) for title, table in tables.items()])
 
 
@@ -121,8 +123,8 @@ def users_needed(cells: pd.DataFrame, indices: np.ndarray) -> dict[str, float]:
     A risk that rises in between is taken for its later fall.
     """
     found = {}
-    for name, table in np.log(risks(cells, (*LINE, *FEW), indices)).items():
-        logs = table.dropna()
+    for name, table in risks(cells, (*LINE, *FEW), indices).items():
+        logs = pd.Series(np.log(table)).dropna()
         first, users = int((logs[::-1].cummax()[::-1] <= math.log(WORKS)).to_numpy().argmax()), math.nan
         if first > 0:
             here = logs.iloc[[first - 1, first]]
@@ -157,7 +159,7 @@ def users_by_law(row: pd.Series, scale: str) -> float:
         n = math.exp(log_users)
         beta_n = row["epsilon"] * n / (8 * clip(scale, row, n) * math.sqrt(k))
         excess = jain2021.mechanism_loss(jain2021.mechanism_excess(beta_n, d, k, 1), k, half, half)
-        return math.log(excess / (TENTH * zero))
+        return math.log(float(np.asarray(excess)) / (TENTH * zero))
 
     return math.exp(brentq(left, 0, 40))
 
@@ -214,7 +216,7 @@ def analyse(cells: pd.DataFrame, study: MeasureSettings) -> Findings:
     ]
     series = {name: f"neighbours-{name}" for name in ("printed", "exact", "proved")}
     series |= {name: name for name in ("chain-agreeing", "chain-divided")}
-    sizes = cells.groupby("series")[["dim", "rank"]].first()
+    sizes: Any = cells.groupby("series")[["dim", "rank"]].first()
     points = [net_points(cells, net).assign(net=net, **sizes.loc[f"net-{net}"]) for net in NETS]
     tables = {
         "jain2021/exponential_privacy": pd.concat(

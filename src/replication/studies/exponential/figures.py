@@ -59,5 +59,5 @@ def draw_exponential_methods(figure: Picture, numbers: DataFrame, study: PlotSet
     for axis, (title, table) in zip(axes, numbers.groupby("panel", sort=False), strict=True):
         axis.groups(table, "users", "risk", "series", LOOKS)
         axis.level(WORKS, "works")
-        axis.label("$n$", title=title.capitalize(), log="xy", xticks=table["users"])
+        axis.label("$n$", title=str(title).capitalize(), log="xy", xticks=table["users"])
     axes[0].set_ylabel("risk over that of predicting zero")

@@ -48,8 +48,9 @@ def with_predictions(cells: pd.DataFrame) -> pd.DataFrame:
     steady, step = (jain2021.personal_risk(square, k, m, 0) for square in (sine**2 * (d - k) * k, distance**2))
     statistical = cells["label_noise_sd"] ** 2 * (d - k) * k / (n * (m - k))
     ratio = jain2021.noise_ratio(n, d, k, multiplier, cells["eta"])
-    laws = {"law": steady.where(fedrep, step.where(altmin)), "statistical": statistical}
-    return cells.assign(**laws, noise_ratio=ratio.where(altmin, 0.0), subspace_risk=cells["distF"] ** 2)
+    law = np.where(fedrep, steady, np.where(altmin, step, np.nan))
+    laws = {"law": law, "statistical": statistical}
+    return cells.assign(**laws, noise_ratio=np.where(altmin, ratio, 0.0), subspace_risk=cells["distF"] ** 2)
 
 
 def risks(cells: pd.DataFrame, series: str) -> pd.DataFrame:

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -275,7 +276,7 @@ def all_readings(cells: pd.DataFrame, quantities: Quantities) -> dict[str, objec
     if not cells["mse"].notna().any():
         raise NotMeasured("mse")
     found = judge_readings(cells).sort_values("ours", kind="stable")
-    settings = cells.drop_duplicates("series").set_index("series")
+    settings: Any = cells.drop_duplicates("series").set_index("series")
     scores = [name for name in found.columns if name.startswith("mse_") and found[name].notna().all()]
     rows = [
         reading_settings(settings.loc[row["reading"]], settings.loc[DECIDING])
@@ -353,7 +354,8 @@ def exact_accounting(cells: pd.DataFrame, quantities: Quantities) -> dict[str, o
 def uneven_runs(cells: pd.DataFrame, quantities: Quantities) -> dict[str, object]:
     """Return the largest ratios of the worst to the median run, from random starts and from Algorithm 3."""
     random = {series: worst_run(method_of(cells, series)) for series in (DECIDING, EXACT)}
-    spectral = [worst_run(method_of(cells, series.replace("random", "spectral", 1)))["ratio"] for series in random]
+    others = (method_of(cells, series.replace("random", "spectral", 1)) for series in random)
+    spectral: list[Any] = [worst_run(one)["ratio"] for one in others]
     return {"random": random, "spectral": max(spectral)}
 
 

@@ -30,7 +30,7 @@ def draw_figure2(figure: Picture, numbers: DataFrame, study: PlotSettings) -> No
     x = rf"user-level $\epsilon$ ($\delta$ = {power_of_ten(numbers['delta'].iloc[0])})"
     for axis in axes:
         for (name, part), one in zip(numbers.groupby("curve", sort=False), CURVES, strict=True):
-            axis.series(part, "epsilon", "mse", one.but(name), ends=CI, band=True)
+            axis.series(part, "epsilon", "mse", one.but(str(name)), ends=CI, band=True)
         axis.level(COMPARABLE_EPSILON, "stated: comparable to non-private from here", along="y", dash=":")
     axes[1].level(4, "stated: about 4")
     axes[0].label(x, "population MSE", "Logarithmic axis", "y", numbers["epsilon"])

@@ -8,6 +8,7 @@ from __future__ import annotations
 import itertools
 from dataclasses import replace
 from functools import cache
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -67,7 +68,8 @@ def predictions(settings: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
     risks = pd.DataFrame(np.inf, settings.index, list(METHODS))
     known = pd.DataFrame(False, settings.index, list(METHODS))
     mu = settings["epsilon"].map({epsilon: gdp_mu(epsilon, DELTA) for epsilon in settings["epsilon"].unique()})
-    for (samples, dim, rank), rows in settings.groupby(["samples", "dim", "rank"]):
+    groups: Any = settings.groupby(["samples", "dim", "rank"])
+    for (samples, dim, rank), rows in groups:
         sizes = Regime(rows["users"].to_numpy(float), samples, dim, rank, LABEL_NOISE)
         for name in METHODS:
             found = methods.expected(name, sizes, mu[rows.index].to_numpy())
@@ -111,7 +113,7 @@ def repetitions(cells: pd.DataFrame) -> np.ndarray:
     for place, name in enumerate(RUN):
         keys = KEYS if name in PRIVATE else SIZES  # own data know no epsilon
         table = rows[rows["series"] == name].pivot_table("share", keys, "seed", aggfunc="first")
-        found[:, :, place] = where[keys].join(table, on=keys)[sorted(table)].to_numpy().T
+        found[:, :, place] = where[keys].join(table, on=keys)[sorted(table.columns)].to_numpy().T
     return found
 
 
@@ -143,7 +145,7 @@ def law_points(cells: pd.DataFrame, expected: pd.DataFrame, known: pd.DataFrame)
 
 def chosen(values: pd.DataFrame, names: pd.Series) -> np.ndarray:
     """Return the value of the named method in each row."""
-    return values.to_numpy()[np.arange(len(values)), values.columns.get_indexer(names)]
+    return values.to_numpy()[np.arange(len(values)), values.columns.get_indexer(pd.Index(names))]
 
 
 def over_others(found: pd.DataFrame, expected: pd.DataFrame) -> dict[str, float]:
@@ -176,7 +178,8 @@ def choices(found: pd.DataFrame, expected: pd.DataFrame, known: pd.DataFrame) ->
 
 def factors(found: pd.DataFrame, expected: pd.DataFrame, known: pd.DataFrame) -> dict[str, float]:
     """Return median and largest factor between predicted and measured risk, either way, where the law is known."""
-    apart = np.exp(np.abs(np.log(found[list(RUN)] / expected[list(RUN)]))).where(known[list(RUN)])
+    ratios: Any = np.log(found[list(RUN)] / expected[list(RUN)])
+    apart = np.exp(ratios.abs()).where(known[list(RUN)])
     typical = {f"typical factor between law and risk, {name}": float(apart[name].median()) for name in RUN}
     typical["typical factor between law and risk, all methods"] = float(apart.stack().median())
     return typical | {f"largest factor between law and risk, {name}": float(apart[name].max()) for name in RUN}
@@ -190,7 +193,7 @@ def failures(values: np.ndarray) -> list[Measured]:
         most = nothing[:, np.median(nothing, axis=0) == 0]
         if most.size:
             quantity = f"runs of {name} that find nothing where most find something"
-            found.append(share(quantity, most.sum(), most.size, "over runs"))
+            found.append(share(quantity, int(most.sum()), most.size, "over runs"))
     return found
 
 
@@ -227,7 +230,7 @@ def shown(cells: pd.DataFrame, quantities: Quantities) -> list[dict[str, object]
 def tool(cells: pd.DataFrame, quantities: Quantities) -> dict[str, object]:
     """Return what the sliders of the page read: `on_the_grid`, and `measured`, for each setting its place on the axes
     and method -> risk with the ends of its interval."""
-    found = risks(cells)
+    found: list[Any] = risks(cells)
     measured = [
         {"at": at.tolist(), "risk": {name: [_short(part.loc[row, name]) for part in found] for name in RUN}}
         for row, at in enumerate(places(settings_of(cells)))
@@ -264,10 +267,10 @@ def _short(value: float) -> float | None:
     return float(f"{value:.3g}") if np.isfinite(value) else None
 
 
-def sliders(cells: pd.DataFrame, quantities: Quantities) -> list[dict[str, object]]:
+def sliders(cells: pd.DataFrame, quantities: Quantities) -> list[dict]:
     """Return name and label of each axis, the place of its last value, and that of the example."""
     ends = {key: {"last": len(values) - 1, "start": values.index(EXAMPLE[key])} for key, values in AXES.items()}
-    return [{"name": key, "label": ", ".join(LABELS[key])} | ends[key] for key in KEYS]
+    return [{"name": key, "label": ", ".join(LABELS[key]), **ends[key]} for key in KEYS]
 
 
 FACTS = {"settings": shown, "tool": tool, "sliders": sliders}
@@ -278,7 +281,7 @@ def analyse(cells: pd.DataFrame, study: AnalysisSettings) -> Findings:
     where, values = settings_of(cells), repetitions(cells)
     expected, known = predictions(where)
     found, points = medians(values), law_points(cells, expected, known)
-    in_example = [*points[is_example(points)].itertuples()]
+    in_example: list[Any] = [*points[is_example(points)].itertuples()]
     best, everywhere = found.idxmin(axis=1), guide()[0]
     named, level = method_to_use(everywhere), everywhere[PUBLISHED].min(axis=1) <= CLOSE * everywhere["unit"]
 

@@ -15,7 +15,7 @@ def draw_guide_laws(figure: Picture, numbers: DataFrame, study: PlotSettings) ->
     """Draw measured against predicted risk, for all methods and settings."""
     axis = figure.panel(6.4, 5.8)
     for name, rows in numbers.groupby("method", sort=False):
-        axis.series(rows, "predicted", "measured", LOOKS[name], ends=CI, hollow=~rows["known"])
+        axis.series(rows, "predicted", "measured", LOOKS[str(name)], ends=CI, hollow=~rows["known"])
     both = numbers[["predicted", "measured"]]
     ends = np.array([both.min().min() / 1.5, both.max().max() * 1.5])
     axis.curve(ends, ends, Look("measured as predicted", GREY, ""))
@@ -29,6 +29,6 @@ def draw_guide_best(figure: Picture, numbers: DataFrame, study: PlotSettings) ->
     for axis, (samples, dim) in zip(axes.flat, product(BEST_SAMPLES, BEST_DIMS), strict=True):
         here = numbers[(numbers["samples"] == samples) & (numbers["dim"] == dim)]
         for name, rows in here.groupby("method"):
-            axis.series(rows, "users", "epsilon", LOOKS[name], hollow=~rows["known"])
+            axis.series(rows, "users", "epsilon", LOOKS[str(name)], hollow=~rows["known"])
         x, title = "$n$" if samples == BEST_SAMPLES[-1] else "", f"$m$ = {samples}, $d$ = {dim}"
         axis.label(x, r"$\epsilon$", title, "xy", [1500, 5000, 20_000, 100_000], numbers["epsilon"])

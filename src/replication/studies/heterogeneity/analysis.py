@@ -110,7 +110,7 @@ def norm_table(cells: pd.DataFrame) -> pd.DataFrame:
     return table.assign(drift_law=law.where((table["series"] == "bias") & (table["rank"] == 1)))
 
 
-def risk_rows(part: pd.DataFrame, panel: str, method: str, value: float) -> dict:
+def risk_rows(part: pd.DataFrame, panel: str, method: str, value: object) -> dict:
     """Return a point with mean and range of the risk over repetitions."""
     risk = part["excess_risk"]
     ends = {"low": risk.min(), "high": risk.max()}

@@ -156,7 +156,7 @@ class Lead:
             half = -stdtrit(seeds - 1, (1 - level) / 2) * self.values.std(ddof=1) / math.sqrt(seeds)
         elif seeds:
             half = -ndtri((1 - level) / 2) * self.error
-        return self.mean - half, self.mean + half
+        return float(self.mean - half), float(self.mean + half)
 
     def measured(self, name: str, level: float = LEVEL) -> Measured:
         """With its interval; a number without one where too few seeds ran, which decides nothing."""
@@ -220,7 +220,7 @@ def best_clips(runs: pd.DataFrame) -> Setting:
     """Each method at the clip with the best accuracy on validation images of the tuning seed; NaN where none ran."""
     tried = tried_clips(runs)
     tried = tried[tried["batch"] == MNIST.where["batch"]]
-    best = {method: part.loc[part["validation"].idxmax(), "clip"] for method, part in tried.groupby("method")}
+    best = {method: part["clip"].iloc[int(part["validation"].argmax())] for method, part in tried.groupby("method")}
     return replace(MNIST, clips={method: best.get(method, math.nan) for method in TOGETHER})
 
 

@@ -7,6 +7,7 @@ term has its own sweeps.
 from __future__ import annotations
 
 from functools import partial
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -141,7 +142,8 @@ def analyse(cells: pd.DataFrame, study: AnalysisSettings) -> Findings:
     seeds = cells.groupby("series")["seed"].nunique()
     found = bootstrap_measures(partial(collapse_extremes, cells), int(seeds["collapse"]), "collapse", COLLAPSE_DRAWS)
     norms, pairs = norm_ratios(cells), davis_kahan()
-    for row in norms.itertuples():
+    rows: Any = norms.itertuples()
+    for row in rows:
         half = student(int(seeds["k"])) * row.standard_error
         name = f"distF over dist2 at rank {row.rank}"
         found.append(Measured(name, row.ratio, row.ratio - half, row.ratio + half, int(seeds["k"])))

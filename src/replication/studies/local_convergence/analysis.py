@@ -7,6 +7,7 @@ sweeps. x, the noise ratio of `privrep.theory`, says where the step is linear in
 from __future__ import annotations
 
 from functools import partial
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -125,8 +126,9 @@ def breakdown_numbers(cells: pd.DataFrame, indices: np.ndarray | None = None) ->
 def round_numbers(cells: pd.DataFrame, indices: np.ndarray | None = None) -> dict[str, float]:
     """Return measured over predicted distance after each round, and what the last round leaves."""
     rounds = round_ratios(cells, indices)
+    rows: Any = rounds.itertuples()
     name = "distance after {} rounds over predicted"
-    over = {name.format(row.rounds): row.ratio / row.predicted for row in rounds.itertuples()}
+    over = {name.format(row.rounds): row.ratio / row.predicted for row in rows}
     return over | {"contraction of the last round": rounds["ratio"].iloc[-1] / rounds["ratio"].iloc[-2]}
 
 

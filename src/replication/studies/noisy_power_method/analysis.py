@@ -58,7 +58,7 @@ def tau_points(cells: pd.DataFrame) -> pd.DataFrame:
 def tau_measure(points: pd.DataFrame) -> Measured:
     """Measure the share of failures times tau, where it is largest: at most 1 by the theorem."""
     times = points.assign(**{name: points[name] * points["tau"] for name in ("failed", "ci_low", "ci_high")})
-    worst = times.loc[times["failed"].idxmax()]
+    worst = times.iloc[int(times["failed"].argmax())]
     return proportion("failures times tau", worst, "failed", f"{worst['tried']:g} runs for each tau")
 
 

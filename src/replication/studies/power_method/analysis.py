@@ -137,7 +137,7 @@ def analyse(cells: pd.DataFrame, study: MeasureSettings) -> Findings:
         found.append(proportion(f"success {name}", row, "share", note.format(**row)))
     found += bound_measures(cells) + defined(study, cells)
     accuracy = fit_table(fits, [name for name in fits if name.startswith(("privacy", "prescribed"))])
-    series = accuracy["fit"].map(lambda name: fits[name].sweep.spec.series)
+    series = accuracy["fit"].map(lambda name: fits[str(name)].sweep.spec.series)
     tables = {
         "shen2023/power_accuracy": accuracy.assign(init_clip=series.map(cells.groupby("series")["init_clip"].first())),
         "shen2023/power_clip": clips.assign(prescribed=cells.loc[cells["series"] == "prescribed", "zeta"].mean()),

@@ -1,5 +1,7 @@
 """Figures of the study risk (jain2021, Theorems 1.1 and 4.2)."""
 
+from typing import Any
+
 from replication.drawing import ENDS, METHODS, DataFrame, Picture, PlotSettings, around, distinct, graded, sweep_panel
 from replication.studies.risk.analysis import LEARNED
 
@@ -19,7 +21,8 @@ def draw_risk_heads(figure: Picture, numbers: DataFrame, study: PlotSettings) ->
 def draw_risk_known_heads(figure: Picture, numbers: DataFrame, study: PlotSettings) -> None:
     """Draw the one regression of Remark 1 beside the last round of alternation."""
     axes = figure.panels(7.4, 3.8, ncols=2)
-    for name, one in distinct(("known", "fitted"), "heads {}").items():
+    looks: dict[Any, Any] = distinct(("known", "fitted"), "heads {}")
+    for name, one in looks.items():
         means = numbers.groupby("users")[name].agg(["mean", "sem"]).reset_index()
         axes[0].series(around(means, "mean", 2 * means["sem"]), "users", "mean", one, ends=ENDS)
     axes[0].label("$n$", "risk by privacy", "One regression or alternation", "xy", numbers["users"])

@@ -8,6 +8,7 @@ Real runs of a cell share the data and have noise of their own; repetitions are 
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -46,7 +47,8 @@ def selection_ratios(cells: pd.DataFrame, indices: np.ndarray) -> dict[str, floa
     """Return the gain over the median candidate, a geometric mean over noise levels in the linear range."""
     points = selection_points(cells, indices)
     used = points[(points["noise_multiplier"] > 0) & (points["median"] <= 2 * TARGET)]
-    logs = np.log(used[["selected", "worst", "average"]].div(used["median"], axis=0)).mean()
+    ratios: Any = used[["selected", "worst", "average"]].div(used["median"], axis=0)
+    logs = np.log(ratios).mean()
     return {f"{name} over median": float(np.exp(value)) for name, value in logs.items()}
 
 

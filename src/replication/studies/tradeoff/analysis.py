@@ -11,6 +11,7 @@ import itertools
 import math
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -135,9 +136,9 @@ def first_step(row: pd.Series) -> tuple[CutStep, float]:
         q = count(split_samples(row["split"], int(row["samples"])).subspace)
         units = USER_SCALES[row["clip_scale"]](problem.known, q)
         step = user_step(n, q, delta, (row["clip_feature"], row["clip_label"]), units)
-        return step, step.ratio(d, k)
+        return step, float(np.asarray(step.ratio(d, k)))
     step = sample_step(n, int(d), int(k), delta, row["eta"] / math.sqrt(mean), row["zeta"] / math.sqrt(mean))
-    return step, mean * step.ratio(d, k)
+    return step, mean * float(np.asarray(step.ratio(d, k)))
 
 
 def first_laws(row: pd.Series) -> dict[str, float]:
@@ -254,8 +255,8 @@ def band_measures(table: pd.DataFrame) -> list[Measured]:
     for dim, here in table.groupby("dim"):
         numbers = here[["factor", "ci_low", "ci_high", "seeds"]]
         pairs_here = [Measured("", *row) for row in numbers.itertuples(index=False)]
-        for word, index in (("least", here["factor"].idxmin()), ("largest", here["factor"].idxmax())):
-            note = f"{here.loc[index, 'jain2021']} over {here.loc[index, 'shen2023']}; of {len(here)} pairs"
+        for word, place in (("least", here["factor"].argmin()), ("largest", here["factor"].argmax())):
+            note = f"{here['jain2021'].iloc[place]} over {here['shen2023'].iloc[place]}; of {len(here)} pairs"
             found.append(extreme_ratio(word, f"{word} factor over clips at d = {dim}", pairs_here, note))
     return found
 
@@ -302,7 +303,7 @@ def work_of_rounds(run: pd.Series, d: float | np.ndarray) -> dict:
 
 def work(cells: pd.DataFrame, d: float | np.ndarray) -> dict[str, dict]:
     """Return what a user sends and multiplies, by method as printed and in B from a random start."""
-    runs = cells.drop_duplicates("series").set_index("series")
+    runs: Any = cells.drop_duplicates("series").set_index("series")
     return {
         "A": work_of_moments(runs.loc["A-uncut"], d),
         "B": work_of_rounds(runs.loc["B-uncut"], d),
@@ -323,7 +324,8 @@ def range_measures(table: pd.DataFrame) -> list[Measured]:
     found = []
     for word, method in itertools.product(("least", "largest"), METHODS.values()):
         known = table[well & (table["method"] == method)].sort_values("exponent", ascending=word == "least")
-        ends = known[["exponent", "seeds", "setting"]].values.tolist() or [(math.nan, 0, "no setting has an exponent")]
+        rows: list[Any] = known[["exponent", "seeds", "setting"]].values.tolist()
+        ends = rows or [(math.nan, 0, "no setting has an exponent")]
         found.append(bare(f"{word} exponent of d over settings, {method}", *ends[0]))
     return found
 

@@ -75,7 +75,7 @@ def choice(cells: pd.DataFrame) -> tuple[list[Measured], pd.DataFrame]:
     for series, among in CHOICES.items():
         table["chosen"] |= is_chosen(table, cells[cells["series"] == series].iloc[0])
         here = table[table["series"].isin(among)]
-        chosen, best = here[here["chosen"]], here.loc[here["dist2"].idxmin()]
+        chosen, best = here[here["chosen"]], here.iloc[int(here["dist2"].argmin())]
         ratio = float(chosen["dist2"].iloc[0] / best["dist2"]) if len(chosen) == 1 else math.nan
         note = "the chosen setting is not on this grid" if math.isnan(ratio) else f"best: {described(best)}"
         found.append(bare(f"chosen over best, {series}", ratio, seeds, note))

@@ -52,7 +52,7 @@ def by_dimension(axis: Panel, numbers: DataFrame, looks: dict[str, Look], y: str
     for name, one in looks.items():
         rows = numbers[numbers["fit"] == name]
         if "epsilon n" in rows:
-            rows = rows.assign(**rows[["error", "ci_low", "ci_high"]].mul(rows["epsilon n"], axis=0))
+            rows = rows.assign(**{name: rows[name] * rows["epsilon n"] for name in ("error", *CI)})
         text = exponent_text(rows)
         axis.fit(rows, one.but(f"{one.label}: {text}" if text else one.label))
     ticks = numbers.loc[numbers["fit"] == next(iter(looks)), "value"]

@@ -121,7 +121,7 @@ def by_trials(cells: pd.DataFrame, quantities: Quantities) -> dict[str, list]:
     rows["method"] = rows["series"].str.replace("rival-.*|.*-whitened", "fedrep", regex=True).str.rpartition("-")[2]
     table = rows.pivot(index=["method", "series", *SIZES, *REALS], columns="trials", values="value")
     found = table.div(table[table.columns.max()], axis=0).groupby("method")
-    medians = [[METHODS[name], str(len(part)), *part.median()] for name, part in found]
+    medians = [[METHODS[str(name)], str(len(part)), *part.median()] for name, part in found]
     return {"header": ["method", "settings", *map(str, table)], "rows": medians}
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -74,11 +75,12 @@ class Risks:
     def read(cls, cells: pd.DataFrame) -> Risks:
         """Read the risks of the results table."""
         tables = {}
-        for (series, epsilon), rows in cells.groupby(["series", cells["epsilon"].fillna(0)]):
+        groups: Any = cells.groupby(["series", cells["epsilon"].fillna(0)])
+        for (series, epsilon), rows in groups:
             choice = rows["epochs"].fillna(0).astype(str) + rows["penalty"].fillna(0).astype(str)
             table = rows.assign(choice=choice).pivot(index="choice", columns="seed", values="excess_risk")
             tables[series, float(epsilon)] = table.to_numpy()
-        return cls(tables, {series: rows.iloc[0] for series, rows in cells.groupby("series")})
+        return cls(tables, {str(series): rows.iloc[0] for series, rows in cells.groupby("series")})
 
     def repetitions(self, *series: str) -> int:
         """Return how many repetitions all of the series have."""
@@ -210,7 +212,7 @@ def prior_points(risks: Risks) -> pd.DataFrame:
     return pd.concat([*tables, pd.DataFrame([own])], ignore_index=True)
 
 
-def parts(cells: pd.DataFrame, quantities: Quantities) -> dict[str, object]:
+def parts(cells: pd.DataFrame, quantities: Quantities) -> dict:
     """Return the constants of unit steps by their names in small letters, and the ends of the start's share."""
     modules = (law, unit_steps, whitening, full_prior)
     found = {name: value for one in modules for name, value in vars(one).items() if name.isupper()}

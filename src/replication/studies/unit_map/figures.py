@@ -1,5 +1,7 @@
 """Figures of the study unit_map: unit steps on Figure 2's problem, and beside published methods over many settings."""
 
+from typing import Any
+
 import numpy as np
 
 from replication.drawing import (
@@ -45,7 +47,7 @@ RIVAL_LOOKS = {
 def by_epsilon(axis: Panel, numbers: DataFrame, looks: tuple[Look, ...], y: str) -> None:
     """Draw curves with their intervals against epsilon."""
     for (name, table), one in zip(numbers.groupby("curve", sort=False), looks, strict=True):
-        axis.series(table, "x", "y", one.but(name), ends=CI)
+        axis.series(table, "x", "y", one.but(str(name)), ends=CI)
     delta = rf" ($\delta$ = {power_of_ten(numbers['delta'].iloc[0])})" if "delta" in numbers else ""
     axis.label(rf"user-level $\epsilon${delta}", y, log="xy", xticks=numbers["x"])
 
@@ -64,10 +66,11 @@ def marks(axis: Panel, table: DataFrame, one: Look, spelled: str = ".3g") -> Non
     table = table.assign(place=np.arange(len(table))[::-1])
     axis.series(table, "y", "place", one, ends=CI, sideways=True)
     axis.level(1, "as without privacy", along="y", dash=":")
+    smaller: dict[str, Any] = NOTE | {"fontsize": 8}
     for place, value in zip(table["place"], table["y"], strict=True):
         text = f"{value:{spelled}}"
         text = f"{float(text):,.0f}" if "e" in text else text
-        axis.annotate(text, (value, place), xytext=(0, 6), ha="center", **NOTE | {"fontsize": 8})
+        axis.annotate(text, (value, place), xytext=(0, 6), ha="center", **smaller)
     axis.set(ylim=(-0.6, len(table) - 0.2))
     axis.set_yticks(table["place"], [str(name).strip() for name in table["curve"]])
     axis.grid(axis="y", visible=False)

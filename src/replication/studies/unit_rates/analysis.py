@@ -93,7 +93,7 @@ def runs_astray(cells: pd.DataFrame, quantities: Quantities) -> dict[str, object
     over = rows["distF"] / rows["law"]
     if over.isna().all():
         raise NotMeasured("runs astray")
-    worst = rows.loc[over.fillna(0).idxmax()]
+    worst = rows.iloc[int(over.fillna(0).argmax())]
     alike = over[(rows[SETTING] == worst[SETTING]).all(axis=1)]
     return {
         "runs": len(rows),
