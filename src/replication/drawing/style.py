@@ -130,13 +130,15 @@ def _looks(values: Iterable[Any], colours: Iterable[str], marks: str, label: str
 
 
 def short(value: float) -> str:
-    """Write a number for a tick: thousands as k, powers of ten below a thousandth as such.
+    """Write a number for a tick: thousands as k, powers of ten below a thousandth as such, fractions to three digits.
 
-    >>> short(20_000), short(0.25), short(1e-6)
-    ('20k', '0.25', '$10^{-6}$')
+    >>> short(20_000), short(0.25), short(8.95323), short(1e-6)
+    ('20k', '0.25', '8.95', '$10^{-6}$')
     """
     if value and (abs(value) < 1e-3 or abs(value) >= 1e6):
         return power_of_ten(value)
+    if abs(value) < 100:
+        return f"{value:.3g}"
     return f"{value / 1000:g}k" if abs(value) >= 1e4 else f"{value:g}"
 
 

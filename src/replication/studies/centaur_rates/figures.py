@@ -8,7 +8,7 @@ from replication.studies.centaur_rates.analysis import BALL
 FORMS = {"corrected": Look("corrected", "#0072B2", dash=""), "printed": Look("as printed", "#D55E00", "^", dash="")}
 DIVISORS = {
     "expected": Look("divided by the expected number", "#0072B2", dash=""),
-    "realised": Look("by the realised number", "#D55E00", "^", dash=""),
+    "realised": Look("divided by the realised number", "#D55E00", "^", dash=""),
 }
 
 

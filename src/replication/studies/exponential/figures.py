@@ -7,9 +7,9 @@ EXPONENTS = {"printed": "as printed", "exact": r"largest safe $\beta$", "proved"
 CHAIN = METHODS["exponential"].colour
 LOOKS = {
     "mechanism": look("exponential", filled=False),
-    "smooth": Look("the same, pseudo-Huber loss", CHAIN, "o", "--", filled=False),
-    "proved": Look(r"the same, $\beta$ of the proof", "#0072B2", "v", "--", filled=False),
-    "as-printed": Look(r"the same, $\beta$ of the proof, printed clip", "#7F7F7F", "v", ":", filled=False),
+    "smooth": Look("mechanism, pseudo-Huber loss", CHAIN, "o", "--", filled=False),
+    "proved": Look(r"mechanism, $\beta$ of the proof", "#0072B2", "v", "--", filled=False),
+    "as-printed": Look(r"mechanism, $\beta$ of the proof, printed clip", "#7F7F7F", "v", ":", filled=False),
     "staged-B": Look("candidates of CENTAUR", CHAIN, "s"),
     "staged-A": Look("candidates of Algorithm 3", CHAIN, "P", "--"),
     "random": Look("random candidates", CHAIN, "X", ":"),

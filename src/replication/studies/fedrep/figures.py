@@ -8,7 +8,7 @@ LOOKS = {
     "fedrep-wide": look("fedrep", "private FedRep, spectral start", dash="--"),
     "fedrep": look("fedrep", "private FedRep, tuned"),
     "altmin": look("altmin"),
-    "altmin-user": look("altmin", "the same, users clipped", marker="v", dash="--"),
+    "altmin-user": look("altmin", "alternating minimisation, users clipped", marker="v", dash="--"),
     "centaur": look("centaur"),
     "unit-steps": look("unit"),
 }

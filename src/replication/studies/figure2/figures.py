@@ -13,7 +13,7 @@ CURVES = (
     Look("", "#0072B2", "s", "--"),
     Look("", "#E69F00", "v"),
     Look("", METHODS["own"].colour, ""),
-    Look("", "#7F7F7F", "", ":"),
+    Look("", "#CC79A7", "", ":"),
     Look("", "#000000", "", "-."),
 )
 """Looks of the curves, in their order."""

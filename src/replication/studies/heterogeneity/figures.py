@@ -18,7 +18,7 @@ LOOKS = {
     "dp_fedavg": look("fedavg"),
     "pmtl": look("pmtl"),
     "altmin": look("altmin"),
-    "altmin-eigclip": look("altmin", "the same, eigenvalues raised", marker="v", dash="--"),
+    "altmin-eigclip": look("altmin", "alternating minimisation, eigenvalues raised", marker="v", dash="--"),
 }
 
 

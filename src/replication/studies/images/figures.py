@@ -14,7 +14,7 @@ COLUMNS = 4
 
 def draw_image_methods(figure: Picture, numbers: DataFrame, study: PlotSettings) -> None:
     """Draw a panel for each row, measured above printed."""
-    names = dict(enumerate(LABELS.values()))
+    names, last = dict(enumerate(LABELS.values())), numbers["row"].unique()[-COLUMNS:]
     for axis, row, part in figure.facets(numbers, "row", (9.4, 0), (0.7, 2.1), COLUMNS, sharey=True):
         for place, (method, one) in enumerate(LOOKS.items()):
             shown = part[part["method"] == method].assign(above=place - 0.14, below=place + 0.22)

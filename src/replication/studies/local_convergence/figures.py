@@ -3,6 +3,9 @@
 from replication.drawing import CI, ENDS, METHODS, DataFrame, Look, Picture, PlotSettings, around, distinct, graded
 from replication.studies.local_convergence.analysis import ASKED
 
+FALLBACKS = {"solve": "solve, as printed", "ridge": "ridge", "eigclip": "eigenvalues raised"}
+"""Rule where no minimum exists -> label."""
+
 
 def draw_local_start(figure: Picture, numbers: DataFrame, study: PlotSettings) -> None:
     """Draw what one round makes of a start, and the distance over rounds."""
@@ -29,7 +32,7 @@ def draw_local_breakdown(figure: Picture, numbers: DataFrame, study: PlotSetting
     laws = numbers["fallback"] == "law"
     for name, plain in distinct(numbers[~laws]["fallback"].unique()).items():
         for dim, points in numbers[numbers["fallback"] == name].groupby("dim"):
-            one = Look(f"{name}, $d$ = {dim}", plain.colour, marks[dim])
+            one = Look(f"{FALLBACKS[name]}, $d$ = {dim}", plain.colour, marks[dim])
             axes[0].series(points, "noise_ratio", "root", one, ends=ENDS)
             if name == "solve":
                 axes[1].series(points, "noise_ratio", "definite", one)

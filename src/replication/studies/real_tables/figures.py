@@ -2,8 +2,8 @@
 
 from replication.drawing import GREY, DataFrame, Look, Picture, PlotSettings, graded
 
-RIVAL = Look("rival, epsilon 1", GREY, "x", "")
-TITLES = {"developed": "developed on", "former": "judged earlier forms", "judged": "judged"}
+RIVAL = Look(r"rival, $\epsilon$ = 1", GREY, "x", "")
+TITLES = {"developed": "Developed on", "former": "Judged earlier forms", "judged": "Judge the present form"}
 
 
 def draw_real_tables(figure: Picture, numbers: DataFrame, study: PlotSettings) -> None:

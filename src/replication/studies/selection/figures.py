@@ -19,7 +19,7 @@ def draw_selection(figure: Picture, numbers: DataFrame, study: PlotSettings) -> 
             left.series(points, "shifted", "failed", one.but(text, filled=bad == "alike"), ends=CI)
     ends = [made["failure"].min() / 1.3, made["failure"].max() * 1.3]
     left.curve(ends, ends, CLAIMED.but("as asked for"))
-    x, title = r"failure probability asked for, $\delta'$", "Made-up candidates (0.001: none failed)"
+    x, title = r"failure probability asked for, $\delta$'", "Made-up candidates (0.001: none failed)"
     left.label(x, "share of failures", title, "xy", ylim=(8e-4, 1))
     noisy = real[real["noise_multiplier"] > 0]
     for name, one in distinct(("worst", "median", "selected", "average"), "{} candidate").items():

@@ -35,7 +35,7 @@ PROMISES = {"A-uncut dist2": ("jain2021", 1.5), "B-uncut dist2": ("shen2023", 1.
 """Sweeps in d of both methods at generous clips -> paper and the power of d that it states."""
 CHOSEN = {
     "A": look("altmin", "alternating minimisation, samples clipped"),
-    "A-user": look("altmin", "the same, users clipped", marker="v", dash="--"),
+    "A-user": look("altmin", "alternating minimisation, users clipped", marker="v", dash="--"),
     "B": look("centaur"),
     "B-random": look("centaur", "CENTAUR, random start", marker="s", dash="--"),
 }
