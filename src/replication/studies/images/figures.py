@@ -1,7 +1,5 @@
 """Figures of the image experiments (shen2023, Section 6)."""
 
-from typing import Any
-
 from replication.drawing import ENDS, GREY, DataFrame, Look, Picture, PlotSettings, look
 from replication.studies.images.analysis import LABELS, TOGETHER
 from replication.studies.images.analysis import METHODS as METHODS_SHOWN
@@ -22,8 +20,7 @@ def draw_image_methods(figure: Picture, numbers: DataFrame, study: PlotSettings)
             axis.series(shown, "accuracy", "above", found, ends=ENDS, sideways=True)
             shown = shown.dropna(subset="printed")
             axis.series(shown, "printed", "below", printed, ends=("printed_low", "printed_high"), sideways=True)
-        place: Any = axis.get_subplotspec()
-        x = "test accuracy, %" if place.is_last_row() else ""
+        x = "test accuracy, %" if row in last else ""
         axis.label(x, title=row, yticks=names, ylim=(len(names) - 0.4, -0.6))
     for text, filled in (("measured", True), ("printed", False)):
         axis.named(Look(text, GREY, dash="", filled=filled))
