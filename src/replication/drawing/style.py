@@ -137,9 +137,7 @@ def short(value: float) -> str:
     """
     if value and (abs(value) < 1e-3 or abs(value) >= 1e6):
         return power_of_ten(value)
-    if abs(value) < 100:
-        return f"{value:.3g}"
-    return f"{value / 1000:g}k" if abs(value) >= 1e4 else f"{value:g}"
+    return f"{value / 1000:g}k" if abs(value) >= 1e4 else f"{value:{'.3g' if abs(value) < 100 else 'g'}}"
 
 
 def power_of_ten(value: float) -> str:

@@ -19,8 +19,9 @@ CURVES = (
 """Looks of the curves, in their order."""
 SHOWN = (1, 2, 5, 10)
 """Epsilons of the comparison of readings."""
-RULES = {PRINTED_RULE: Look("solve, as printed", ALTMIN, "^"), "ridge": Look("ridge", "#0072B2", "s", "--")}
-RULES |= {"eigclip": Look("eigenvalues raised", "#009E73", "D", ":")}
+RULES = {PRINTED_RULE: Look("solve: as printed", ALTMIN, "^")}
+RULES |= {"ridge": Look("ridge: all eigenvalues raised", "#0072B2", "s", "--")}
+RULES |= {"eigclip": Look("eigclip: small eigenvalues raised", "#009E73", "D", ":")}
 """Rule where no minimum exists -> its look."""
 
 

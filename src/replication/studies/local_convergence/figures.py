@@ -3,7 +3,7 @@
 from replication.drawing import CI, ENDS, METHODS, DataFrame, Look, Picture, PlotSettings, around, distinct, graded
 from replication.studies.local_convergence.analysis import ASKED
 
-FALLBACKS = {"solve": "solve, as printed", "ridge": "ridge", "eigclip": "eigenvalues raised"}
+FALLBACKS = {"solve": "as printed", "ridge": "all eigenvalues raised", "eigclip": "small eigenvalues raised"}
 """Rule where no minimum exists -> label."""
 
 
@@ -32,7 +32,7 @@ def draw_local_breakdown(figure: Picture, numbers: DataFrame, study: PlotSetting
     laws = numbers["fallback"] == "law"
     for name, plain in distinct(numbers[~laws]["fallback"].unique()).items():
         for dim, points in numbers[numbers["fallback"] == name].groupby("dim"):
-            one = Look(f"{FALLBACKS[name]}, $d$ = {dim}", plain.colour, marks[dim])
+            one = Look(f"{FALLBACKS[str(name)]}, $d$ = {dim}", plain.colour, marks[dim])
             axes[0].series(points, "noise_ratio", "root", one, ends=ENDS)
             if name == "solve":
                 axes[1].series(points, "noise_ratio", "definite", one)
