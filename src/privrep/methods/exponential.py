@@ -70,7 +70,7 @@ class Exponential:
 
 @dataclass(frozen=True, kw_only=True)
 class ScoreOptions(Declared):
-    """Options of the score, and of its exponent for calibration `paper`."""
+    """Options of the score."""
 
     loss: str = option("loss of the score and of the final fit, see privrep.users.losses", default="pseudo-huber")
     loss_width: float = option("residual up to which the loss is quadratic", default=1.0)
@@ -82,9 +82,6 @@ class ScoreOptions(Declared):
     )
     head_bound: float = option(
         "largest length of a head, C, over sqrt(k) times the largest head scale", check_bound, 1.0
-    )
-    exponent: str = option(
-        "beta for calibration paper: eps / (8 L_f C xi) (proved), or n times that (printed)", among(EXPONENTS), "proved"
     )
     scores: ClassVar = ("excess_loss",)
 
@@ -100,6 +97,15 @@ class ScoreOptions(Declared):
         bound = self.head_bound * known.head_condition * known.rank**0.5
         return UserScore(Loss(self.loss, self.loss_width), clip, bound, slice(0, known.samples // 2))
 
+
+@dataclass(frozen=True, kw_only=True)
+class PrintedOptions(ScoreOptions):
+    """Options of the score, and of its exponent for calibration `paper`."""
+
+    exponent: str = option(
+        "beta for calibration paper: eps / (8 L_f C xi) (proved), or n times that (printed)", among(EXPONENTS), "proved"
+    )
+
     def theorem(self, known: Known) -> PureTheorem:
         """Return the theorem with either beta: epsilon = 4 / Delta as proved, 4 / (n Delta) as printed, where 1 / Delta
         = 2 beta L_f C xi (jain2021, Theorem 5.1)."""
@@ -107,7 +113,7 @@ class ScoreOptions(Declared):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ExponentialOptions(ScoreOptions):
+class ExponentialOptions(PrintedOptions):
     """Options of the exact mechanism."""
 
     candidates: str = option("what is chosen from: a net, or random subspaces", among(("net", "random")), "random")

@@ -20,7 +20,7 @@ from functools import partial
 
 import numpy as np
 
-from privrep.methods.exponential import ScoreOptions, personalised
+from privrep.methods.exponential import PrintedOptions, personalised
 from privrep.methods.running.method import Iterate
 from privrep.methods.steps.grassmann_chain import uniform_starts, walk
 from privrep.methods.steps.user_scores import UserScore
@@ -54,7 +54,7 @@ class ExponentialChain:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ExponentialChainOptions(ScoreOptions):
+class ExponentialChainOptions(PrintedOptions):
     """Options of the chain: those of the score, and its lengths."""
 
     burn_in: int = option("steps of a chain in which its step size is found", check_count, 500)

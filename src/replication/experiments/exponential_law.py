@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from privrep.methods.exponential import ScoreOptions, personalised
+from privrep.methods.exponential import PrintedOptions, personalised
 from privrep.methods.running.experiment import Spending, experiment
 from privrep.methods.running.method import EXACT, Outcome, Task
 from privrep.methods.running.scoring import SCORE_COLUMNS
@@ -73,11 +73,11 @@ NUMBERS = {
 }
 
 
-@experiment(NUMBERS, base=ScoreOptions, prepare=prepare)
+@experiment(NUMBERS, base=PrintedOptions, prepare=prepare)
 def exponential_law(
     task: Task,
     release: Release,
-    options: ScoreOptions,
+    options: PrintedOptions,
     *,
     chains: int = option("independent chains", check_count, 8),
     burn_in: int = option("steps of a chain in which its step size is found", check_count, 500),

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from scipy.special import logsumexp
 
-from privrep.methods.exponential import ScoreOptions
+from privrep.methods.exponential import PrintedOptions
 from privrep.methods.running.experiment import Spending, experiment
 from privrep.methods.running.method import Task
 from privrep.methods.steps.nets import Net, chart_net, check_net
@@ -88,13 +88,13 @@ def prepare(options: Any, problem: Problem) -> Spending:
         "delta_at_epsilon": "least delta at which the neighbours' laws are (epsilon, delta)-close",
         "net_size": "subspaces of the net",
     },
-    base=ScoreOptions,
+    base=PrintedOptions,
     prepare=prepare,
 )
 def exponential_neighbours(
     task: Task,
     release: Release,
-    options: ScoreOptions,
+    options: PrintedOptions,
     *,
     radius: float = option("radius of the net", default=0.05),
     others: str = option(

@@ -357,7 +357,7 @@ COUNTS_WITH = {
 }
 """Option -> others with which it counts, beside those of a case."""
 SILENT = {"accuracy", "exponential.candidates", "exponential.radius"}
-SILENT |= {f"exponential_staged.{name}" for name in ("clip_feature", "clip_scale", "exponent")}
+SILENT |= {f"exponential_staged.{name}" for name in ("clip_feature", "clip_scale")}
 """Options that change nothing here: nets are too large, and of few candidates the same one is chosen."""
 
 
