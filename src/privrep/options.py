@@ -19,11 +19,13 @@ from dataclasses import MISSING, Field, field, fields
 from numbers import Integral
 from typing import Any, ClassVar, TypeVar
 
-Check = Callable[[str, Any], None]
+T = TypeVar("T")
+Check = Callable[[str, object], None]
 """Name and value of an option -> nothing, or a ValueError that names both and says what it may be."""
+REQUIRED: Any = MISSING  # of the type of any option
 
 
-def option(meaning: str, check: Check | None = None, default: object = MISSING) -> Any:
+def option(meaning: str, check: Check | None = None, default: T = REQUIRED) -> T:
     """Declare a field of a class of options: without a check its values are free, without a default it must
     be given."""
     return field(default=default, metadata={"meaning": meaning, "check": check})
@@ -59,7 +61,7 @@ class Declared:
 def requires(holds: Callable[[Any], bool], what: str) -> Check:
     """Return a check whose message ends in "it must `what`"."""
 
-    def check(name: str, value: Any) -> None:
+    def check(name: str, value: object) -> None:
         try:
             right = bool(holds(value))
         except (TypeError, ValueError):  # of another type than the values that are compared with it
@@ -78,7 +80,7 @@ def among(choices: Collection[str]) -> Check:
 def unless(excepted: object, check: Check) -> Check:
     """Return a check of all values but the excepted one, which switches something off."""
 
-    def check_others(name: str, value: Any) -> None:
+    def check_others(name: str, value: object) -> None:
         if not (value is excepted or (not hasattr(value, "__len__") and value == excepted)):
             check(name, value)
 

@@ -43,7 +43,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -170,7 +170,7 @@ class UnitSteps:
         for number, handle in enumerate(rounds):
             share = handle.part / release.part
             width = RESIDUAL_WIDTH if number else START_WIDTH
-            of_users = self.round(sizes, known, whitening=whitening, basis=basis, root=root, scale=scale)
+            of_users = self.round(known, whitening, basis, root, scale)
             logs, second, step = handle.sums(
                 users,
                 of_users,
@@ -194,7 +194,7 @@ class UnitSteps:
                 "expected_distF": expected_distance(known, whitening, basis),
                 "learned_noise": scale * math.sqrt(known.noise2),
             }
-            last = self.round(sizes, known, whitening=whitening, basis=basis, root=root, scale=scale)
+            last = self.round(known, whitening, basis, root, scale)
             yield Iterate(orthonormalise(whitening.frame(basis)), FullRank(last.models), log)
 
     def start(self, users: UserData, whitening: Whitening, noise2: float, release: Release) -> np.ndarray:
@@ -203,8 +203,10 @@ class UnitSteps:
         noisy = release.sum("unit_start", users, partial(unit_models, whitening, noise2 * d / k), clip=1.0)
         return np.ascontiguousarray(np.linalg.eigh(noisy)[1][:, ::-1][:, :k])
 
-    def round(self, sizes: Sizes, known: FilterState, **where: Any) -> Round:
-        return Round(outside=sizes.rank * known.error2, noise2=known.noise2, **where)
+    def round(
+        self, known: FilterState, whitening: Whitening, basis: np.ndarray, root: np.ndarray, scale: float
+    ) -> Round:
+        return Round(whitening, basis, root, known.sizes.rank * known.error2, known.noise2, scale)
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,6 @@ import pickle
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import cloudpickle
 import dask
@@ -41,7 +40,7 @@ class _TaskPickler(cloudpickle.Pickler):
         return super().reducer_override(obj)
 
 
-def pickled(statistic: Callable[[Block], Any], task: range) -> bytes:
+def pickled(statistic: Callable[[Block], object], task: range) -> bytes:
     """Pickle a statistic for the users of a task."""
     file = io.BytesIO()
     _TaskPickler(file, task).dump(statistic)

@@ -10,10 +10,10 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
-from typing import Any
 
 from threadpoolctl import threadpool_limits
 
+from privrep.options import T
 from privrep.users.passes import ENGINE, values
 from privrep.users.problem import Block, UserData
 
@@ -43,7 +43,7 @@ def in_order(submit: Callable, tasks: list[range], ahead: int) -> Iterator:
         yield from waiting.popleft().result()
 
 
-def task_values(users: UserData, statistic: Callable[[Block], Any], over: range, narrow: bool) -> list:
+def task_values(users: UserData, statistic: Callable[[Block], T], over: range, narrow: bool) -> list[T]:
     """Return the statistic's values of a task's blocks."""
     return list(values(users, statistic, over, narrow))
 

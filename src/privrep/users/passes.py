@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from privrep.options import T
 from privrep.users.problem import Block, UserData
 
 Sums = TypeVar("Sums", float, np.ndarray, tuple[np.ndarray, ...])
@@ -35,7 +36,7 @@ class Own:
         return new if who is None else Own(np.where(who[:, None], new.rows, self.rows), self.start)
 
 
-def values(users: UserData, statistic: Callable[[Block], Any], over: range, narrow: bool = False) -> Iterator:
+def values(users: UserData, statistic: Callable[[Block], T], over: range, narrow: bool = False) -> Iterator[T]:
     """Yield a statistic of the blocks of some users, in order, in this process; `narrow` as in `total`."""
     blocks = users.blocks(over.start, over.stop)
     return map(statistic, chain.from_iterable(map(Block.streams, blocks)) if narrow else blocks)

@@ -12,12 +12,12 @@ from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterator
 from dataclasses import InitVar, dataclass, field
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
 from privrep.options import (
     Declared,
+    T,
     among,
     check_any_sine,
     check_count,
@@ -259,7 +259,7 @@ class Block:
             found.append((of, part))
         return found
 
-    def once(self, name: Hashable, made: Callable[[], Any]) -> Any:
+    def once(self, name: Hashable, made: Callable[[], T]) -> T:
         """Return what is made of these users, and make it once while it is among the latest `room` bytes."""
         found = self.computed[name] = self.computed.pop(name) if name in self.computed else made()
         while sum(one.nbytes for one in self.computed.values()) > self.room:

@@ -79,7 +79,9 @@ class Panel(Axes):
             self.recorded.append(Drawn(look.label, points, bool(look.marker)))
         self.named(look)
 
-    def groups(self, rows: pd.DataFrame, x: str, y: str, by: str, looks: Mapping[Any, Look], **more) -> None:
+    def groups(
+        self, rows: pd.DataFrame, x: str, y: str, by: str, looks: Mapping[str, Look] | Mapping[object, Look], **more
+    ) -> None:
         """Draw a series for each value of a column, as `series` does, in the order of their looks; ValueError names a
         value without a look, which would be missing in silence."""
         unknown = set(rows[by].dropna()) - set(looks)
@@ -173,8 +175,8 @@ class Picture(Figure):
 
     def facets(
         self, rows: pd.DataFrame, by: str, width: Size, height: Size, columns: int = 9, **subplots
-    ) -> Iterator[tuple[Panel, Any, pd.DataFrame]]:
-        """Give a panel to each value of a column, in their order, and yield it with the value and its rows. columns :
+    ) -> Iterator[tuple[Panel, str, pd.DataFrame]]:
+        """Give a panel to each text of a column, in their order, and yield it with the value and its rows. columns :
         most panels beside each other."""
         values = list(rows[by].unique())
         columns = min(columns, len(values))

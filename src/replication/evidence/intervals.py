@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -23,8 +23,9 @@ from replication.evidence.measured import Measured
 if TYPE_CHECKING:  # a configuration is checked without pandas
     import pandas as pd
 
+K = TypeVar("K")
 Statistic = Callable[[np.ndarray], float]
-Statistics = Callable[[np.ndarray], Mapping[Any, float]]
+Statistics = Callable[[np.ndarray], Mapping[K, float]]
 """From numbers of repetitions, with repeats, to a number, or to numbers by name."""
 DRAWS = 1000
 BOOTSTRAP = 200
@@ -63,8 +64,8 @@ def student_ends(value: float, draws: np.ndarray, repetitions: int) -> tuple[flo
 
 
 def bootstrap_intervals(
-    statistic: Statistics, repetitions: int, name: str, draws: int = DRAWS
-) -> dict[str, tuple[float, float]]:
+    statistic: Statistics[K], repetitions: int, name: str, draws: int = DRAWS
+) -> dict[K, tuple[float, float]]:
     """Return 95 % intervals by name of statistics.
 
     Selections on the score belong inside the statistic. The name is that of the random stream, so that an interval
@@ -90,7 +91,7 @@ def with_interval(
 
 
 def bootstrap_measures(
-    statistic: Statistics, repetitions: int, name: str, draws: int = DRAWS, note: str = "over settings"
+    statistic: Statistics[str], repetitions: int, name: str, draws: int = DRAWS, note: str = "over settings"
 ) -> list[Measured]:
     """Measure statistics of all repetitions together, such as extremes over settings, with intervals from the same
     draws."""

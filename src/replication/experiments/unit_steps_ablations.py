@@ -85,10 +85,12 @@ class WithoutNormOne(UnitSteps):
 
     sizes = Halved
 
-    def round(self, sizes: Sizes, known: FilterState, **where: object) -> Round:
-        gradient2, head2 = sizes.lengths2(known.error2, known.noise2)
+    def round(
+        self, known: FilterState, whitening: Whitening, basis: np.ndarray, root: np.ndarray, scale: float
+    ) -> Round:
+        gradient2, head2 = known.sizes.lengths2(known.error2, known.noise2)
         length = 2 * float(np.sqrt(gradient2 * head2))
-        return ClippedRound(**vars(super().round(sizes, known, **where)), length=length)
+        return ClippedRound(**vars(super().round(known, whitening, basis, root, scale)), length=length)
 
 
 ABLATIONS = {

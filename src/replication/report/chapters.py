@@ -114,7 +114,7 @@ class Words:
         """All values that a series has in a column, as a list or a range."""
         return enumerated(found(self._read("sizes", study), series, column))
 
-    def fact(self, name: str, study: str = "") -> Any:
+    def fact(self, name: str, study: str = "") -> object:
         """What the study says beside its quantities: a number, a text, a table or what its analysis makes of these."""
         return self.run.fact(study or self.study, name)
 
@@ -178,9 +178,9 @@ class Words:
         """What this run says against a ground."""
         if sign not in SIGNS:
             rows = self.run.decided(str(name), sign, *more)
-            rows = rows[~rows["verdict"].isin((*UNDECIDED, sign))].to_dict("records")
-            told = [f"{html.escape(row['quantity'])}: {row['verdict']}, {spelling.of_row(row)}" for row in rows]
-            places = [self.run.rows[row["id"], row["quantity"]] for row in rows]
+            different: list[dict] = rows[~rows["verdict"].isin((*UNDECIDED, sign))].to_dict("records")
+            told = [f"{html.escape(row['quantity'])}: {row['verdict']}, {spelling.of_row(row)}" for row in different]
+            places = [self.run.rows[row["id"], row["quantity"]] for row in different]
             return [PIECES.quoted(Markup(text), place) for text, place in zip(told, places, strict=True)]
         limit, called = more[0], str(name)
         if isinstance(name, str):

@@ -9,7 +9,6 @@ import math
 import re
 from collections.abc import Iterable, Mapping
 from decimal import ROUND_HALF_UP, Decimal
-from typing import Any
 
 import pandas as pd
 from markupsafe import Markup
@@ -94,7 +93,7 @@ def interval(measured: float | str, low: float | str, high: float | str) -> Mark
     return Markup('{} <span class="interval">[{}, {}]</span>').format(*map(number, (measured, low, high)))
 
 
-def of_row(row: Mapping[Any, Any] | pd.Series) -> Markup:
+def of_row(row: Mapping[str, str] | pd.Series) -> Markup:
     """The number of a row of claims.csv or measures.csv, with its interval."""
     return interval(row["measured"], row["ci_low"], row["ci_high"])
 
