@@ -17,7 +17,7 @@ import time
 import tomllib
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from functools import partial
@@ -135,7 +135,7 @@ def read_table(path: Path) -> dict[str, dict[str, str]]:
         return {line["key"]: line for line in reader}
 
 
-def add_line(path: Path, line: dict[str, Any]) -> None:
+def add_line(path: Path, line: Mapping[str, object]) -> None:
     """Add a line to a table, whole or not at all."""
     with locked(path.with_name(f".{path.name}.lock"), wait=True):
         lines = [*read_table(path).values(), line]
@@ -163,7 +163,7 @@ class StateFile:
     which are private: the folder is not to be shared. `about` has the row's settings and the checksum of its images."""
 
     path: Path
-    about: dict[str, Any]
+    about: Mapping[str, object]
     every: float = SAVED_EVERY
 
     def __post_init__(self):
@@ -218,7 +218,7 @@ class StateFile:
         print(f"  {done} of {of} done, {left / 60:.0f} min left{so_far}", file=sys.stderr, flush=True)
 
 
-def run_row(row: Row, data: Path, states: Path, commit: str) -> dict[str, Any]:
+def run_row(row: Row, data: Path, states: Path, commit: str) -> Mapping[str, object]:
     """Run a row, from its saved state on where there is one, and return its line; errors name the file."""
     images = experiments()
     options, same = row.options, {"images": row.options.images, "clients": row.clients, "samples": row.samples}

@@ -15,6 +15,7 @@ import difflib
 import math
 import re
 from collections.abc import Callable, Collection, Mapping
+from contextlib import suppress
 from dataclasses import MISSING, Field, field, fields
 from numbers import Integral
 from typing import Any, ClassVar, TypeVar
@@ -26,8 +27,7 @@ REQUIRED: Any = MISSING  # of the type of any option
 
 
 def option(meaning: str, check: Check | None = None, default: T = REQUIRED) -> T:
-    """Declare a field of a class of options: without a check its values are free, without a default it must
-    be given."""
+    """Declare a field of a class of options: without a check its values are free, without a default it is required."""
     return field(default=default, metadata={"meaning": meaning, "check": check})
 
 
@@ -62,10 +62,9 @@ def requires(holds: Callable[[Any], bool], what: str) -> Check:
     """Return a check whose message ends in "it must `what`"."""
 
     def check(name: str, value: object) -> None:
-        try:
+        right = False
+        with suppress(TypeError, ValueError):  # of another type than the values that are compared with it
             right = bool(holds(value))
-        except (TypeError, ValueError):  # of another type than the values that are compared with it
-            right = False
         if not right:
             raise ValueError(f"{name} is {value!r}; it must {what}")
 
@@ -139,8 +138,7 @@ def check_values(kind: type[Declared], values: Mapping[str, object], what: str) 
 
 
 def build(kind: type[D], values: Mapping[str, object], what: str) -> D:
-    """Return a class of declared parameters with the given values; ValueError as `check_values`, and where one is
-    missing."""
+    """Return a class of declared parameters with these values; ValueError as `check_values`, and where one lacks."""
     check_values(kind, values, what)
     for one in fields(kind):
         if one.default is MISSING and one.name not in values:

@@ -500,8 +500,7 @@ def varying(schema: Schema, structure: object) -> np.ndarray:
 def in_memory(
     schema: Schema, frame: pd.DataFrame, labels: np.ndarray, ids: np.ndarray, cap: int, rank: int
 ) -> tuple[GivenUsers, np.ndarray]:
-    """Lay out the rows of a table by user; return the users and their ids (n,), in the order of their
-    texts."""
+    """Lay out the rows of a table by user; return the users and their ids (n,), in the order of their texts."""
     number, texts = pd.factorize(spelled(ids), sort=True)
     noted = Noted(len(frame))
     scaled = schema.scaled_labels(labels, noted)
@@ -519,8 +518,7 @@ def local_heads(shared: SharedPrior, ids: np.ndarray, data: UserData) -> LocalHe
 
 
 def noise_from(seed: int | None) -> Callable[[str], np.random.Generator]:
-    """Return the streams of a fit by role: noise from the operating system where there is no seed; other draws are
-    public."""
+    """Return the streams of a fit by role: noise from the system where there is no seed; other draws are public."""
 
     def start(role: str) -> np.random.Generator:
         if seed is None and role in ("noise", "init_noise"):

@@ -68,8 +68,7 @@ def with_interval(table: pd.DataFrame, name: str, noise: np.ndarray) -> pd.DataF
 
 
 def in_units(schema: Schema) -> tuple[list[str], np.ndarray]:
-    """Return names of coefficients, and the matrix (r, d) that takes a scaled head to coefficients in units of the
-    table."""
+    """Return names of coefficients, and the matrix (r, d) that takes a scaled head to those in units of the table."""
     parts = [(name, getattr(kind, "levels", None), of_kind(kind)) for name, kind in schema.features.items()]
     names = [[f"{name}[{level}]" for level in levels] if levels else [name] for name, levels, _ in parts]
     half = (schema.label.high - schema.label.low) / 2

@@ -41,8 +41,7 @@ from privrep.users.subspace import orthonormalise
 def displacements(
     model: np.ndarray, personal: Own, batches: list[np.ndarray], step: float, personal_step: float, block: Block
 ) -> tuple[Rows, Own]:
-    """Contribution of users in one round, who have these v: the displacement of their copies of the model; each keeps a
-    new v."""
+    """Contribution of users in one round, who have these v: the displacement of their models; each keeps a new v."""
     before = personal.of(block)
     moved, heads = model_steps(block, batches, model, before, step, personal_step)
     sound = np.all(np.isfinite(heads), axis=1)

@@ -170,10 +170,9 @@ class UnitSteps:
         for number, handle in enumerate(rounds):
             share = handle.part / release.part
             width = RESIDUAL_WIDTH if number else START_WIDTH
-            of_users = self.round(known, whitening, basis, root, scale)
             logs, second, step = handle.sums(
                 users,
-                of_users,
+                self.round(known, Round(whitening, basis, root, k * known.error2, known.noise2, scale)),
                 Part("unit_residual", width, shares.SCALARS),
                 Part("unit_heads", 1.0, shares.METRICS),
                 Part("unit_step", 1.0, shares.STEPS),
@@ -194,7 +193,7 @@ class UnitSteps:
                 "expected_distF": expected_distance(known, whitening, basis),
                 "learned_noise": scale * math.sqrt(known.noise2),
             }
-            last = self.round(known, whitening, basis, root, scale)
+            last = self.round(known, Round(whitening, basis, root, k * known.error2, known.noise2, scale))
             yield Iterate(orthonormalise(whitening.frame(basis)), FullRank(last.models), log)
 
     def start(self, users: UserData, whitening: Whitening, noise2: float, release: Release) -> np.ndarray:
@@ -203,10 +202,8 @@ class UnitSteps:
         noisy = release.sum("unit_start", users, partial(unit_models, whitening, noise2 * d / k), clip=1.0)
         return np.ascontiguousarray(np.linalg.eigh(noisy)[1][:, ::-1][:, :k])
 
-    def round(
-        self, known: FilterState, whitening: Whitening, basis: np.ndarray, root: np.ndarray, scale: float
-    ) -> Round:
-        return Round(whitening, basis, root, known.sizes.rank * known.error2, known.noise2, scale)
+    def round(self, known: FilterState, plain: Round) -> Round:
+        return plain
 
 
 @dataclass(frozen=True)

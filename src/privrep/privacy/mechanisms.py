@@ -62,8 +62,7 @@ class Clipped:
 
 
 def _key_of(contribution: object, clips: tuple) -> Hashable:
-    """Return the name under which a sum may be kept, or None: a contribution's `key` has all that it depends on besides
-    the data."""
+    """Return the name under which a sum may be kept, or None: a `key` has all that it depends on besides the data."""
     key = getattr(contribution, "key", None)
     return None if key is None else (type(contribution), key, clips)
 

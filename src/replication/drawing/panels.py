@@ -15,6 +15,7 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import NullLocator
 from numpy.typing import ArrayLike
 
+from privrep.options import T
 from replication.drawing.points import Drawn
 from replication.drawing.style import GREY, LAW, Look, log_ticks, short
 
@@ -79,9 +80,7 @@ class Panel(Axes):
             self.recorded.append(Drawn(look.label, points, bool(look.marker)))
         self.named(look)
 
-    def groups(
-        self, rows: pd.DataFrame, x: str, y: str, by: str, looks: Mapping[str, Look] | Mapping[object, Look], **more
-    ) -> None:
+    def groups(self, rows: pd.DataFrame, x: str, y: str, by: str, looks: Mapping[T, Look], **more) -> None:
         """Draw a series for each value of a column, as `series` does, in the order of their looks; ValueError names a
         value without a look, which would be missing in silence."""
         unknown = set(rows[by].dropna()) - set(looks)

@@ -11,21 +11,21 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import stdtrit
 
+from privrep.options import T
 from privrep.users.rng import stream
 from replication.evidence.measured import Measured
 
 if TYPE_CHECKING:  # a configuration is checked without pandas
     import pandas as pd
 
-K = TypeVar("K")
 Statistic = Callable[[np.ndarray], float]
-Statistics = Callable[[np.ndarray], Mapping[K, float]]
+Statistics = Callable[[np.ndarray], Mapping[T, float]]
 """From numbers of repetitions, with repeats, to a number, or to numbers by name."""
 DRAWS = 1000
 BOOTSTRAP = 200
@@ -64,8 +64,8 @@ def student_ends(value: float, draws: np.ndarray, repetitions: int) -> tuple[flo
 
 
 def bootstrap_intervals(
-    statistic: Statistics[K], repetitions: int, name: str, draws: int = DRAWS
-) -> dict[K, tuple[float, float]]:
+    statistic: Statistics[T], repetitions: int, name: str, draws: int = DRAWS
+) -> dict[T, tuple[float, float]]:
     """Return 95 % intervals by name of statistics.
 
     Selections on the score belong inside the statistic. The name is that of the random stream, so that an interval
@@ -91,13 +91,13 @@ def with_interval(
 
 
 def bootstrap_measures(
-    statistic: Statistics[str], repetitions: int, name: str, draws: int = DRAWS, note: str = "over settings"
+    statistic: Statistics[T], repetitions: int, name: str, draws: int = DRAWS, note: str = "over settings"
 ) -> list[Measured]:
     """Measure statistics of all repetitions together, such as extremes over settings, with intervals from the same
     draws."""
     ends = bootstrap_intervals(statistic, repetitions, name, draws)
     values = statistic(np.arange(repetitions))
-    return [Measured(key, value, *ends[key], repetitions, note) for key, value in values.items()]
+    return [Measured(str(key), value, *ends[key], repetitions, note) for key, value in values.items()]
 
 
 def log_slope(values: ArrayLike, errors: ArrayLike) -> float:

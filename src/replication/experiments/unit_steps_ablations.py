@@ -85,12 +85,10 @@ class WithoutNormOne(UnitSteps):
 
     sizes = Halved
 
-    def round(
-        self, known: FilterState, whitening: Whitening, basis: np.ndarray, root: np.ndarray, scale: float
-    ) -> Round:
+    def round(self, known: FilterState, plain: Round) -> Round:
         gradient2, head2 = known.sizes.lengths2(known.error2, known.noise2)
         length = 2 * float(np.sqrt(gradient2 * head2))
-        return ClippedRound(**vars(super().round(known, whitening, basis, root, scale)), length=length)
+        return ClippedRound(**vars(plain), length=length)
 
 
 ABLATIONS = {

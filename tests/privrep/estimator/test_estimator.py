@@ -467,6 +467,7 @@ def test_rows_that_are_people_add_up_with_users_of_the_same_table(monkeypatch):
         lambda frame, labels: (frame, pd.Series(labels)[::-1]),
         lambda frame, labels: (frame.drop(columns="person"), labels, frame.person[::-1]),
         lambda frame, labels: (frame, [np.nan] * len(labels)),
+        lambda frame, labels: (frame[:0], labels[:0]),
         lambda frame, labels: (pd.concat([frame, frame[["feature 1"]]], axis=1), labels),
         lambda frame, labels: (frame.assign(person=[["secret"]] * len(frame)), labels),
         lambda frame, labels: ([["secret"]] * len(frame), labels, frame.person),
@@ -477,7 +478,7 @@ def test_rows_that_are_people_add_up_with_users_of_the_same_table(monkeypatch):
 def test_wrong_tables_are_named_and_quote_nobody(broken):
     """In one line, before anything is spent."""
     frame, labels = table()
-    with pytest.raises(ValueError, match=r"feature 1|users|y|X has") as error:
+    with pytest.raises(ValueError, match=r"feature 1|users|y|X has|0 sample") as error:
         model().fit(*broken(frame, labels))
     words = str(error.value)
     assert "secret" not in words and "\n" not in words and len(words) < 160
@@ -572,6 +573,7 @@ def test_a_table_on_disk_has_users_and_its_classes_are_numbers():
     for made, words in (
         (model(unit="row", users=None), "unit is 'row'"),
         (of_classes(classes="ab"), "classes is 'ab'"),
+        (of_classes(classes=("no", "yes")), "classes is .*; of a table on disk it must be 0 and 1"),
     ):
         with pytest.raises(ValueError, match=words):
             made.fit_table("none.parquet", user="who", label="y", schema=None)

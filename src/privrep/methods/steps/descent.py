@@ -25,8 +25,7 @@ from privrep.users.subspace import average, orthonormalise
 
 @dataclass(frozen=True, kw_only=True)
 class Descent(Declared):
-    """Base class of the methods whose rounds are gradient steps; they have `server`, `clip`, `step` and
-    `final_heads`."""
+    """Base class of methods whose rounds are gradient steps; they have `server`, `clip`, `step` and `final_heads`."""
 
     if TYPE_CHECKING:  # options of the methods, in an order of theirs
         server: ClassVar[Server]

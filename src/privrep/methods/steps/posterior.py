@@ -28,8 +28,7 @@ TYPICAL_ROWS = 2  # of a user's own, for which a typical error counts in their n
 
 def by_size(statistic: Callable, *given: object) -> Rows:
     """Return what a statistic, (B, ...), of `given`, the last of them a block, says of users, of those together who
-    have about as many samples. Of a user it is, to the last bit, the same whoever the others are: products are one a
-    user."""
+    have about as many samples. It is the same to the last bit whoever the other users are: one product for each."""
     *others, block = given
     assert isinstance(block, Block)
     places, found = zip(*((of, statistic(*others, part)) for of, part in block.by_size), strict=True)

@@ -92,9 +92,8 @@ def over_own_data(cells: pd.DataFrame, method: str) -> Measured:
     runs, alone = (cells[cells["series"] == series] for series in (method, "own_data"))
     runs, alone = risks(runs, ["epsilon"]).to_numpy(), alone.sort_values("seed")["risk"].to_numpy()
 
-    def ratios(indices: np.ndarray) -> dict[str, float]:
-        found = runs.take(indices, axis=1).mean(axis=1) / alone[indices].mean()
-        return {str(place): ratio for place, ratio in enumerate(found.tolist())}
+    def ratios(indices: np.ndarray) -> dict[int, float]:
+        return dict(enumerate((runs.take(indices, axis=1).mean(axis=1) / alone[indices].mean()).tolist()))
 
     name = f"{method} over own data"
     return extreme_ratio("largest", name, bootstrap_measures(ratios, len(alone), name, DRAWS))
