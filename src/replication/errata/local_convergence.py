@@ -32,7 +32,7 @@ def step_needs_more_users_than_assumed_as_the_rank_grows(rng: np.random.Generato
         """Mean distF, and the share of draws with a positive definite A, for n = constant k^power d^1.5 Delta."""
         users = Users(sphere(round(constant * k**power * d**1.5 * multiplier), 4, d, k))
         # eta^2 = 2 d k clips few samples.
-        drawn = noisy_steps(users, multiplier, 20, 2.0, rng)
+        drawn = noisy_steps(users, multiplier, 10, 2.0, rng)
         definite = [np.linalg.eigvalsh(second)[0] > 0 for second, _ in drawn]
         found = [dist_frobenius(basis, users.truth.basis) for _, basis in drawn]
         return float(np.mean(found)), float(np.mean(definite))

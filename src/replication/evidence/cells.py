@@ -47,4 +47,5 @@ def resampled(rows: pd.DataFrame, indices: np.ndarray | None) -> pd.DataFrame:
     """Return the rows of the resampled repetitions, given by number in the order of their seeds; all rows for None."""
     if indices is None:
         return rows
-    return pd.concat([rows[rows["seed"] == seed] for seed in np.sort(rows["seed"].unique())[indices]])
+    _, places = np.unique(rows["seed"], return_inverse=True)
+    return rows.iloc[np.concatenate([np.flatnonzero(places == index) for index in indices])]
