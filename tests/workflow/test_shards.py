@@ -13,7 +13,7 @@ from workflow_helpers import script
 from replication.run.cli_errors import Unreadable
 from replication.run.config import read_config, read_study
 from replication.run.csv_tables import REMEDY, read_rows, write_rows
-from replication.run.grids import merge, shard
+from replication.run.grids import merge, shards
 from replication.run.resolved import as_json, resolved
 
 run_shard = script("run_shard")
@@ -22,7 +22,7 @@ COLUMNS = ("series", "key", "value")
 ORDER = [("a", "1"), ("a", "2"), ("b", "1")]
 
 
-def shards(folder, *parts: list[tuple[str, str]]):
+def written(folder, *parts: list[tuple[str, str]]):
     """One file of rows for each part; the value of a row is the number of its file."""
     paths = []
     for number, names in enumerate(parts):
@@ -34,7 +34,7 @@ def shards(folder, *parts: list[tuple[str, str]]):
 def test_rows_have_the_order_of_the_study(tmp_path):
     """However the cells were cut. One key in two series is two cells."""
     parts = [[ORDER[2]], [ORDER[1], ORDER[0]]]
-    rows = merge(shards(tmp_path, *parts), parts, ORDER)
+    rows = merge(written(tmp_path, *parts), parts, ORDER)
     assert [(row["series"], row["key"]) for row in rows] == ORDER
     assert [row["value"] for row in rows] == ["1", "1", "0"]
 
@@ -50,7 +50,7 @@ def test_rows_have_the_order_of_the_study(tmp_path):
 )
 def test_a_shard_with_other_cells_is_refused(parts, says, tmp_path):
     """One twice, some missing, one of another shard: the file is named, with what to do."""
-    paths = shards(tmp_path, *parts)
+    paths = written(tmp_path, *parts)
     with pytest.raises(Unreadable) as caught:
         merge(paths, [ORDER], ORDER)
     assert str(caught.value) == f"{paths[0]}: {says}; {REMEDY}"
@@ -101,7 +101,7 @@ def asked(tmp_path, monkeypatch):
         assert (seen[0], seen[-1]) == (("dask", "tcp://here"), "left")
         for cell, users in seen[1:-1]:
             assert users.given == (cell.problem, 0, 3 * 2**20)
-        return shard(study, 1), seen[1:-1]
+        return shards(study)[1], seen[1:-1]
 
     return call
 
@@ -122,7 +122,7 @@ def test_a_shard_runs_what_it_is_asked_for(by_settings, asked, tmp_path):
 
 @pytest.mark.parametrize("by_settings", [False, True])
 def test_a_cell_is_run_alone(by_settings, asked, capsys):
-    key = shard(read_study(read_config().model_copy(update={"scale": "tiny"}), "init_rates"), 0)[-1][-1].key
+    key = shards(read_study(read_config().model_copy(update={"scale": "tiny"}), "init_rates"))[0][-1][-1].key
     _, ((cell, _),) = asked(by_settings, "--cell", key)
     assert cell.key == key
     assert re.findall(r"key +(\w+)", capsys.readouterr().out) == [key]

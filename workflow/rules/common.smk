@@ -145,12 +145,13 @@ def figure_files(*studies, kinds=("svg", "csv")):
     return [f"{FIGURES}/{figure}.{kind}" for figure in figures for kind in kinds]
 
 
-# Studies whose figures one job draws: those of a paper, unless figures are asked for by study or by name.
-DRAWN_TOGETHER = (
-    {study: [study] for study in STUDIES}
-    if any(word in STUDIES or word.endswith((".svg", ".pdf")) for word in sys.argv[1:])
-    else STUDIES_OF_PAPER
-)
+# Studies whose figures one job draws: those of a paper, unless figures are asked for by study or by name. What needs no
+# runs is drawn by itself, so that there is something to look at soon.
+BY_STUDY = any(word in STUDIES or word.endswith((".svg", ".pdf")) for word in sys.argv[1:])
+DRAWN_TOGETHER = {}
+for name, study in STUDIES.items():
+    part = study.paper if study.series and not BY_STUDY else name
+    DRAWN_TOGETHER.setdefault(part, []).append(name)
 
 
 def own_drawing(*studies):

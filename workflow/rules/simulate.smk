@@ -8,11 +8,6 @@ KILLED = (
 )
 
 
-# The C library keeps what is freed for the next data set: handing it to the kernel and back costs a page fault for
-# every 4 KiB.
-KEEP_MEMORY = "MALLOC_TRIM_THRESHOLD_=1073741824 MALLOC_MMAP_THRESHOLD_=33554432"
-
-
 rule run_shard:
     input:
         settings=f"{RESULTS}/{{study}}/shards.json",
@@ -31,10 +26,8 @@ rule run_shard:
     resources:
         mem_mb=shard_memory,
         runtime=shard_minutes,
-    params:
-        memory=KEEP_MEMORY,
     shell:
-        "{params.memory} python workflow/scripts/run_shard.py --study {wildcards.study} --settings {input.settings}"
+        "python workflow/scripts/run_shard.py --study {wildcards.study} --settings {input.settings}"
         " --shard {wildcards.shard} --output {output.cells} --timings {output.timings}"
         " > {log} 2>&1 || {{ code=$?; [ $code -le 128 -o $code -eq 130 ] || echo '"
         + KILLED

@@ -37,12 +37,12 @@ def progress(seconds: dict[str, float], finished: set[str], elapsed: float) -> s
     return f"{share:.0%}, {len(finished)} of {len(seconds)} jobs, {times}"
 
 
-def follow(command: list[str], plan: Path, last: deque[str], failed: list[str]) -> int:
-    """Run Snakemake, show how far it is, and return its exit status.
+def follow(command: list[str], plan: Path, figures: Path, last: deque[str], failed: list[str]) -> int:
+    """Run Snakemake, show how far it is and the first figure that is drawn, and return its exit status.
 
     last : its last lines. failed : all that it says of jobs that failed, their logs included.
     """
-    inside, finished, shown = False, set(), 0.0
+    inside, finished, shown, begun = False, set(), 0.0, time.time()
     run = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     try:
         for line in run.stdout or ():
@@ -52,6 +52,10 @@ def follow(command: list[str], plan: Path, last: deque[str], failed: list[str]) 
                 failed.append(line)
             if job := re.match(r"Finished jobid: (\d+)", line):
                 finished.add(job[1])
+                drawn = begun and [path for path in figures.rglob("*.svg") if path.stat().st_mtime > begun]
+                if drawn:
+                    print(f"\nThe first figure to look at: {min(drawn)}", flush=True)
+                    begun = 0.0
                 seconds, elapsed = json.loads(plan.read_text()), time.time() - plan.stat().st_mtime
                 if sys.stdout.isatty():  # in the place of the line before
                     print(f"\r\033[K{progress(seconds, finished, elapsed)}", end="", flush=True)
@@ -103,18 +107,18 @@ def main() -> None:
     run = run_name(read_config(args.configfile, args.master_seed))
     use_a_cache_that_can_be_written()
     owner.recover(lambda: subprocess.run([*command, "--unlock"], capture_output=True, check=True))
-    logs = Path("logs", run)
+    logs, results = Path("logs", run), Path("results", run)
     for path in changed(logs):
         path.unlink()
         print(f"{path} is not as its job left it: it is removed, and made again where it is needed")
     last, failed = deque(maxlen=60), []
-    status = follow(command, logs / "plan.json", last, failed)
+    figures, reports = (Path(name) if run == "default" else results / name for name in ("figures", "reports"))
+    status = follow(command, logs / "plan.json", figures, last, failed)
     if status:
         owner.check()  # another run may have begun meanwhile
         sys.stderr.write("".join(failed or last))
         sys.exit(status)
-    reports = Path("reports") if run == "default" else Path("results", run, "reports")
-    for line in not_run(Path("results", run)):
+    for line in not_run(results):
         print(line)
     verdicts = Counter(row["verdict"] for row in read_rows(reports / "claims.csv"))
     print("Verdicts: " + ", ".join(f"{count} {verdict}" for verdict, count in sorted(verdicts.items())))

@@ -22,7 +22,7 @@ from replication.run.cli_errors import one_line_errors
 from replication.run.columns import TIMING_COLUMNS, study_columns
 from replication.run.config import read_config, read_study
 from replication.run.csv_tables import write_rows
-from replication.run.grids import expand, shard
+from replication.run.grids import expand, shards
 from replication.run.memory import keep_freed_memory
 from replication.run.settings import RunSettings, ShardSettings, read_settings
 
@@ -88,10 +88,10 @@ def main() -> None:
     if not (args.output and args.timings):
         parser.error("--shard needs --output and --timings")
     chosen = settings(args)
-    shards = chosen.study.shards or 0
-    if not 0 <= args.shard < shards:
-        parser.error(f"--shard is {args.shard}; study {args.study} has shards 0 to {shards - 1}")
-    cells = [cell for group in shard(chosen.study, args.shard) for cell in group]
+    parts = shards(chosen.study)
+    if not 0 <= args.shard < len(parts):
+        parser.error(f"--shard is {args.shard}; study {args.study} has shards 0 to {len(parts) - 1}")
+    cells = [cell for group in parts[args.shard] for cell in group]
     rows, timings, data = [], [], None
     with running_on(chosen.study.engine, chosen.study.scheduler):
         for cell in tqdm(cells, f"{args.study} shard {args.shard}", unit="cell", mininterval=5):

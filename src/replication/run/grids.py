@@ -130,9 +130,10 @@ def groups(cells: list[StudyCell], size: int) -> list[list[StudyCell]]:
     return [draw[i : i + size] for draw in by_draw.values() for i in range(0, len(draw), size)]
 
 
-def shard(study: Simulation, index: int) -> list[list[StudyCell]]:
-    """Return the groups of shard `index`: every `shards`-th one, so that large and small draws mix."""
-    return groups(expand(study), study.cells_per_draw or 1)[index :: study.shards]
+def shards(study: Simulation) -> list[list[list[StudyCell]]]:
+    """Return the groups of each shard: every `shards`-th one, so that large and small draws mix."""
+    every = groups(expand(study), study.cells_per_draw or 1)
+    return [every[index :: study.shards] for index in range(study.shards or 0)]
 
 
 def merge(paths: list[Path], expected: list[list[tuple[str, str]]], order: list[tuple[str, str]]) -> list[dict]:
@@ -152,8 +153,7 @@ def merge(paths: list[Path], expected: list[list[tuple[str, str]]], order: list[
 def merge_study(study: Simulation, folder: Path) -> None:
     """Write `folder`/cells.csv and timings.csv from the shards in `folder`/shards."""
     order = [(cell.series, cell.key) for cell in expand(study)]
-    parts = range(study.shards or 0)
-    expected = [[(cell.series, cell.key) for group in shard(study, part) for cell in group] for part in parts]
+    expected = [[(cell.series, cell.key) for group in part for cell in group] for part in shards(study)]
     for table, suffix, columns in (("cells", "csv", study_columns(study)), ("timings", "timings.csv", TIMING_COLUMNS)):
-        paths = [folder / "shards" / f"{part}.{suffix}" for part in parts]
+        paths = [folder / "shards" / f"{part}.{suffix}" for part in range(len(expected))]
         write_rows(folder / f"{table}.csv", merge(paths, expected, order), columns)
