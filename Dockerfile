@@ -1,13 +1,13 @@
-# Everything that a run needs:
-#   docker build -t privrep . && docker run --rm -v "$PWD/reports:/privrep/reports" privrep
-FROM python:3.12-slim-bookworm
+# The packages of a run. The checkout is mounted: its commit is known, and results stay in it and go on after a stop.
+#   docker build -t privrep . && docker run --rm -u "$(id -u):$(id -g)" -v "$PWD:/privrep" privrep
+FROM python:3.11-slim-bookworm
 WORKDIR /privrep
-ENV PIP_NO_CACHE_DIR=1 PIP_ROOT_USER_ACTION=ignore
+ENV HOME=/tmp PYTHONPATH=/privrep/src PIP_NO_CACHE_DIR=1 PIP_ROOT_USER_ACTION=ignore
+RUN apt-get update && apt-get install --yes --no-install-recommends git && rm -r /var/lib/apt/lists/* \
+    && git config --system safe.directory /privrep
 COPY requirements.lock ./
 # setuptools and wheel come first, as in the Makefile.
 RUN awk '/^[a-z]/ {keep = /^(setuptools|wheel|packaging)==/} keep' requirements.lock > build.txt \
     && pip install --require-hashes --no-deps -r build.txt \
     && pip install --require-hashes --no-deps --no-build-isolation -r requirements.lock
-COPY . ./
-RUN pip install --no-deps --no-build-isolation --editable .
-CMD ["snakemake", "-j8", "all"]
+CMD ["python", "workflow/scripts/run_all.py"]

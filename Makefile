@@ -9,7 +9,11 @@ SEED ?=
 DOCUMENTED = $(addprefix src/privrep/privacy/,accounting.py contributions.py mechanisms.py)
 RUN = python workflow/scripts/run_all.py --jobs $(JOBS) $(if $(SEED),--master-seed $(SEED))
 
-# Set up anew where the last set-up did not end, its folder was moved, its Python is gone, or another one is asked for.
+# The environment of a folder that was moved goes on there: the paths in it follow, but to one with blanks, where programs need other first lines.
+MOVED := $(shell test -e .venv/ready && was="`sed -n 's|^command = .* -m venv \(.*\)/\.venv$$|\1|p' .venv/pyvenv.cfg`" && \
+  test "$$was" != "$(CURDIR)" && expr "$(CURDIR)" : '[^ ]*$$' > /dev/null && grep -rlIF "$$was" .venv/pyvenv.cfg $(BIN) .venv/lib/*/site-packages/*.pth | \
+  tr '\n' '\0' | xargs -0 sed -i "s|$$was|$(CURDIR)|g")
+# Set up anew where the last set-up did not end, its Python is gone, or another one is asked for.
 ASKED := $(if $(filter file,$(origin PYTHON)),$(BIN)/python,$(PYTHON))
 VERSION = -c 'import sys; print(sys.version_info[:2])'
 SOUND := $(shell test -e .venv/ready && grep -q '^command = .* $(CURDIR)/.venv$$' .venv/pyvenv.cfg && \
@@ -73,17 +77,17 @@ lint: .venv/ready
 	snakemake --lint
 	python workflow/scripts/check_chapters.py $(notdir $(patsubst %/chapter.md,%,$(wildcard src/replication/studies/*/chapter.md)))
 
+PIP = $(BIN)/python -m pip install --quiet --retries 1 --no-deps
 # setuptools and wheel come first: one dependency of snakemake is source only and is built without isolation.
 .venv/ready: requirements.lock pyproject.toml
 	@command -v $(PYTHON) > /dev/null || { echo "There is no $(PYTHON); name a Python of 3.11 or later: make PYTHON=python3.12" >&2; exit 1; }
 	@$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit("privrep needs Python 3.11 or later; make PYTHON=python3.12")'
-	@echo "Setting up .venv from requirements.lock; where this is cut short, the same command begins anew"
+	@echo "Setting up .venv: 2 GB of packages by requirements.lock, one to four minutes in which nothing more is said; after a stop the same command begins anew"
 	@test "$(SOUND)" = yes && rm -f $@ || rm -rf .venv
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	@awk '/^[a-z]/ {keep = /^(setuptools|wheel|packaging)==/} keep' requirements.lock > .venv/build.txt
-	@$(BIN)/python -m pip install --quiet --require-hashes --no-deps -r .venv/build.txt
-	@$(BIN)/python -m pip install --quiet --require-hashes --no-deps --no-build-isolation -r requirements.lock
-	@$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
+	@$(PIP) --require-hashes -r .venv/build.txt && $(PIP) --require-hashes --no-build-isolation -r requirements.lock \
+	  && $(PIP) --no-build-isolation --editable . || { echo "Packages could not be installed; without a network set-up cannot begin" >&2; exit 1; }
 	@touch $@
 
 api: .venv/ready

@@ -16,7 +16,7 @@ from workflow_helpers import ROOT, patience
 STUB = """#!/bin/sh
 [ "$1" = -c ] || echo "{version} $*" >> calls
 case "$*" in
-  "-m venv .venv") mkdir -p .venv/bin; cp "$0" .venv/bin/python; echo "command = x $PWD/.venv" > .venv/pyvenv.cfg;;
+  "-m venv .venv") mkdir -p .venv/bin; cp "$0" .venv/bin/python; echo "command = x -m venv $PWD/.venv" > .venv/pyvenv.cfg;;
   *requirements.lock) [ ! -e stop ] || exit 130;;
   *) echo "{version}";;
 esac
@@ -65,11 +65,20 @@ def test_a_folder_is_set_up_once_and_again_for_a_newer_lock(clone):
     assert made(clone) == whole("3.11") and made(clone) == []
 
 
-def test_an_environment_that_cannot_be_used_is_made_anew(clone):
-    """Of a folder that was moved, of another Python than the one that is asked for, or of one that is gone."""
+def test_a_folder_that_was_moved_keeps_its_environment(clone):
+    """Whose programs run there, without a network: no path leads back. In a folder with blanks they cannot."""
     made(clone)
+    program = clone / ".venv/bin/program"
+    program.write_text(f"#!{clone}/.venv/bin/python\n")
     clone = clone.rename(clone.parent / "moved")
-    assert made(clone) == whole("3.11")
+    assert made(clone) == made(clone) == []
+    assert (clone / program.relative_to(program.parents[2])).read_text() == f"#!{clone}/.venv/bin/python\n"
+    assert made(clone.rename(clone.parent / "moved to here")) == whole("3.11")
+
+
+def test_an_environment_that_cannot_be_used_is_made_anew(clone):
+    """Of another Python than the one that is asked for, or of one that is gone."""
+    made(clone)
     assert made(clone, "PYTHON=python3.12") == whole("3.12")
     assert made(clone) == made(clone, "PYTHON=python3.12") == []
     (clone / ".venv/bin/python").unlink()
