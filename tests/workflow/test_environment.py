@@ -13,7 +13,7 @@ import yaml
 from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 from packaging.version import Version
-from workflow_helpers import PARTS, ROOT
+from workflow_helpers import ROOT
 
 CONDA_NAMES = {"snakemake-minimal": "snakemake"}
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]

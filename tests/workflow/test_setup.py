@@ -16,7 +16,8 @@ from workflow_helpers import ROOT, patience
 STUB = """#!/bin/sh
 [ "$1" = -c ] || echo "{version} $*" >> calls
 case "$*" in
-  "-m venv .venv") mkdir -p .venv/bin; cp "$0" .venv/bin/python; echo "command = x -m venv $PWD/.venv" > .venv/pyvenv.cfg;;
+  "-m venv .venv") mkdir -p .venv/bin; cp "$0" .venv/bin/python
+    echo "command = x -m venv $PWD/.venv" > .venv/pyvenv.cfg;;
   *requirements.lock) [ ! -e stop ] || exit 130;;
   *) echo "{version}";;
 esac
