@@ -50,8 +50,7 @@ class Declared:
 
     def __post_init__(self):
         for one in fields(self):
-            check = one.metadata.get("check")
-            if check is not None:
+            if check := one.metadata.get("check"):
                 check(one.name, getattr(self, one.name))
 
 
@@ -132,8 +131,7 @@ def check_values(kind: type[Declared], values: Mapping[str, object], what: str) 
             (near,) = difflib.get_close_matches(str(name), known, n=1, cutoff=0)
             raise ValueError(f"{name} is no option of {what}; the nearest is {near}; it has {', '.join(known)}")
         check_type(name, value, str(known[name].type))
-        check = known[name].metadata.get("check")
-        if check is not None:
+        if check := known[name].metadata.get("check"):
             check(name, value)
 
 

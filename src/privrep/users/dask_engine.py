@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import hashlib
 import io
 import pickle
@@ -87,6 +88,7 @@ class Dask:
 @contextmanager
 def connected(scheduler: str | None, cores: int) -> Iterator[Dask]:
     """Connect to a scheduler, or start a worker on each core of this machine, within this context."""
+    gc.collect()  # a client that has failed before would wait for this one, and this one for it, if it were closed now
     if scheduler is None:
         with (
             dask.config.set(KEEP_MEMORY),
