@@ -63,10 +63,8 @@ def follow(command: list[str], plan: Path, figures: Path, last: deque[str], fail
                     print(progress(seconds, finished, elapsed), flush=True)
                     shown = time.monotonic()
         return run.wait()
-    except KeyboardInterrupt:  # Snakemake has it from the terminal, too, and ends its jobs
-        run.wait()
-        raise
     finally:
+        run.wait()  # after Ctrl-C, which Snakemake has from the terminal, too, it ends its jobs
         if finished and sys.stdout.isatty():
             print()
 
@@ -100,8 +98,7 @@ def main() -> None:
     args = parser.parse_args()
     print("Reading the configuration, and planning what is to be done", flush=True)
     command = ["snakemake", f"-j{args.jobs}", "all"]
-    if args.configfile:
-        command += ["--configfile", *map(str, args.configfile)]
+    command += ["--configfile", *map(str, args.configfile)] if args.configfile else []
     if args.master_seed is not None:
         command += ["--config", f"master_seed={args.master_seed}"]
     run = run_name(read_config(args.configfile, args.master_seed))
@@ -116,8 +113,7 @@ def main() -> None:
     status = follow(command, logs / "plan.json", figures, last, failed)
     if status:
         owner.check()  # another run may have begun meanwhile
-        sys.stderr.write("".join(failed or last))
-        sys.exit(status)
+        sys.exit("".join(failed or last).rstrip())
     for line in not_run(results):
         print(line)
     verdicts = Counter(row["verdict"] for row in read_rows(reports / "claims.csv"))
