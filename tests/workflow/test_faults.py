@@ -146,8 +146,11 @@ def kept(folder: Path) -> dict[str, bytes]:
 
 
 def test_a_run_says_little(tiny_run):
-    """What it is about to do, how far it is now and then, and where the report is."""
+    """What it is about to do, how far it is now and then, the first figure to look at, and where the report is."""
     lines = (tiny_run / "said").read_text().splitlines()
+    (first,) = (line for line in lines if line.startswith("The first figure"))
+    assert (tiny_run / first.partition(": ")[2]).exists() and lines.index(first) < 8
+    lines = [line for line in lines if line not in ("", first)]
     assert lines[0].startswith("Reading the configuration") and lines[-1].startswith("Report: ")
     assert len(lines) < 40
     for line in lines[1:-2]:
