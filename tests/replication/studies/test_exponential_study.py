@@ -86,12 +86,3 @@ def test_bounds_cross_where_the_paper_says(rank, dim, monkeypatch):
     assert analysis.crossing(rank, dim) == pytest.approx(rank**3.5 * dim**1.5)
     monkeypatch.setitem(analysis.BOUNDS, "mechanism", lambda k, d, n: k * d**1.5 / n)
     assert analysis.crossing(2 * rank, dim) / analysis.crossing(rank, dim) == pytest.approx(2**4)
-
-
-def test_predictions_tell_the_losses_apart():
-    """A loss that is sharp at zero has twice the excess, and the law's distance is what windows look at."""
-    row = {"dim": 12, "rank": 1, "samples": 16, "beta_n": 100.0, "law_distF": 0.2, "distF": np.nan}
-    found = analysis.with_predictions(pd.DataFrame([row | {"loss": "absolute"}, row | {"loss": "huber"}]))
-    assert list(found["score_law"]) == [0.11, 0.055]
-    assert list(found["distF"]) == [0.2, 0.2]
-    assert found["law"].iloc[1] == pytest.approx(0.055 * (1 + 1 / 6) / (1 - 1 / 8))

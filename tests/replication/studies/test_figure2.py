@@ -51,17 +51,6 @@ def good(epsilon):
     return 1.0 / epsilon
 
 
-def test_a_good_curve_passes_with_the_expected_numbers():
-    values = found(table(good))
-    assert values["i"].measured == pytest.approx((0.2 - 1e-4) / 4)
-    assert values["ii"].measured == pytest.approx(0.5)
-    assert values["iii"].measured == pytest.approx(1.0 / 1.6)
-    assert all(passes(name, values[name].measured) for name in analysis.CRITERIA)
-    assert values["over nonprivate at 5"].measured == pytest.approx(2000)
-    excess = (0.2 - 2.5e-5) / (1e-4 - 2.5e-5)
-    assert values["over nonprivate at 5, excess risk"].measured == pytest.approx(excess)
-
-
 @pytest.mark.parametrize(
     ("criterion", "cells"),
     [

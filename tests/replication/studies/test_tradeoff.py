@@ -48,19 +48,6 @@ def test_what_a_user_sends_is_what_is_released(monkeypatch):
     assert counted(monkeypatch, second) == tradeoff.work_of_rounds(run, PROBLEM.dim)["numbers sent"]
 
 
-def test_work_is_that_of_the_runs():
-    """Sizes from the table; a random start has no runs of the power method."""
-    sizes = {"starts": 36, "iterations": 14, "rounds": 24, "init_samples": 4, "batch_samples": 12}
-    common = {"samples": 32, "rank": 2}
-    rows = [{"series": "A-uncut"} | common, {"series": "B-uncut", "init": "power_method"} | common | sizes]
-    rows.append({"series": "B-random", "init": "random"} | common | sizes | {"rounds": 48})
-    found = tradeoff.work(pd.DataFrame(rows), 10)
-    assert found["B"]["numbers sent"] == (504 + 24) * 20
-    assert found["B from a random start"]["numbers sent"] == 48 * 20
-    # 504 products with F^T F and 24 rounds of 12 + 12 samples, then the heads.
-    assert found["B"]["multiplications"] == 504 * 2 * 4 * 20 + 24 * (24 * 20 + 120) + 32 * 20
-
-
 def test_crossing_is_where_the_counts_meet():
     """Below it A needs fewer numbers, above it more."""
     dims = np.geomspace(10, 1e6, 20_001)

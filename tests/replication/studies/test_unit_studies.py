@@ -1,4 +1,4 @@
-"""What the studies of unit steps make of a table: medians, floors, the best published method, laws; typed numbers."""
+"""The studies of unit steps beside what made-up cells hold: choices, floors, laws; numbers typed in the settings."""
 
 import math
 
@@ -10,7 +10,6 @@ from privrep.methods.steps.unit_schedule import Sizes, schedule
 from privrep.privacy.accounting import gdp_mu
 from replication.evidence.intervals import BOOTSTRAP, bootstrap_measures
 from replication.evidence.measured import Measured
-from replication.evidence.numbers import measure
 from replication.evidence.quantities import numbers
 from replication.run.config import ROOT, read_config, read_study, read_yaml
 from replication.run.settings import MeasureSettings, settings_of
@@ -18,7 +17,7 @@ from replication.studies.unit_map import analysis as unit_map
 from replication.studies.unit_map import figure2
 from replication.studies.unit_rates import analysis as rates
 
-THREE, FOUR = np.arange(3), np.arange(4)
+THREE = np.arange(3)
 read = figure2.Risks.read
 
 
@@ -48,26 +47,6 @@ def measured(cells: pd.DataFrame) -> dict[str, float]:
 # Risks
 
 
-def test_the_risk_is_the_median_of_the_best_number_of_epochs():
-    """The least of the medians, not one over all rows, no mean and no least risk; of penalties, too."""
-    cells = table(
-        rows("deciding", [1, 2, 9, 8], 1.0, epochs=1),
-        rows("deciding", [3, 4, 5, 0.1], 1.0, epochs=2),
-        rows("deciding", [0.5, 0.5, 0.5, 0.5], 5.0, epochs=2),
-        rows("own", [4, 4, 4], penalty=0.1),
-        rows("own", [7, 3, 2], penalty=1),
-        rows("plain", [5, 1, 6]),
-    )
-    risks = read(cells)
-    assert risks.median(FOUR, "deciding", 1.0) == 3.5
-    assert risks.median(FOUR, "deciding", 5.0) == 0.5
-    assert risks.median(THREE, "own") == 3
-    assert risks.median(THREE, "plain") == 5
-    assert math.isnan(risks.median(THREE, "plain", 1.0))
-    assert risks.epsilons("deciding") == [1.0, 5.0]
-    assert risks.repetitions("deciding", "own") == 3
-
-
 def published_cells() -> pd.DataFrame:
     """Three published methods at two epsilons, with another best one at each."""
     medians = dict(zip(figure2.PUBLISHED, ((9, 30), (6, 40), (70, 20)), strict=True))
@@ -78,20 +57,6 @@ def published_cells() -> pd.DataFrame:
     ]
     unit = [rows("unit-more", [3.0, 3.5, 5.0], 0.25), rows("unit-more", [1.5, 2.5, 2.0], 1.0)]
     return table(*parts, *unit, rows("floor", [1.0, 2.0, 2.5, 90.0]))
-
-
-def test_the_best_published_method_has_the_least_median():
-    """At each epsilon, no mean and no least risk; above the floor is the median of differences on the same users."""
-    found = figure2.published(read(published_cells()), THREE)
-    for epsilon, best, unit, above in ((0.25, 6, 3.5, 2.0), (1, 20, 2.0, 0.5)):
-        assert found[f"best published over floor at {epsilon:g}"] == pytest.approx(best / 2)
-        assert found[f"best published over unit steps at {epsilon:g}"] == pytest.approx(best / unit)
-        name = f"best published over unit steps, risk above the floor, at {epsilon:g}"
-        assert found[name] == pytest.approx((best - 2) / above)
-    assert len(found) == 2 * 3
-    each = measured(published_cells())
-    assert each["altmin over floor at 1"] == pytest.approx(15)
-    assert each["fedrep over floor at 0.25"] == pytest.approx(35)
 
 
 def test_a_run_that_failed_or_ends_near_zero_has_found_nothing():
@@ -126,25 +91,6 @@ def test_departures_are_drawn_with_the_intervals_that_were_measured():
     assert one.ci_low < one.measured < one.ci_high
 
 
-def test_formulas_stand_for_the_floor_of_other_problems():
-    """sigma^2 k/(m - k - 1) of the row: 0.01 * 2 / 5 here."""
-    sizes = {"label_noise_sd": 0.1, "rank": 2, "samples": 8}
-    cells = table(rows("second", [0.004, 0.008, 0.1], 0.1, **sizes), rows("third", [1.0, 1.0, 1.0], 0.1, **sizes))
-    assert read(cells).formula("second") == pytest.approx(0.004)
-    parts = [
-        rows(name, [0.0, 0.004 * number, 9.0], 0.1, **sizes) for number, name in enumerate(figure2.WITHOUT, start=1)
-    ]
-    found = measured(table(cells, *parts))
-    names = ("start", "tracking", "gain", "moments", "norm one")
-    expected = {f"fourth problem without {name}, over floor": i for i, name in enumerate(names, start=1)}
-    for name, median, worst in (("second", 2.0, 25.0), ("third", 250.0, 250.0)):
-        expected |= {
-            f"unit steps over floor, {name} problem": median,
-            f"worst run of the {name} problem, over floor": worst,
-        }
-    assert found == pytest.approx(expected)
-
-
 def test_numbers_of_the_file_have_the_streams_that_are_drawn():
     """A series is drawn with the interval of its number."""
     defined = numbers(read_study(read_config(), "unit_map")).values()
@@ -162,11 +108,6 @@ ROW |= {"epsilon": 1.0, "delta": 1e-6, "noise_multiplier": 4.2, "target": 2 * 1e
 
 def row(**changes) -> pd.Series:
     return pd.Series(ROW | changes)
-
-
-def repeated(column: str, values, **changes) -> pd.DataFrame:
-    """Rows that differ in one column, by repetition."""
-    return pd.DataFrame(ROW | {"seed": range(len(values)), column: values} | changes)
 
 
 @pytest.mark.parametrize(
@@ -228,33 +169,6 @@ def test_the_law_pays_for_the_scale_and_the_covariance(users, covariance):
         assert (rates.expected_error2(sizes, 0.2, 0.01) == pytest.approx(expected, rel=1e-9)) == same
     found = rates.law(row(series="n", users=users, label_noise_sd=0.1, noise_multiplier=5.0))
     assert found == pytest.approx(math.sqrt(38 * 2 * rates.expected_error2(sizes, 0.2, 0.01)), rel=1e-9)
-
-
-def test_predictions_stand_beside_the_cells():
-    """A column for each, row by row, with m - k."""
-    cells = pd.DataFrame([ROW, ROW | {"series": "n", "dim": 20}])
-    found = rates.with_predictions(cells)
-    assert list(found["freedom"]) == [8, 8]
-    assert math.isnan(found["law"][0]) and found["law"][1] == rates.law(cells.iloc[1])
-    assert math.isnan(found["users_law"][1]) and found["users_law"][0] == rates.users_law(cells.iloc[0])
-
-
-def test_the_constant_of_the_users_needed():
-    """Mean users over k d/(eps sqrt(m - k)): 2 * 10 / (1 * 2) = 10 and 2 * 20 / (1 * 2) = 20 here."""
-    runs = (([200, 400], {"dim": 10}), ([1000, 1000], {"dim": 20}), ([1, 1], {"dim": 10, "series": "n"}))
-    cells = table(*(repeated("smallest_users", users, freedom=4, **sizes) for users, sizes in runs))
-    name = "users over k d / (eps sqrt(m - k))"
-    assert rates.users_constant(cells) == pytest.approx({f"least {name}": 30.0, f"largest {name}": 50.0})
-
-
-def test_the_constant_of_the_start():
-    """At the largest d alone: 3000 and 5000 users over 1 * 100^1.5 / (4 * 5) = 50 are 80 on average."""
-    base = {"series": "users-start", "rank": 1, "epsilon": 4.0, "samples": 5}
-    runs = (([3000, 5000], {"dim": 100}), ([7, 7], {"dim": 25}), ([7, 7], {"dim": 400, "series": "users-d"}))
-    cells = table(*(repeated("smallest_users", users, **base | sizes) for users, sizes in runs))
-    name = "users over k d^1.5 / (eps m), most dimensions"
-    number = numbers(read_study(read_config(), "unit_rates"))[name]
-    assert measure(name, number, cells.assign(status="ok")).measured == pytest.approx(80.0)
 
 
 # Numbers typed in the settings
