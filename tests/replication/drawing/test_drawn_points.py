@@ -22,13 +22,12 @@ import pytest
 from matplotlib.artist import Artist
 from matplotlib.collections import PathCollection
 from matplotlib.colors import to_hex
-from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.markers import MarkerStyle
 from matplotlib.text import Annotation
 
 from replication.drawing import GREY, Look, Panel, Picture, exponent_text, short
-from replication.drawing.points import drawn_points, plain, shared_label
+from replication.drawing.points import plain, shared_label
 from replication.evidence.cells import read_cells
 from replication.report.sizes import PLACEHOLDER
 from replication.report.stub_run import planned_cells
@@ -77,7 +76,6 @@ def _known_heads(numbers: pd.DataFrame) -> pd.DataFrame:
 
 
 RESTATED: dict[str, Callable[[pd.DataFrame], pd.DataFrame]] = {
-    "beyond/audits": lambda t: pd.DataFrame({"x": range(len(t.columns))}),  # a place for each fault
     "jain2021/figure2_fallbacks": _fallbacks,  # marks side by side
     "comparison/d_exponent": lambda t: t.assign(**t[["error", "ci_low", "ci_high"]].mul(t["epsilon n"], axis=0)),
     "jain2021/init_norms": lambda t: t.assign(**_ends(t["ratio"], 2 * t["standard_error"])),
@@ -90,18 +88,6 @@ RESTATED: dict[str, Callable[[pd.DataFrame], pd.DataFrame]] = {
     "jain2021/samples_needed": _samples,  # root mean square over repetitions
     "shen2023/selection": _selection,  # marks side by side, shares cut at the lower edge
 }
-
-_FIRST = (
-    "beyond/ablation",
-    "beyond/departures",
-    "comparison/settings",
-    "jain2021/figure2_readings",
-    "shen2023/start_cost",
-)
-PLACES = {(name, 0): 1 for name in _FIRST} | {("shen2023/image_methods", panel): 1 for panel in range(16)}
-PLACES |= {("beyond/audits", 2): 1, ("shen2023/noise_cap", 0): 0}
-"""Figure, number of its panel -> the coordinate that is a place on an axis of names;
-the other one is looked for alone."""
 
 UNSEEN = {
     ("beyond/rates", "n-base"): "a cell of the sizes that all panels share",
@@ -127,24 +113,6 @@ def of_sizes(table: pd.DataFrame, words: str) -> pd.DataFrame:
     return table
 
 
-def missing(figure: Figure, numbers: pd.DataFrame, name: str) -> list[str]:
-    """The drawn marks that the figure's table lacks, one line each; curves are computed for drawing."""
-    lines = []
-    marked = {plain(one.name) for axis in figure.axes for one in axis.recorded if one.marked}
-    for number, panel in enumerate(drawn_points(figure)["panels"]):
-        place = PLACES.get((name, number))
-        for series in (one for one in panel["series"] if one["name"] in marked):
-            rows = of_sizes(numbers, f"{panel['title']}; {series['name']}")
-            tables = (rows, RESTATED[name](numbers)) if name in RESTATED else (rows,)
-            tables = [table.select_dtypes("number").to_numpy(float) for table in tables]
-            for point in series["points"]:
-                wanted = [value for side, value in enumerate(point[2:]) if side != place]
-                near = ([np.isclose(table, value, rtol=6e-4).any(axis=1) for value in wanted] for table in tables)
-                if not any(np.logical_and.reduce(rows).any() for rows in near):
-                    lines.append(f"panel {number}, {series['name']}: {wanted}")
-    return lines
-
-
 @dataclass(eq=False)
 class Line:
     """A series, curve or level as its drawing was asked for, and what it left in the panel."""
@@ -152,6 +120,7 @@ class Line:
     axis: Panel
     rows: pd.DataFrame
     columns: tuple[str, str]
+    ends: tuple[str, ...]
     look: Look
     hollow: pd.Series | None
     artists: list[Artist]
@@ -185,6 +154,22 @@ class Line:
         return f"{label} ({marks}): {', '.join(of)}"
 
 
+def missing(lines: list[Line], table: pd.DataFrame, name: str) -> list[str]:
+    """The drawn marks that the figure's table lacks, one line each; a place on an axis of names stands in no table."""
+    tables = [table, RESTATED[name](table)] if name in RESTATED else [table]
+    known, found = [one.select_dtypes("number").to_numpy(float) for one in tables], []
+    for line in (line for line in lines if line.look.marker):
+        axes = line.axis.xaxis, line.axis.yaxis
+        ticks = [plain(" ".join(axis.get_major_formatter().format_ticks(axis.get_ticklocs()))) for axis in axes]
+        columns = [one for one, told in zip(line.columns, ticks, strict=True) if not NAME.search(told)]
+        for point in line.rows[[*columns, *line.ends]].to_numpy(float):
+            near = [[np.isclose(one, value).any(axis=1) for value in point[~np.isnan(point)]] for one in known]
+            if not any(np.logical_and.reduce(rows).any() for rows in near):
+                found.append(f"{line.look.label}: {point}")
+    return found
+
+
+NAME = re.compile("[A-Za-z]{2}")
 LEFT_OUT = {"parameter", "response", "left out", "place", "above", "below", "ci_low", "ci_high"}
 LEFT_OUT |= {"exponent", "exponent_low", "exponent_high", "selected", "seeds", "lost", "printed"}
 EXPONENT = r"[\d.]+ ± [\d.]+"
@@ -208,14 +193,15 @@ def lines(monkeypatch) -> list[Line]:
             return (
                 pd.DataFrame({"level": [more["value"]]}),
                 ("level", "")[:: 1 if more["along"] == "y" else -1],
+                (),
                 look,
                 None,
             )
         if name == "series":
-            return rows, (x, y), look, hollow
+            return rows, (x, y), more["ends"] or (), look, hollow
         names = tuple(getattr(one, "name", None) or sign for one, sign in ((x, "x"), (y, "y")))
         columns = dict(zip(names, (np.asarray(one, float) for one in (x, y)), strict=True))
-        return pd.DataFrame(columns, y.index if isinstance(y, pd.Series) else None), names, look, None
+        return pd.DataFrame(columns, y.index if isinstance(y, pd.Series) else None), names, (), look, None
 
     def recording(name: str) -> Callable[..., None]:
         method = getattr(Panel, name)
@@ -316,7 +302,7 @@ def named_places(line: Line, table: pd.DataFrame) -> Iterator[str]:
         for place, (_, row) in zip(line.rows.get(column, ()), rows.iterrows(), strict=False):
             name = next((name for at, name in ticks if abs(at - place) < 0.5), "")
             texts = [text for text in row if isinstance(text, str)]
-            if re.search("[A-Za-z]{2}", name) and not any(text in name for text in texts):
+            if NAME.search(name) and not any(text in name for text in texts):
                 yield f"at {name}: {', '.join(texts)}"
 
 
@@ -347,13 +333,13 @@ def test_drawn_points_stand_in_the_table(quick_run: Path, study: str, lines: lis
         table = with_exponents(pd.read_csv(folder / "figures" / f"{name}.csv"))
         lines.clear()
         figure = draw(name, table, settings)
-        assert missing(figure, table, name) == [], name
+        assert missing(lines, table, name) == [], name
         assert [*unseen(lines)] == [], name
         check_legend(figure, lines)
         check_exponents(figure, lines, table)
         check_marks(figure, lines, table, CAPTIONS[study][name]["caption"])
         others = table.assign(**table.select_dtypes("number") * 1.01)
-        assert missing(figure, others, name) or not any(line.look.marker for line in lines), name
+        assert missing(lines, others, name) or not any(line.look.marker for line in lines), name
         found += [name, *words(figure, lines, table, name in settings.sweeps)]
     (written := tmp_path / f"{study}.txt").write_text("\n".join([*found, ""]))
     assert found == (REFERENCE / f"{study}.txt").read_text().splitlines(), f"new words stand in {written}"
