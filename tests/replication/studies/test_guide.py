@@ -355,41 +355,6 @@ def test_a_failed_run_is_worse_than_all_others(cells):
     assert np.isinf(measures.risks(broken)[0]["altmin"]).all()
 
 
-def test_the_named_method_is_held_against_the_others(cells):
-    """Laws that name the second best are off by what it costs."""
-    risk = measures.risks(cells[cells["dim"] < 100])[
-        0
-    ]  # where alternating minimisation alone is behind predicting zero
-    flat = pd.DataFrame(2.0, risk.index, list(METHODS)).assign(centaur=1.0)
-    found = measures.over_others(risk, flat)
-    assert found["largest risk of the method named over the least of the others, of all"] == pytest.approx(3)
-    shares = {one.quantity: one.measured for one in measures.choices(risk, flat, flat == 2)}
-    assert shares["share of settings in which the method named is as good as the best of all"] == 0
-    assert shares["share of settings in which the method named is as good as the best of all but unit steps"] == 1
-    assert shares["wrong choices of all"] == len(risk) and shares["wrong choices of all but unit steps"] == 0
-    assert shares["wrong choices of all where the law of the method named is known"] == 0  # known are all but CENTAUR
-
-
-def test_a_choice_may_cost_a_tenth():
-    """Named is the first method, a fifteenth behind the other one, and then a fifth."""
-    names = list(METHODS)
-    expected = pd.DataFrame(2.0, [0, 1], names).assign(unit=1.0)
-    found = pd.DataFrame(9.0, [0, 1], names).assign(unit=[1.0, 1.0], own=[15 / 16, 0.8])
-    shares = {one.quantity: one.measured for one in measures.choices(found, expected, expected > 0)}
-    assert shares["share of settings in which the method named is as good as the best of all"] == 0.5
-    assert shares["wrong choices of all where the law of the method named is known"] == 1
-
-
-def test_runs_that_find_nothing_are_counted_where_most_find_something():
-    """Three settings of five runs, in one of which most find nothing: two of ten."""
-    values = np.full((5, 3, len(METHODS)), 1e-4)
-    values[:2, 0], values[:3, 1] = 0.2, np.inf
-    found = {one.quantity: one for one in measures.failures(values)}
-    assert len(found) == len(PRIVATE)
-    one = found["runs of centaur that find nothing where most find something"]
-    assert (one.measured, one.seeds) == (0.2, 10)
-
-
 # Table and tool
 
 
@@ -435,17 +400,3 @@ def test_tables_show_all_settings_and_the_example(run, cells, monkeypatch):
     assert example.count("<tr>") == len(METHODS) + 1 and "n = 20,000, m = 10, d = 30, k = 3, ε = 1" in example
     named = names[(where == pd.Series(EXAMPLE)).all(axis=1)]
     assert re.findall("<b>(.*?)</b>", example) == [METHODS[name] for name in named]
-
-
-def test_shares_are_of_the_whole_grid(cells, monkeypatch):
-    """Each method is named on a part of its own, and one setting is measured: near it are three steps of each axis."""
-    parts = {"own": 100, "altmin": 200, "unit": 300, "zero": 400, "fedrep": 500, "centaur": 2420}
-    names = np.repeat([*parts], [*parts.values()])
-    monkeypatch.setattr(measures, "guide", lambda: naming(names))
-    found = measures.analyse(cells[(cells[measures.SIZES] == pd.Series(EXAMPLE)[measures.SIZES]).all(axis=1)], STUDY)
-    shares = {f"on which {name} is named": size for name, size in parts.items()}
-    shares |= {"on which a published method is as good as unit steps": 3920 - 300, "near a measured setting": 3**5}
-    found_shares = {one.quantity: one.measured for one in found.measured if "share of the grid" in one.quantity}
-    assert found_shares == {f"share of the grid {name}": size / 3920 for name, size in shares.items()}
-    best = found.tables["beyond/guide_best"].merge(measures.grid().assign(named=names))
-    assert (best["method"] == best["named"]).all() and len(best) == 7 * 2 * 3 * 7

@@ -68,12 +68,6 @@ def test_the_inequality_of_the_proof():
     assert analysis.worst_that_passes(0.01) == pytest.approx(math.sin(3 * math.asin(0.01)), rel=1e-6)
 
 
-def test_what_the_tail_bound_leaves():
-    """p T_0 - T_0 / 2 successes of the T_0 / 2 that the proof concludes: 0.98 at p = 0.99."""
-    found = {one.quantity: one.measured for one in analysis.proof_measures()}
-    assert found["successes left by (99) over half"] == pytest.approx(0.98)
-
-
 def table(series: str, **columns) -> pd.DataFrame:
     """Rows of one series."""
     return pd.DataFrame({"series": series} | columns)
