@@ -52,7 +52,7 @@ def follow(command: list[str], plan: Path, figures: Path, last: deque[str], fail
                 failed.append(line)
             if job := re.match(r"Finished jobid: (\d+)", line):
                 finished.add(job[1])
-                drawn = begun and [path for path in figures.rglob("*.svg") if path.stat().st_mtime > begun]
+                drawn = [path for path in figures.rglob("*.svg") if path.stat().st_mtime > begun] if begun else []
                 if drawn:
                     print(f"\nThe first figure to look at: {min(drawn)}", flush=True)
                     begun = 0.0
