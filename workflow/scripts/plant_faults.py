@@ -34,7 +34,7 @@ from scipy.stats import binomtest
 FOLDERS = ("src/privrep/privacy", "src/privrep/estimator", "src/replication/evidence", "src/replication/report")
 TABLE, HARMLESS = Path("docs/faults.csv"), Path("workflow/harmless_faults.toml")
 COLUMNS = ("folder", "seed", "file", "line", "fault", "outcome", "reason")
-PARTS, FAST = ("tests/privrep", "tests/replication"), "not (run or browser or slurm or long or slow)"
+PARTS, MARKS = ("tests/privrep", "tests/replication"), "not (run or browser or slurm or long)"
 COUNT, SECONDS, FAILED = 60, 8, 99
 PAIRS = ("Add Sub", "Mult Div", "BitAnd BitOr", "And Or", "Lt LtE", "Gt GtE", "Eq NotEq", "Is IsNot", "In NotIn")
 SWAPPED = {one: other for pair in PAIRS for one, other in (pair.split(), pair.split()[::-1])}
@@ -103,6 +103,11 @@ def run(words: list[str], plugin: object) -> int:
     return int(status)
 
 
+def own_tests(path: str) -> str:
+    """Where the tests of a folder of src, or of a file in it, begin."""
+    return "/".join(["tests", *Path(path).parts[1:3], ""])
+
+
 class Watch:
     """A plugin that says which test lines are for, and how long each takes that starts no other process."""
 
@@ -111,6 +116,11 @@ class Watch:
 
         self.coverage, self.seconds = Coverage(data_file=None, config_file=False, source=["src"]), {}
         self.failed: set[str] = set()
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_collection_modifyitems(self, items):
+        own = tuple(map(own_tests, FOLDERS))
+        items[:] = [item for item in items if item.nodeid.startswith(own) or not item.get_closest_marker("slow")]
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item):
@@ -127,10 +137,10 @@ class Watch:
 
 
 def mapped(part: str) -> tuple[dict, dict, list[str]]:
-    """Run the fast tests of a folder: seconds of those that pass, tests of lines, and what else was imported."""
+    """Run the tests of a folder: seconds of those that pass, tests of lines, and what else was imported."""
     watch = Watch()
     watch.coverage.start()
-    run([part, "-m", FAST, "--maxfail=99"], watch)
+    run([part, "-m", MARKS, "--maxfail=99"], watch)
     watch.coverage.stop()
     data = watch.coverage.get_data()
     lines = {file: data.contexts_by_lineno(file) for file in data.measured_files()}
@@ -146,7 +156,7 @@ def chosen(file: str, line: int, seconds: dict[str, float], lines: dict) -> list
     found = lines[str(Path(file).resolve())]
     close = set(found.get(line, ()))
     close = close.union(*found.values()) if "" in close else close
-    files, own = {test.partition("::")[0] for test in close}, f"tests/{Path(file).parent.relative_to('src')}/"
+    files, own = {test.partition("::")[0] for test in close}, own_tests(file)
     stages = []
     for here in (True, False):
         tests = [test for test in seconds if test.partition("::")[0] in files and test.startswith(own) is here]
