@@ -138,6 +138,7 @@ def test_a_template_has_no_number_of_the_data():
         (("bounds", "broken.csv"), "broken.csv cannot be read"),
         (("predict", "part.json", "table.csv", "--user", "who", "--out", "table.csv"), "table.csv is there already"),
         (("show", "part.json"), "part.json is no release of privrep fit, or was edited: it has no 'privacy'"),
+        (("show", "old.json"), "or was edited: version is 1; this privrep reads 2"),
     ],
 )
 def test_wrong_input_ends_in_one_line(words, line):
@@ -146,6 +147,7 @@ def test_wrong_input_ends_in_one_line(words, line):
     Path("number.toml").write_text("features = 3\n[label]\nlow = 1\nhigh = 2\n")
     Path("levels.toml").write_text(BOUNDS.replace('["a", "b"]', "3"))
     Path("part.json").write_text('{"shared": []}')
+    Path("old.json").write_text('{"privacy": {}, "advice": {}, "shared": {"version": 1}}')
     nobody = pd.read_parquet("table.parquet").astype({"who": "Int64"})
     nobody.loc[3, "who"] = pd.NA
     nobody.to_parquet("nobody.parquet", index=False)
@@ -240,6 +242,7 @@ def test_the_command_is_installed():
     for command in ("bounds", "fit", "show", "predict", "personalise", "advise"):
         said = run(command, "--help")
         assert f"  Example: privrep {command} " in said and "\\b" not in said
+    assert "Usage" in RUN.invoke(app, []).output and "completion" not in found.stdout
     assert run("--version") == f"privrep {privrep.__version__}\n"
 
 

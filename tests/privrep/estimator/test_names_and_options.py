@@ -8,6 +8,7 @@ import inspect
 import json
 import math
 import re
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from types import SimpleNamespace
@@ -18,11 +19,12 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 import typer
+from matplotlib.figure import Figure
 from scipy.stats import norm
 from typer.testing import CliRunner
 
 from privrep.estimator import PrivateRepresentation, PrivateRepresentationClassifier, journal, private_representation
-from privrep.estimator.commands import main, release
+from privrep.estimator.commands import curves, main, release
 from privrep.estimator.commands.main import app
 from privrep.estimator.private_representation import ADVICE, LocalHeads, advice
 from privrep.estimator.shared_prior import SharedPrior
@@ -34,6 +36,8 @@ from privrep.methods.steps.stacking import ANSWERS, SHARE
 from privrep.privacy.accounting import Budget, gdp_epsilon, gdp_mu
 from privrep.privacy.ledger import GaussianRelease, Ledger
 from privrep.privacy.mechanisms import Release
+from privrep.theory.advise import Setting
+from privrep.theory.choice import NAMES
 from privrep.users.schema import Category, Flag, Number, Schema
 
 DIM, HALF, DELTA, USERS = 6, 7, 0.00789, 4123
@@ -161,6 +165,25 @@ def test_of_the_summary(files):
             assert read == pytest.approx(row[list(read)].to_dict(), rel=5e-3) and len(read) == row.count()
 
 
+def test_of_the_curves(tmp_path):
+    """Each is that of its method, in a band between its ends; a line stands at the given users."""
+    setting, some, drawn = Setting(5000, 20, 20, 2, 1.0, None, 1.4), ("unit", "own"), []
+    saved = patch.object(Figure, "savefig", lambda self, path, **_: drawn.append(self) or path.touch())
+    with saved, patch.object(curves, "METHODS", some):
+        curves.draw_curves(setting, tmp_path / "curves.svg")
+    (axis,) = drawn[0].axes
+    assert set(axis.lines[-1].get_xdata()) == {5000}
+    assert [text.get_text() for text in axis.get_legend().texts] == [NAMES[name] for name in some]
+    for name, line, band in zip(some, axis.lines[:-1], axis.collections, strict=True):
+        users = line.get_xdata()
+        assert (users[0], users[-1]) == (625, 40_000) and np.ptp(np.diff(np.log(users))) < 0.01
+        rows = pd.DataFrame([replace(setting, users=int(one)).row(name) for one in users])
+        np.testing.assert_array_equal(line.get_ydata(), rows.risk)
+        ends = band.get_paths()[0].vertices[:, 1]
+        assert set(rows[np.isfinite(rows.high)][["low", "high"]].to_numpy().ravel()) <= set(ends)
+    assert (axis.get_xscale(), axis.get_yscale(), axis.get_xlabel()) == ("log", "log", "users")
+
+
 # Options and facts are handed on: every option at once, with a value of its own that is not the default
 
 
@@ -264,6 +287,14 @@ def test_parameters_are_kept(kind):
     assert kind(**given).get_params(deep=False) == given
 
 
+def test_defaults_are_alike():
+    """Of both estimators and of the command, which has no default of epsilon."""
+    parameters = [inspect.signature(one).parameters for one in (PrivateRepresentationClassifier, main.fit)]
+    for name, one in inspect.signature(PrivateRepresentation).parameters.items():
+        others = {other[name].default for other in parameters if name in other} - {inspect.Parameter.empty}
+        assert others <= {one.default} and (name != "epsilon" or one.default == 1)
+
+
 CALLEES = ["stated", "in_memory", "noise_from", "doubts", "open_release", "entered", "statement"]
 CALLEES += ["MixedModel", "UnitSteps"]
 
@@ -293,10 +324,10 @@ def test_parameters_of_a_fit(method, family, where):
         given = {"user": "who", "label": "y", "schema": schema, "max_samples": 3, "rank": 2, "elsewhere": True}
         assert scattered.mock_calls == [call("table.parquet", **given)]
     if method == "prior":
-        _, rank, constant, varying, family = asked["MixedModel"].args
-        assert (rank, constant, list(varying), family) == (2, True, [True, False, True], "poisson")
+        *numbers, constant, varying, family = asked["MixedModel"].args
+        assert (*numbers, constant, list(varying), family) == (0.55, 2, True, [True, False, True], "poisson")
     else:
-        assert asked["UnitSteps"].args[0] == 2
+        assert asked["UnitSteps"].args == pytest.approx((2, math.sqrt(0.242 / 2), math.sqrt(0.242) / 2))
     mu = gdp_mu(3.5, 0.0041)
     assert asked["open_release"].args[1].budget == Budget(3.5, 0.0041, "exact")
     assert asked["doubts"] == call(pytest.approx(mu), 0.0041, 40, 3)
