@@ -11,14 +11,18 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import yaml
 from workflow_helpers import patience
 
+from privrep.users.whole_files import write_whole
 from replication.drawing import ENDS, Look, Picture
 from replication.drawing.style import save
 from replication.evidence.claims import CLAIM_COLUMNS, judge
 from replication.evidence.facts import facts_json
 from replication.evidence.findings import write_numbers
 from replication.evidence.quantities import checked_claims
+from replication.report.page import page
+from replication.report.run_tables import Run
 from replication.report.stub_run import StubRun, facts_of, planned_sizes, quantities, stub_rows
 from replication.run.config import read_yaml
 from replication.run.settings import settings_of
@@ -112,9 +116,15 @@ def write_run(folder: Path, **changes: float) -> Path:
 
 def rendered_run(folder: Path, **changes: float) -> Path:
     """A run with its page; keywords as for `write_run`."""
-    done = render(write_run(folder, **changes))
-    assert done.returncode == 0, done.stderr
+    run = Run.read(write_run(folder, **changes), folder / "results", folder / "figures")
+    write_whole(folder / "reports/index.html", page(run))
     return folder
+
+
+def write_differences(docs: Path, *entries: dict) -> None:
+    """Why rows of the default run have another verdict than those of the run of record."""
+    (docs / "record").mkdir(parents=True, exist_ok=True)
+    (docs / "record" / "differences.yaml").write_text(yaml.safe_dump({"differences": list(entries)}))
 
 
 def unpacked(text: str) -> dict:

@@ -83,7 +83,7 @@ def exponents_judged(claims: Iterable[Claim], measures: Measures, scale: str) ->
     return max(1, sum(row is not None and not math.isnan(float(row["measured"])) for row in found))
 
 
-def judge_quantity(claim: Claim, quantity: AnyQuantity, measures: Rows, scale: str, judged: int = 1) -> dict:
+def judge_quantity(claim: Claim, quantity: AnyQuantity, measures: Rows, scale: str, judged: int) -> dict:
     """Return one row of claims.csv, in a run that judges so many exponents in all."""
     row: dict[str, Any] = claim.about(quantity) | {
         "tolerance": "" if quantity.tolerance is None else quantity.tolerance

@@ -85,7 +85,7 @@ def _with_classes(svg: str, name: str) -> str:
 
     svg = re.sub(r'(?<=\s)style="([^"]*)"', named, svg)
     rules = "".join(f"#{name} .{short}{{{in_colours_of_the_page(style)}}}" for style, short in classes.items())
-    return svg.replace("</style>", rules + "</style>", 1) if "</style>" in svg else svg
+    return svg.replace("</style>", rules + "</style>")
 
 
 def in_colours_of_the_page(style: str) -> str:

@@ -17,9 +17,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-import yaml
 from made_up_cells import analyse, made_up
-from stub_page import write_run
+from stub_page import write_differences
 from workflow_helpers import ROOT, called, copy_run, script
 
 from replication.evidence.cells import read_cells
@@ -40,8 +39,7 @@ from replication.evidence.compare import (
 from replication.evidence.quantities import checked_claims
 from replication.report.claims_table import CLAIMS
 from replication.report.documents import confirmation_page, explained
-from replication.report.record import DOCS, confirmation, with_record
-from replication.report.run_tables import Run
+from replication.report.record import DOCS, confirmation
 from replication.run.config import ConfigError, study_names
 from replication.run.csv_tables import read_rows, write_rows
 
@@ -303,58 +301,6 @@ def test_the_page_of_record_is_of_this_run_and_small():
         shared = [column for column in points if column in there]
         pd.testing.assert_frame_equal(there[shared], points[shared], check_dtype=False, rtol=1e-9)
     assert not re.search(r'href="(?!#|data:)', page)
-
-
-@pytest.fixture(scope="module")
-def run(tmp_path_factory) -> Run:
-    folder = write_run(tmp_path_factory.mktemp("run"))
-    return Run.read(folder, folder / "results", folder / "figures")
-
-
-def write_differences(docs: Path, *entries: dict) -> None:
-    (docs / "record").mkdir(parents=True, exist_ok=True)
-    (docs / "record" / "differences.yaml").write_text(yaml.safe_dump({"differences": list(entries)}))
-
-
-def held_against(docs: Path, run: Run, default: str = "", **changes: str) -> str:
-    """What the page of a run says of a record with the same rows but for the verdicts of some claims. The default run
-    has the verdicts of this run, or one for all rows."""
-    own = run.claims.to_dict("records")
-    rows = [row | {"verdict": changes.get(row["id"], row["verdict"])} for row in own]
-    write_differences(docs, *({"id": row["id"], "quantity": row["quantity"], "why": "Seeds."} for row in own))
-    write_rows(
-        docs / "confirmation.csv",
-        [
-            {name: row.get(name, "") for name in CONFIRMATION_COLUMNS} | {"verdict": default or row["verdict"]}
-            for row in own
-        ],
-        CONFIRMATION_COLUMNS,
-    )
-    write_rows(docs / "record" / "claims.csv", rows, tuple(rows[0]))
-    about = {"commit": "abcdef0123456789", "config": {"scale": "record", "master_seed": 5}, "cell_cpu_seconds": 7200}
-    (docs / "record" / "provenance.json").write_text(json.dumps(about | {"cpu": "abacus"}))
-    return " ".join(re.sub(r"<[^>]+>", " ", with_record(run, docs)).split())
-
-
-def test_a_page_says_whether_it_agrees(run, tmp_path):
-    """A row with the verdict of the default run says why that differs; a third verdict is not explained by it."""
-    known = run.claims[run.claims["verdict"] != "NOT-TESTED"]
-    named, count = known["id"].iloc[0], len(known)
-    many = int((known["id"] == named).sum())
-    said = "run of record (scale record, seed 5, commit abcdef0123)"
-    assert held_against(tmp_path, run).endswith(f"both this run and the {said} tested all agree.")
-    text = held_against(tmp_path, run, **{named: "LIMIT"})
-    agreed = f"of {count} rows that both this run and the {said} tested {count - many} agree; {many} do"
-    assert text.startswith(f"This run is too small to decide anything: {agreed}")
-    assert text.count("LIMIT there with") == many == text.count("Seeds.")
-    assert "Seeds." not in held_against(tmp_path, run, "PARTIAL", **{named: "LIMIT"})
-    untested = dict.fromkeys(run.claims["id"].unique(), "NOT-TESTED")
-    assert held_against(tmp_path, run, **untested) == f"No row of this run was tested by the {said} too."
-    about = run.provenance | {"cell_cpu_seconds": 7200}
-    (tmp_path / "record" / "provenance.json").write_text(json.dumps(about))
-    run.provenance["cell_cpu_seconds"] = 7200
-    assert "This is the run of record: 2 CPU hours on abacus" in with_record(run, tmp_path)
-    del run.provenance["cell_cpu_seconds"]
 
 
 def test_every_difference_is_explained_and_nothing_else(tmp_path):

@@ -56,14 +56,16 @@ def test_intervals_cover_as_often_as_they_say(law, repetitions):
 
 
 def test_ratios_have_positive_ends_of_equal_factor():
-    """The log scale, where the number and all its draws are positive."""
+    """The log scale, where the number and all its draws are positive; the plain one, where one draw is 0."""
     low, high = student_ends(2.0, np.exp(np.random.default_rng(0).normal(np.log(2), 0.4, 4000)), 8)
     assert 0 < low < 2 < high
     assert high / 2 == pytest.approx(2 / low)
     assert np.log(high / 2) == pytest.approx(stats.t.isf(0.025, 7) * 0.4 * np.sqrt(8 / 7), rel=0.05)
-    low, high = student_ends(2.0, np.random.default_rng(0).normal(2, 4, 4000), 8)
-    assert high - 2 == pytest.approx(2 - low)
-    assert high - 2 == pytest.approx(stats.t.isf(0.025, 7) * 4 * np.sqrt(8 / 7), rel=0.04)
+    normal = np.random.default_rng(0).normal(2, 4, 4000)
+    for draws in (normal, normal - normal.min()):
+        low, high = student_ends(2.0, draws, 8)
+        assert high - 2 == pytest.approx(2 - low)
+        assert high - 2 == pytest.approx(stats.t.isf(0.025, 7) * 4 * np.sqrt(8 / 7), rel=0.04)
 
 
 @pytest.mark.parametrize("values", [[1.0] * 8, [1.0, np.inf] * 4, [1.0, np.nan] * 4])

@@ -58,7 +58,9 @@ def listed_in(ids: list[str], order: list[str]) -> list[str]:
 def changed(studies: dict, study: str, key: str, value: str) -> list[Claim]:
     """The claims of a study with another value of a key of its first claim, of its first quantity, or of its whole."""
     claims = copy.deepcopy(studies[study].claims)
-    place = next(one for one in (claims[0], claims[0]["quantities"][0], claims[0].get("whole", {})) if key in one)
+    own, key = key.startswith("own "), key.removeprefix("own ")
+    places = claims[0], claims[0]["quantities"][0], claims[0].get("whole", {})
+    place = places[1] if own else next(one for one in places if key in one)
     place[key] = value
     return checked_claims_of(studies[study].model_copy(update={"claims": claims}), studies)
 
@@ -78,6 +80,7 @@ SLIPS = [
     (lambda s: run_of("exponent n"), RISK + "quantities: ", "'ratio' is listed and not measured"),
     (lambda s: run_of("ratio", "ratoi", complete=False), RISK, "'ratoi' is measured and not listed; the nearest is 'r"),
     (lambda s: changed(s, "figure2", "figure", "jain2021/figure3"), FIGURE2, "figure3' is no figure; the nearest is"),
+    (lambda s: changed(s, "figure2", "own figure", "jain2021/figure3"), FIGURE2, "figure3' is no figure; the nearest"),
     (lambda s: changed(s, "figure2", "other_readings", "other reading"), FIGURE2, "is 'other readings that pass'"),
     (lambda s: changed(s, "figure2", "rule", "at_mots"), FIGURE2, "'at_mots' must be one of rate, at_most, at_least"),
     (lambda s: changed(s, "figure2", "value", "high"), FIGURE2, "'high' must be a number for this rule"),

@@ -138,7 +138,7 @@ def test_braces_of_a_name_stand_in_its_definition(study):
         ({"mean": "rank", "series": "fedrp"}, "x.series: 'fedrp' is no series; the nearest is 'fedrep'"),
         ({"mean": "rank", "over": {"series": "fedrp"}}, "x.over.series: 'fedrp' is no series"),
         ({"mean": "rank", "over": {"mean": "rnak"}}, "x.over.mean: 'rnak' is no column"),
-        ({"mean": "rank", "series": "{1}"}, "x: {1} stands for nothing, its name has 0 braces"),
+        *(({"mean": "rank", "series": f"{{{n}}}"}, f"x: {{{n}}} stands for nothing, its name has 0") for n in (0, 1)),
     ],
 )
 def test_a_number_of_nothing_is_named(study, content, words):

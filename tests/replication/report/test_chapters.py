@@ -268,7 +268,10 @@ def test_figures_and_claims_that_no_text_places_are_folded(monkeypatch):
         chapters, "text", lambda study, run, words: "## Risk" + LEAD_END + words.figure("jain2021/risk_privacy")
     )
     run = ChosenRun()
+    rows = run.claims.index[run.claims["study"] == "risk"]
+    run.claims.loc[rows[:3], "basis"] = "definition"  # which is not counted
     placed, verdicts, figures = chapter("risk", run).split("<details>")
+    assert all(f" {len(rows) - 3}</span>" in part for part in (placed, verdicts))
     start, rest = placed.split('<details class="chapter">')
     assert "[figure jain2021/risk_privacy]" in start and "[figure" not in rest
     assert verdicts.startswith("\n<summary>Verdicts <") and "[claim A-T4.2]" in verdicts
@@ -329,12 +332,14 @@ From {{ e("privacy n dist2") }}.
 {% call folded("More") %}
 {{ e("privacy n dist2") }}
 {% endcall %}
+{% call lead() %}Of {{ e("privacy n dist2") }}.{% endcall %}
 """
     known, missing = (written(tmp_path, template, ChosenRun(number)) for number in (0.25, math.nan))
     linked = f'<a class="q" href="#{ChosenRun().place_of("init_rates", "exponent privacy n dist2")}">0.250</a>'
     assert f"From {linked}." in known
     assert f"<summary>More</summary>\n\n{linked}" in known
-    assert missing.split() == ["First."]
+    assert f"Of {linked}." in known and SMALL not in known
+    assert missing.replace("First.", "").split() == chapters.CHAPTER.lead(SMALL).split()
 
 
 @pytest.mark.parametrize(

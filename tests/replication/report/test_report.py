@@ -12,19 +12,23 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from stub_page import FIGURES, SIMULATED, STUDIES, SVG, render, rendered_run, unpacked, write_run
+from stub_page import FIGURES, SIMULATED, STUDIES, SVG, render, rendered_run, unpacked, write_differences
 from stub_runs import ChosenRun
 
 from replication.evidence.cells import sizes_of
 from replication.evidence.claims import CLAIM_COLUMNS
+from replication.evidence.compare import CONFIRMATION_COLUMNS
 from replication.evidence.quantities import checked_claims
 from replication.evidence.verdicts import GROUPS, OUTCOMES, Verdict
 from replication.report import chapters, claims_table, layout, page, pictures, sizes, summary
 from replication.report import spelling as wording
 from replication.report.claims_table import all_rows, brief_table, by_scale
+from replication.report.record import DOCS, with_record
+from replication.report.run_tables import Run
 from replication.report.stub_run import StubRun
 from replication.run import config
 from replication.run.config import study_names
+from replication.run.csv_tables import write_rows
 from replication.run.models import ConfigError
 
 # Made-up tables
@@ -255,8 +259,7 @@ def test_page_is_the_same_again(rendered, content):
 
 def test_numbers_in_prose_follow_the_tables(tmp_path, content):
     """Another table gives other numbers, and marks."""
-    changed = write_run(tmp_path, deciding_reading_at_5=1.1862, i=0.5, own=3.21)
-    assert render(changed).returncode == 0
+    changed = rendered_run(tmp_path, deciding_reading_at_5=1.1862, i=0.5, own=3.21)
     other = (changed / "reports/index.html").read_text(encoding="utf-8")
     assert "Not borne out by this run: gap (i), a share of a linear axis: 0.5" in Page(other).text
     for text in ("1.19", "3.21"):
@@ -275,6 +278,48 @@ def test_a_missing_table_stops_in_one_line(rendered):
     assert done.returncode
     assert "errata.csv: there is no such file" in done.stderr and "Traceback" not in done.stderr
     assert page.stat().st_mtime_ns == before
+
+
+def held_against(docs: Path, run: Run, default: str = "", **changes: str) -> str:
+    """What the page of a run says of a record with the same rows but for the verdicts of some claims. The default run
+    has the verdicts of this run, or one for all rows."""
+    own = run.claims.to_dict("records")
+    rows = [row | {"verdict": changes.get(row["id"], row["verdict"])} for row in own]
+    write_differences(docs, *({"id": row["id"], "quantity": row["quantity"], "why": "Seeds."} for row in own))
+    write_rows(
+        docs / "confirmation.csv",
+        [
+            {name: row.get(name, "") for name in CONFIRMATION_COLUMNS} | {"verdict": default or row["verdict"]}
+            for row in own
+        ],
+        CONFIRMATION_COLUMNS,
+    )
+    write_rows(docs / "record" / "claims.csv", rows, tuple(rows[0]))
+    about = {"commit": "abcdef0123456789", "config": {"scale": "record", "master_seed": 5}, "cell_cpu_seconds": 7200}
+    (docs / "record" / "provenance.json").write_text(json.dumps(about | {"cpu": "abacus"}))
+    return " ".join(re.sub(r"<[^>]+>", " ", with_record(run, docs)).split())
+
+
+def test_a_page_says_whether_it_agrees(rendered, tmp_path):
+    """A row with the verdict of the default run says why that differs; a third verdict is not explained by it."""
+    run = Run.read(rendered, rendered / "results", rendered / "figures")
+    known = run.claims[run.claims["verdict"] != "NOT-TESTED"]
+    named, count = known["id"].iloc[0], len(known)
+    many = int((known["id"] == named).sum())
+    said = "run of record (scale record, seed 5, commit abcdef0123)"
+    assert held_against(tmp_path, run).endswith(f"both this run and the {said} tested all agree.")
+    text = held_against(tmp_path, run, **{named: "LIMIT"})
+    agreed = f"of {count} rows that both this run and the {said} tested {count - many} agree; {many} do"
+    assert text.startswith(f"This run is too small to decide anything: {agreed}")
+    assert text.count("LIMIT there with") == many == text.count("Seeds.")
+    assert "Seeds." not in held_against(tmp_path, run, "PARTIAL", **{named: "LIMIT"})
+    untested = dict.fromkeys(run.claims["id"].unique(), "NOT-TESTED")
+    assert held_against(tmp_path, run, **untested) == f"No row of this run was tested by the {said} too."
+    about = run.provenance | {"cell_cpu_seconds": 7200}
+    (tmp_path / "record" / "provenance.json").write_text(json.dumps(about))
+    run.provenance["cell_cpu_seconds"] = 7200
+    assert "This is the run of record: 2 CPU hours on abacus" in with_record(run, tmp_path)
+    del run.provenance["cell_cpu_seconds"]
 
 
 # Building blocks
@@ -372,6 +417,9 @@ def test_two_pictures_in_one_page_do_not_meet():
     drawn = [pictures.inline_svg(SVG, name, f"{name}-caption") for name in ("one", "two")]
     ids = [set(re.findall(r'\bid="([^"]+)"', picture)) for picture in drawn]
     assert not ids[0] & ids[1]
+    assert "--least:90;max-width:120px" in drawn[0]
+    wide = pictures.inline_svg(SVG.replace('width="90pt"', 'width="900pt"'), "one", "one-caption")
+    assert "--least:640;max-width:1200px;min-width:640px" in wide
     for picture, own in zip(drawn, ids, strict=True):
         assert set(re.findall(r'href="#([^"]+)"|url\(#([^)]+)\)', picture)) and "example.org" not in picture
         for groups in re.findall(r'href="#([^"]+)"|url\(#([^)]+)\)', picture):
@@ -406,6 +454,16 @@ def test_bars_show_interval_claim_and_tolerance():
     assert claims_table.bar_of(judged_row(rule="at_least", claimed=">= 2", measured="1")).high == math.inf
     for missing in ({"measured": ""}, {"measured": "nan"}, {"measured": "inf"}, {"rule": "all_hold", "measured": "3"}):
         assert claims_table.bar_of(judged_row(**missing)) is None and claims_table.drawn(judged_row(**missing)) is None
+
+
+@pytest.mark.parametrize(("end", "part"), [(20, 3 / 19), (20.1, math.log(4) / math.log(20.1))])
+def test_bars_are_logarithmic_where_numbers_differ_much(end, part):
+    """With room beside the marks, more on a side on which all is tolerated."""
+    between = judged_row(claimed="1", tolerance="0", measured="4", ci_low="2", ci_high=str(end))
+    for row, left in ((between, 6), (between | {"rule": "at_most", "claimed": "<= 1"}, 24)):
+        bar, room = claims_table.drawn(row), layout.BAR_WIDTH - 6 - left
+        assert (bar.claimed, bar.end, bar.low) == (left, left + room, 0 if left == 24 else left)
+        assert bar.measured == pytest.approx(left + part * room, abs=0.06)
 
 
 @pytest.mark.parametrize("measured", [0.5, 1.0, 2.0, 4.0])
@@ -551,6 +609,8 @@ def test_a_small_run_says_so(content):
     assert "<aside" in note and "run at scale “tiny”" in note and "those of the run of record" in note
     assert not re.search("How much agreed|statements, by severity", content) and "not sized for a verdict" in content
     assert 'class="tally"' not in content
+    hours = json.loads((DOCS / "record/provenance.json").read_text())["cell_cpu_seconds"] / 3600
+    assert f"the run of record took {wording.number(hours)} CPU hours on" in content
 
 
 def test_revisions_are_counted_apart():
