@@ -60,6 +60,7 @@ class Rows:
     """One array per user, clipped as a whole in L2 norm."""
 
     values: np.ndarray  # (B, ...)
+    margin: float = 0.0  # part of the clip that is left to rounding
 
     def flat(self) -> np.ndarray:
         """Return the arrays as rows (B, p) in float64, in which they are measured and summed.
@@ -73,7 +74,7 @@ class Rows:
 
     def clipped(self, clip: float, participating: np.ndarray | None = None) -> tuple[np.ndarray]:
         flat = self.flat()
-        factor, sound = _clip_weights(lengths(flat), clip, participating)
+        factor, sound = _clip_weights(lengths(flat), clip * (1 - self.margin), participating)
         return ((factor @ zero_rows_except(sound, flat)).reshape(self.values.shape[1:]),)
 
     def noise_spec(self, clip: float) -> NoiseSpec:

@@ -120,7 +120,7 @@ LINE, PLANE = (5, 0, 0, 0.2, 0, 0), (5, 0, 0, 0, 0.2, 0)
 """Two samples on one axis, and on two."""
 CASES = {
     "rows": Case(lambda x: Rows(x[:, :6].reshape(-1, 3, 2)), 0.4, OPPOSITE),
-    "columns": Case(lambda x: Columns(x[:, :6].reshape(-1, 2, 3)), 0.4, OPPOSITE),
+    "columns": Case(lambda x: Columns(x[:, :6].reshape(-1, 2, 3), 1e-3), 0.4, OPPOSITE),
     "scalars": Case(lambda x: Scalars(x[:, 0]), 0.4, OPPOSITE),
     "outer": Case(lambda x: Outer(x[:, :3], x[:, 3:5]), 0.4, TURNED),
     "symmetric": Case(lambda x: SymmetricOuter(x[:, :3], x[:, 3:6]), 0.4, TURNED),
