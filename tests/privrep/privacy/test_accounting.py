@@ -9,7 +9,6 @@ import math
 import dp_accounting
 import numpy as np
 import pytest
-from dp_accounting import pld
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import integrate, stats
@@ -57,17 +56,6 @@ def test_gdp_epsilon_agrees_with_dp_accounting(mu, delta):
     assert gdp_epsilon(mu, delta) == pytest.approx(dp_accounting.get_epsilon_gaussian(1 / mu, delta), rel=1e-9)
 
 
-def test_mus_compose_as_the_privacy_loss_distribution_does():
-    """Squares of mu add: three different Gaussians against the PLD accountant, which discretises at 1e-4."""
-    multipliers = (4.0, 3.0, 7.5)
-    accountant = pld.PLDAccountant()
-    for multiplier in multipliers:
-        accountant.compose(dp_accounting.GaussianDpEvent(multiplier))
-    mu = math.sqrt(sum(multiplier**-2 for multiplier in multipliers))
-    assert gdp_epsilon(mu, DELTA) == pytest.approx(accountant.get_epsilon(DELTA), abs=2e-4)
-    assert gdp_epsilon(sum(1 / multiplier for multiplier in multipliers), DELTA) > accountant.get_epsilon(DELTA) + 0.5
-
-
 @given(mus, deltas)
 def test_mu_and_epsilon_are_inverse(mu, delta):
     """gdp_mu(gdp_epsilon(mu)) = mu wherever epsilon is positive."""
@@ -96,16 +84,13 @@ def test_limits():
     assert gdp_delta(1.0, 0.0) == 0
     assert gdp_epsilon(math.inf, DELTA) == math.inf
     assert gdp_delta(1.0, math.inf) == 1
-    assert gdp_epsilon(1e-7, DELTA) == 0
     assert gdp_delta(1.0, 1e-5) == 0
 
 
-@pytest.mark.parametrize("mu", [1e-8, 1e-20, 1e-200, 1e-310])
-@pytest.mark.parametrize("epsilon", [0.5, 1.0, 624.0])
-def test_vanishing_mu_costs_nothing(epsilon, mu):
+@pytest.mark.parametrize("mu", [1e-7, 1e-8, 1e-20, 1e-200, 1e-310])
+def test_vanishing_mu_costs_nothing(mu):
     """Delta underflows to 0: no overflow, no NaN, down to the smallest floats."""
-    assert gdp_delta(epsilon, mu) == 0
-    assert gdp_epsilon(mu, DELTA) == 0
+    assert [gdp_delta(epsilon, mu) for epsilon in (0.5, 1.0, 624.0)] == [0, 0, 0] and gdp_epsilon(mu, DELTA) == 0
 
 
 def test_zcdp_of_section_6():
@@ -239,21 +224,9 @@ def test_composed_epsilon_of_one_release_by_quadrature(mu, rate, delta):
         assert sampled_delta(epsilon, 2 * mu, rate) > 1.5 * delta
 
 
-def by_dp_accounting(noise_multiplier: float, rate: float, rounds: int, delta: float) -> float:
-    """The accountant itself; its noise multiplier is sigma_g: noise over the clip, half the replace-one sensitivity."""
-    accountant = pld.PLDAccountant(dp_accounting.NeighboringRelation.REPLACE_ONE)
-    event = dp_accounting.PoissonSampledDpEvent(rate, dp_accounting.GaussianDpEvent(noise_multiplier))
-    accountant.compose(dp_accounting.SelfComposedDpEvent(event, rounds))
-    return accountant.get_epsilon(delta)
-
-
-def test_composed_epsilon_agrees_with_dp_accounting():
-    """mu = 2 / sigma_g per round; the printed sigma = 1, p = 0.1, T = 100 spends 10.5164 (privacy anchors, 2.2)."""
+def test_composed_epsilon_of_many_sampled_releases():
+    """Of sigma = 1, p = 0.1 and T = 100, as printed (privacy anchors, 2.2); mu = 2 / sigma."""
     assert composed_epsilon(((2.0, 0.1),) * 100, 1e-5) == pytest.approx(10.5164, abs=1e-3)
-    assert composed_epsilon(((0.25, 0.3),) * 24, DELTA) == pytest.approx(
-        by_dp_accounting(8.0, 0.3, 24, DELTA), rel=1e-9
-    )
-    assert by_dp_accounting(4.0, 0.3, 24, DELTA) > 1.5 * by_dp_accounting(8.0, 0.3, 24, DELTA)
 
 
 @pytest.mark.parametrize(("mu", "rounds"), [(0.2, 1), (0.2, 24), (1.0, 3)])

@@ -70,14 +70,6 @@ def test_disjoint_users_cost_the_largest_epsilon(order):
     assert composed_epsilon(((1.0, 0.01),), 1e-6) < 0.2 * ledger.epsilon(1e-6)
 
 
-def test_one_shared_user_is_enough_to_compose_sampled_releases():
-    """Ranges [0, 6) and [5, 10) share user 5."""
-    apart, shared = (ledger_of((0.5, 1, 0, stop, 0.5), (0.5, 1, 5, 10, 0.5)) for stop in (5, 6))
-    assert apart.epsilon(1e-6) == composed_epsilon(((0.5, 0.5),), 1e-6)
-    assert shared.epsilon(1e-6) == composed_epsilon(((0.5, 0.5),) * 2, 1e-6)
-    assert apart.epsilon(1e-6) < shared.epsilon(1e-6)
-
-
 # Pure epsilon beside Gaussians
 
 
@@ -117,9 +109,3 @@ def test_mu_of_a_pure_release_covers_it():
         assert all(gdp_delta(at, mu) >= response_delta(at, [loss], 0.0) - 1e-12 for at in grid)
         assert gdp_delta(0.0, mu) == pytest.approx(response_delta(0.0, [loss], 0.0), rel=1e-9)
         assert gdp_delta(0.0, 0.99 * mu) < response_delta(0.0, [loss], 0.0)
-
-
-def test_pure_releases_of_disjoint_users_run_in_parallel():
-    apart = Ledger([PureRelease("choice", 1.0, 0, 5), PureRelease("choice", 0.5, 5, 10)])
-    assert apart.epsilon(1e-9) == pytest.approx(1.0, abs=1e-3)
-    assert Ledger([PureRelease("choice", 1.0, 0, 6), PureRelease("choice", 0.5, 5, 10)]).epsilon(1e-9) > 1.4

@@ -17,7 +17,6 @@ import pytest
 from conftest import Recorder, fake_users, handle
 from pieces import all_pairs, clipped_gradients, moments, pair_moments
 
-from privrep.methods.gradient_descent import gradients
 from privrep.methods.spectral_init import SpectralInit
 from privrep.methods.steps.moment_step import MomentStep
 from privrep.privacy.ledger import GaussianRelease, Ledger
@@ -27,7 +26,6 @@ from privrep.users.heads import fit_heads
 from privrep.users.known import Known
 from privrep.users.problem import Block, Problem
 from privrep.users.splits import PRESETS, count, split_samples
-from privrep.users.subspace import random_subspace
 from replication.experiments.auditing.canaries import Canary, worst_pair
 
 SLACK = 1e-13
@@ -98,22 +96,6 @@ def spectral_release(samples: slice, m: int, label_clip: float, dim: int = 3, pa
     return released(statistic, start.subspace, m, dim)
 
 
-def gradient_release(samples: slice, basis: np.ndarray, bound: float) -> Release:
-    """The summed clipped gradients of `gradient_descent` and of `single_model`."""
-
-    def statistic(person):
-        (block,) = person.alone.blocks()
-        return [clipped_gradients(block, samples, basis, block.heads, bound)]
-
-    contribution = partial(gradients, basis, own_heads, samples)
-    return released(
-        statistic,
-        lambda users, release: release.sum("gradient", users, contribution, clip=bound),
-        samples.stop,
-        *basis.shape,
-    )
-
-
 def slanted(samples: int, degrees: float, label: float, dim: int, rank: int, scale: float = 50.0) -> Person:
     """All samples along (cos, sin, 0, ...), one label, and the head on the first axis."""
     direction = np.zeros(dim)
@@ -123,7 +105,6 @@ def slanted(samples: int, degrees: float, label: float, dim: int, rank: int, sca
     return Person(np.tile(scale * direction, (samples, 1)), np.full(samples, label), head)
 
 
-BASIS = random_subspace(3, 2, np.random.default_rng(0))
 SAMPLES, USER = SampleClip(0.7, 1.9), UserClip(0.7, 1.9)
 SEARCHED = {
     "one sample clipped": (moment_release(SAMPLES, slice(0, 1), 1, 2), 1, 2, 1, 0.9),
@@ -134,7 +115,6 @@ SEARCHED = {
     "two pairs": (spectral_release(slice(0, 4), 4, 1.9), 4, 3, 1, 0.9),
     "all pairs": (spectral_release(slice(0, 4), 4, 1.9, pairs="all"), 4, 3, 1, 0.5),
     "all of seven samples": (spectral_release(slice(0, 7), 7, 1.9, 5, pairs="all"), 7, 5, 1, 0.5),
-    "gradient": (gradient_release(slice(0, 3), BASIS, 0.4), 3, 3, 2, 0.9),
 }
 """Name -> release, m, d, k, and the share of the bound that the search must find."""
 

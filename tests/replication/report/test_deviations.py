@@ -21,13 +21,6 @@ def entry(**values) -> dict:
     return {"id": "D1", "kind": "fallback", "where": ["risk"], **texts, **values}
 
 
-def written(tmp_path, *entries: dict):
-    """A file with these entries."""
-    path = tmp_path / "deviations.yaml"
-    path.write_text(yaml.safe_dump({"deviations": list(entries)}))
-    return path
-
-
 def test_deviations_name_claims_and_studies():
     """Every kind has entries, and every place is a claim or a study."""
     known = {claim for paper in read_papers().values() for claim in paper.claims}
@@ -71,7 +64,9 @@ def test_every_deviation_is_in_the_table():
 )
 def test_bad_entry_is_named(tmp_path, changes, words):
     """The second of two."""
+    path = tmp_path / "deviations.yaml"
+    path.write_text(yaml.safe_dump({"deviations": [entry(id="D0"), entry(**changes)]}))
     with pytest.raises(ConfigError) as caught:
-        read_deviations(written(tmp_path, entry(id="D0"), entry(**changes)))
-    assert str(caught.value).startswith(f"{tmp_path}/deviations.yaml: ")
+        read_deviations(path)
+    assert str(caught.value).startswith(f"{path}: ")
     assert all(word in str(caught.value) for word in words)
