@@ -97,7 +97,7 @@ def subspace_error_is_quadratic_in_the_clip(rng: np.random.Generator) -> Finding
         """dist2 and distF between the private and the non-private subspace, a mean over noise draws."""
         users = Users(sphere(users=20_000, samples=4, dim=60, rank=k))
         clean, noise = spectral_matrix(users, label_clip), 2 * multiplier * label_clip**2 / users.problem.users
-        pairs = [(leading(clean + symmetric_noise(len(clean), noise, rng), k), leading(clean, k)) for _ in range(5)]
+        pairs = [(leading(clean + symmetric_noise(len(clean), noise, rng), k), leading(clean, k)) for _ in range(10)]
         return tuple(np.mean([[dist2(*pair), dist_frobenius(*pair)] for pair in pairs], axis=0))
 
     by_clip = log_slope(clips, [moved(2, clip)[1] for clip in clips])
