@@ -37,9 +37,8 @@ def test_each_fault_is_one_change(tmp_path):
     found = list(plant_faults.faults(str(path)))
     assert sorted(told for _, _, told, _ in found) == sorted(CHANGED.splitlines())
     for _, line, told, changed in found:
-        assert changed.count(b"\n") == SOURCE.count("\n") and ast.dump(ast.parse(changed)) != ast.dump(
-            ast.parse(SOURCE)
-        )
+        assert changed.count(b"\n") == SOURCE.count("\n")
+        assert ast.dump(ast.parse(changed)) != ast.dump(ast.parse(SOURCE))
         new = told.rpartition(" -> ")[2] if " -> " in told else "pass"
         assert new.replace(" ", "") in "".join(changed.decode().split()) and SOURCE.splitlines()[line - 1].strip()
 

@@ -81,8 +81,8 @@ def provenance_table(record: dict) -> Markup:
 def duration(seconds: float) -> str:
     """Seconds in words.
 
-    >>> duration(42), duration(754), duration(7300)
-    ('42 s', '12.6 min', '2.03 h')
+    >>> duration(119), duration(120), duration(7199), duration(7200)
+    ('119 s', '2 min', '120 min', '2 h')
     """
     if seconds < 120:
         return f"{number(seconds)} s"

@@ -88,7 +88,7 @@ def test_from_a_table_to_heads():
 
 def test_a_template_has_no_number_of_the_data():
     Path("bounds.toml").unlink()
-    pd.read_parquet("table.parquet").assign(f=True).to_parquet("flag.parquet")
+    pd.read_parquet("table.parquet").assign(f=True, **{'q"\\ o': True}).to_parquet("flag.parquet")
     run("bounds", "flag.parquet", "--user", "who", "--label", "y")
     template = Path("bounds.toml").read_text()
     assert '[features.f]\nkind = "flag"\n' in template
@@ -97,7 +97,7 @@ def test_a_template_has_no_number_of_the_data():
     for empty, filled in (("low =", "low = -4"), ("high =", "high = 4"), ("levels =", 'levels = ["a", "b"]')):
         template = template.replace(f"# {empty}", filled)
     Path("bounds.toml").write_text(template)
-    assert list(from_toml(Path("bounds.toml")).features) == ["x", "z", "f"]
+    assert list(from_toml(Path("bounds.toml")).features) == ["x", "z", "f", 'q"\\ o']
     assert "bounds.toml is there already" in run("bounds", "table.csv", "--user", "who", "--label", "y", status=2)
 
 
@@ -241,7 +241,7 @@ def test_the_command_is_installed():
     for command in ("bounds", "fit", "show", "predict", "personalise", "advise"):
         said = run(command, "--help")
         assert f"  Example: privrep {command} " in said and "\\b" not in said
-    assert "Usage" in RUN.invoke(app, []).output and "completion" not in found.stdout
+    assert "1. privrep bounds" in RUN.invoke(app, []).output and "completion" not in found.stdout
     assert run("--version") == f"privrep {privrep.__version__}\n"
 
 

@@ -158,9 +158,10 @@ def test_whatever_the_budget_numbers_are_finite(configuration, epsilon):
 
 @pytest.mark.parametrize("seed", [0, 1, np.int64(0)])
 def test_a_seed_warns_and_repeats(seed):
-    with pytest.warns(UserWarning, match=f"random_state is {seed}: noise can be drawn again"):
-        fits = [model(random_state=seed).fit(*table(users=100)) for _ in range(2)]
-    others = model(random_state=seed + 2).fit(*table(users=100)), model().fit(*table(users=100))
+    with pytest.warns(UserWarning, match=f"random_state is {seed}: noise can be drawn again") as told:
+        fits = [model(random_state=seed).fit(*table(users=60)) for _ in range(2)]
+    assert {one.filename for one in told} == {__file__}
+    others = model(random_state=seed + 2).fit(*table(users=60)), model().fit(*table(users=60))
     assert fits[0].shared_.to_json() == fits[1].shared_.to_json()
     assert fits[0].shared_.to_json() not in [one.shared_.to_json() for one in others]
     assert [one.__sklearn_tags__().non_deterministic for one in (fits[0], *others)] == [False, False, True]
@@ -395,10 +396,8 @@ def test_intervals_of_predictions_cover_new_rows():
     deviation of about 1 %, and half the width covers less."""
     frame, labels = table(users=400, rows=14)
     known, took_part = np.tile(np.arange(14) < 4, 400), np.arange(len(frame)) < 14 * 200
-    fitted, late = (
-        model(random_state=0, epsilon=16.0).fit(frame[known & took_part], labels[known & took_part]),
-        ~took_part,
-    )
+    both, late = known & took_part, ~took_part
+    fitted = model(random_state=0, epsilon=16.0).fit(frame[both], labels[both])
 
     def cover(rows: np.ndarray, part: float = 1.0) -> float:
         means, sds = fitted.predict(frame[rows & ~known], return_std=True)
@@ -446,10 +445,8 @@ def test_rows_that_are_people_add_up_with_users_of_the_same_table(monkeypatch):
     features, turn = frame.drop(columns="person"), np.random.default_rng(1).permutation(len(frame))
     by_row = model(unit="row", users=None)
     assert by_row.fit(features, labels).privacy_["fits_on_record"] == 1
-    assert (
-        clone(by_row).set_params(label_bounds=(-5, 5)).fit(features.iloc[turn], labels[turn]).privacy_["fits_on_record"]
-        == 2
-    )
+    again = clone(by_row).set_params(label_bounds=(-5, 5)).fit(features.iloc[turn], labels[turn])
+    assert again.privacy_["fits_on_record"] == 2
     assert model().fit(frame[["feature 0", "person"]], labels).privacy_["fits_on_record"] == 3
     part = clone(by_row).fit(features[:400], labels[:400])
     assert part.privacy_["fits_on_record"] == 4
@@ -538,9 +535,8 @@ def test_people_differ_from_the_mean_in_the_stated_columns_alone(structure, free
     frame = pd.DataFrame(rng.uniform(-1, 1, (1200, 2)), columns=["a", "b"]).assign(person=np.repeat(np.arange(200), 6))
     labels = frame.a + rng.standard_normal(1200) / 5 + np.repeat(rng.standard_normal(200) / 3, 6)
     ranges = {"feature_bounds": (-1, 1), "label_bounds": (-2, 2)}
-    fitted = PrivateRepresentation(4.0, structure=structure, users="person", random_state=0, **ranges).fit(
-        frame, labels
-    )
+    fitted = PrivateRepresentation(4.0, structure=structure, users="person", random_state=0, **ranges)
+    fitted.fit(frame, labels)
     about = [one for one in fitted.shared_.heads.priors if one.mean.any() and one.strengths.any()]
     assert sum(np.abs(one.root).sum(axis=1) for one in about).astype(bool).sum() == free
     own = Candidates.of(np.ones(3), [], True, np.array([True, False, False])).kinds[0][0]

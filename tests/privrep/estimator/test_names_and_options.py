@@ -4,6 +4,7 @@ number that occurs nowhere else, is read back by name from each form; and a reco
 from __future__ import annotations
 
 import contextlib
+import html
 import inspect
 import json
 import math
@@ -45,7 +46,7 @@ RNG = np.random.default_rng(1)
 SCHEMA = Schema({"age": Number(20, 80), "smokes": Flag(0.2), "city": Category(("a", "b", "c"))}, Number(-3, 11))
 PRIOR = Prior(*(RNG.standard_normal(shape) for shape in (DIM, (DIM, 4))), np.array([1.3, 0.4]), np.array([0.25, 0.35]))
 SHARED = SharedPrior(SCHEMA, RNG.standard_normal(DIM), Mixture((PRIOR,)), 17, RNG.uniform(0.1, 0.2, DIM), 0.37)
-LEDGER = Ledger([GaussianRelease(f"part {s}", s, sd, 0, USERS) for s, sd in ((0.31, 1.7), (0.53, 2.9), (0.11, 1.9))])
+LEDGER = Ledger([GaussianRelease(f"part <{s}>", s, sd, 0, USERS) for s, sd in ((0.31, 1.7), (0.53, 2.9), (0.11, 1.9))])
 MU = math.hypot(0.31 / 1.7, 0.53 / 2.9, 0.11 / 1.9)
 LOG = {"gain": 0.0041, "gain_low": 0.0023, "gain_high": 0.0067, "level": 0.19, "own_part": 0.28}
 LAST = Iterate(None, SimpleNamespace(models=SimpleNamespace(level_noise=0.017)), LOG | {"answer": ANSWERS.index(SHARE)})
@@ -114,6 +115,8 @@ def test_of_the_releases_and_the_spectrum(files):
     spectrum, releases = (folder / "public/report.html").read_text().split("<h2>Spectrum")[1].split("<h2>Releases")
     heads, *rows = [re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row) for row in re.findall("<tr>.*?</tr>", releases)]
     shown = pd.DataFrame(rows, columns=[head.lower().replace(" ", "_") for head in heads])
+    shown = shown.assign(release=shown.release.map(html.unescape))
+    assert "part <" not in releases
     pd.testing.assert_frame_equal(shown.astype(wanted.dtypes), wanted, rtol=5e-3)
     np.testing.assert_allclose(fitted.shared_.spectrum, EIGENVALUES, atol=1e-12)
     shown, widths = (re.findall(start + r"([-\d.e]+)", spectrum) for start in ('"number">', '"bar" style="width: '))
@@ -133,6 +136,10 @@ def test_of_the_prior_and_the_heads(files):
         np.testing.assert_array_equal(np.array(read["shared"]["priors"][0][name], float), stated)
         np.testing.assert_array_equal(getattr(found.heads.priors[0], name), stated)
     assert found.schema == SCHEMA and read["privacy"] == dict(fitted.privacy_.public)
+    for wrong in (["nan"] * DIM, ["0"] * (DIM - 1)):
+        (folder / "wrong.json").write_text(json.dumps(read | {"shared": read["shared"] | {"mean": wrong}}))
+        with pytest.raises(ValueError, match="mean must have 6 finite numbers"):
+            release.read_release(folder / "wrong.json")
     heads, local = pd.read_parquet(folder / "private/heads.parquet"), fitted.local_
     for name, columns in (("head", local.vectors.T), ("doubt", local.doubts.T), ("user", None)):
         for number, column in enumerate([local.ids] if columns is None else columns):
@@ -334,7 +341,7 @@ def test_parameters_of_a_fit(method, family, where):
     ids, _, mu_squared = asked["entered"].args
     assert sorted(ids) == list(range(40)) and mu_squared == pytest.approx(model.ledger_.mu**2)
     assert asked["statement"] == call(model.ledger_, 0.0041, 40, "user", True, (1, mu_squared))
-    assert model.shared_.max_samples == 3
+    assert (model.shared_.max_samples, model.n_features_in_) == (3, 2)
 
 
 @pytest.mark.filterwarnings("ignore:there are")

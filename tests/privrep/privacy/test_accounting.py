@@ -26,7 +26,8 @@ from privrep.privacy.accounting import (
     zcdp_epsilon,
     zcdp_rho,
 )
-from privrep.privacy.mechanisms import GAUSSIAN_COST
+from privrep.privacy.ledger import GaussianRelease, PureRelease
+from privrep.privacy.mechanisms import GAUSSIAN_COST, PURE_COST
 from privrep.privacy.regression_moments import MOMENTS_COST, USER_MOMENTS_COST
 
 DELTA = 1e-6
@@ -244,6 +245,12 @@ def test_mixed_releases():
     assert max(parts) < both < sum(parts)
     assert composed_epsilon(sampled + full, DELTA) == pytest.approx(both, abs=1e-9)
     assert both < gdp_epsilon(math.sqrt(0.2**2 + 10 * 0.3**2), DELTA)
+
+
+def test_the_cost_of_a_release_is_what_the_ledger_takes():
+    """Half of mu^2 in zCDP; nothing of one kind counts as the other."""
+    assert GAUSSIAN_COST.at(0.5) == Cost(GaussianRelease("", 2.0, 1.0, 0, 1).charge, 2.0, 0.0)
+    assert PURE_COST.at(0.5) == Cost(0.0, 0.0, PureRelease("", 2.0, 0, 1).charge)
 
 
 def test_sampling_does_not_save_a_release_without_noise():

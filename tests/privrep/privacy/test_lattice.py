@@ -225,6 +225,7 @@ def test_a_clip_in_float64_lets_a_user_past_by_roundings(rng):
         excess.append(sum(Fraction(float(number)) ** 2 for number in found) / Fraction(0.3) ** 2 - 1)
     assert 0 < max(excess) <= Fraction(2 * gamma(9 + 8))
     law = Semidefinite(np.zeros((40, 1, 100))).noise_spec(1.0)
+    assert [CASES[name].law.terms for name in KINDS] == [1, 1, 1, 1, 1, 1, 2, 2]
     assert law.terms == 40 and Semidefinite(np.zeros((1, 100))).noise_spec(1.0).terms == 1
     few, many = (on_lattice("x", law, (np.zeros(shape),), 0, 1e-9).sensitivity for shape in ((1, 1), (100, 100)))
     assert many / few - 1 == pytest.approx(40 * 100**2 * 2.0**-53, rel=1e-2)
@@ -311,11 +312,11 @@ def test_a_gain_from_random_participation_is_refused(rng):
     assert handle.sampled(0.5, count_known=True).rate == 1
 
 
-@pytest.mark.parametrize("clip", [1e-120, 1e120])
-def test_noise_that_float64_cannot_hold_is_refused(clip):
-    handle = opened()
-    with pytest.raises(ValueError, match="sd of its noise is"):
-        handle.sum("rows", blank(4), lambda block: Rows(np.zeros((block.users, 2))), clip=clip)
+@pytest.mark.parametrize(("sd", "beyond"), [(1e-100, 0), (1e100, math.inf)])
+def test_noise_that_float64_cannot_hold_is_refused(sd, beyond):
+    assert on_lattice("x", of_matrix("independent", sd), (np.zeros(1),), 1, 1.0).terms == 1
+    with pytest.raises(ValueError, match="release 'x': sd of its noise is"):
+        on_lattice("x", of_matrix("independent", math.nextafter(sd, beyond)), (np.zeros(1),), 1, 1.0)
 
 
 def test_without_privacy_nothing_is_rounded(rng):

@@ -27,9 +27,8 @@ def test_numbers_come_back_bit_for_bit(tmp_path_factory, values):
     path = tmp_path_factory.mktemp("numbers") / "figure.csv"
     write_numbers(path, pd.DataFrame({"value": values, "name": "a, b"}))
     again = pd.read_csv(path)
-    assert again["value"].astype(float).to_numpy().tobytes() == np.array(values, float).tobytes() or (
-        again["value"].astype(float).tolist() == values  # -0.0 and 0 in one column of integers
-    )
+    read = again["value"].astype(float)  # -0.0 and 0 in one column of integers
+    assert read.to_numpy().tobytes() == np.array(values, float).tobytes() or read.tolist() == values
     assert set(again["name"]) == {"a, b"}
 
 
@@ -68,9 +67,7 @@ def test_facts_come_back_as_they_were():
     assert told("third", "toy", found) == 1 / 3
     with pytest.raises(NotMeasured, match="gap"):
         told("gap", "toy", found)
-    with pytest.raises(
-        ConfigError, match=r"'thrid' is no fact of replication\.studies\.toy\.analysis; the nearest is 'third'"
-    ):
+    with pytest.raises(ConfigError, match=r"'thrid' is no fact of .*studies\.toy\.analysis; the nearest is 'third'"):
         told("thrid", "toy", found)
 
 

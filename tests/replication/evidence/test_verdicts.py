@@ -99,6 +99,12 @@ def test_toward_zero_is_the_mirror_image(value, slope, error, seeds, bias, toler
     assert judge_exponent(rule, one, 7) == judge_exponent(mirrored, other, 7)
 
 
+@pytest.mark.parametrize("end", [0, 1])
+def test_an_interval_that_ends_at_the_limit_is_on_both_sides(end):
+    found = Exponent(1.0, 0.1, 8)
+    assert judge_exponent({"value": found.interval()[end], "tolerance": 0.0}, found, 1) == "INCONCLUSIVE"
+
+
 @given(numbers, st.floats(1e-3, 1), st.integers(2, 12), st.integers(1, 100))
 def test_more_exponents_never_make_a_violation(slope, error, seeds, judged):
     """Bonferroni only takes VIOLATED away, and leaves the other verdicts alone."""
@@ -222,7 +228,7 @@ def test_a_rate_becomes_a_row(as_read):
     (row,) = judged_rows(claim([rate(expected=1.0)]), as_read(*fit_measures({"made up": one})), judged=5)
     assert row["measured"] == pytest.approx(one.slope)
     assert (row["ci_low"], row["ci_high"]) == pytest.approx(one.interval)
-    assert row["predicted"] == pytest.approx(1 + BEND)
+    assert row["predicted"] == round(1 + BEND, 9)
     assert row["corrected"] == pytest.approx(one.slope - BEND)
     assert (row["claimed"], row["rule"], row["tolerance"], row["seeds"]) == ("1.0", "rate", 0.15, 8)
     assert row["verdict"] == row["raw_verdict"] == "VIOLATED"

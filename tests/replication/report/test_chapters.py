@@ -169,6 +169,7 @@ Second.
 """
     run = ChosenRun(verdicts={("A-L4.6", "exponent of n"): "LOOSE"}, values={"davis-kahan printed": (1.5, 1.2, 1.8)})
     first, second = written(tmp_path, template, run).strip().split("\n\n")
+    assert MARK not in written(tmp_path, template.replace('"<", 1)', '"<", 1.3)'), ChosenRun(values=run.values))
     assert first.startswith(f"First. <span {MARK}>Not borne out by this run: ") and second == "Second."
     assert "exponent of n: LOOSE, " in first and "davis-kahan printed: 1.5" in first and "A-L4.6" in first
 
@@ -264,17 +265,22 @@ def test_every_figure_and_claim_of_a_study_is_on_the_page_once(study):
 
 def test_figures_and_claims_that_no_text_places_are_folded(monkeypatch):
     """With their number, and with how many verdicts there are of each."""
-    monkeypatch.setattr(
-        chapters, "text", lambda study, run, words: "## Risk" + LEAD_END + words.figure("jain2021/risk_privacy")
-    )
     run = ChosenRun()
-    rows = run.claims.index[run.claims["study"] == "risk"]
-    run.claims.loc[rows[:3], "basis"] = "definition"  # which is not counted
+    first = run.claims_of("risk")[0]
+
+    def places(study, run, words):
+        return "## Risk" + LEAD_END + words.figure("jain2021/risk_privacy") + words.claims(first)
+
+    monkeypatch.setattr(chapters, "text", places)
+    rows = run.claims[run.claims["study"] == "risk"]
+    left = rows.index[rows["id"] != first]
+    run.claims.loc[left[:3], "basis"] = "definition"  # which is not counted
     placed, verdicts, figures = chapter("risk", run).split("<details>")
-    assert all(f" {len(rows) - 3}</span>" in part for part in (placed, verdicts))
+    assert f" {len(rows) - 3}</span>" in placed and f" {len(left) - 3}</span>" in verdicts
     start, rest = placed.split('<details class="chapter">')
     assert "[figure jain2021/risk_privacy]" in start and "[figure" not in rest
-    assert verdicts.startswith("\n<summary>Verdicts <") and "[claim A-T4.2]" in verdicts
+    assert f"[claim {first}]" in start + rest and f"[claim {first}]" not in verdicts
+    assert verdicts.startswith("\n<summary>Verdicts <") and "[claim A-R1]" in verdicts
     assert "further figure" in figures and figures.count("[figure ") == len(run.captions["risk"]) - 1
 
 

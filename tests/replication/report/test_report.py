@@ -461,7 +461,7 @@ def test_bars_are_logarithmic_where_numbers_differ_much(end, part):
     """With room beside the marks, more on a side on which all is tolerated."""
     between = judged_row(claimed="1", tolerance="0", measured="4", ci_low="2", ci_high=str(end))
     for row, left in ((between, 6), (between | {"rule": "at_most", "claimed": "<= 1"}, 24)):
-        bar, room = claims_table.drawn(row), layout.BAR_WIDTH - 6 - left
+        bar, room = claims_table.drawn(row), 120 - 6 - left
         assert (bar.claimed, bar.end, bar.low) == (left, left + room, 0 if left == 24 else left)
         assert bar.measured == pytest.approx(left + part * room, abs=0.06)
         drawn = layout.macros("claims.html.jinja").bar(bar, "bad")
@@ -471,11 +471,9 @@ def test_bars_are_logarithmic_where_numbers_differ_much(end, part):
 
 def test_grids_are_spelled():
     """Sizes of a series; arithmetic has none."""
-    cells = pd.DataFrame(
-        {"series": ["a", "a", "b"], "users": [10, 20, 99], "epsilon": [1.23456] * 3, "seed": [0, 1, 0]}
-    )
-    table = sizes_of(cells, cells.columns)
-    assert sizes.grid_line(table, "a") == f"n{NBSP}={NBSP}10 and 20; ε{NBSP}={NBSP}1.23; two repetitions"
+    cells = pd.DataFrame({"series": ["a", "a", "b"], "users": [10, 20, 99], "epsilon": 1.23456, "seed": [0, 1, 0]})
+    table = sizes_of(cells.assign(head_condition=2), [*cells.columns, "head_condition"])
+    assert sizes.grid_line(table, "a").replace(NBSP, " ") == "n = 10 and 20; ε = 1.23; κ = 2; two repetitions"
     assert "99" in sizes.grid_line(table)
     assert sizes.grid_line(None) == "arithmetic, nothing is drawn"
 
@@ -485,6 +483,7 @@ def test_pictures_take_the_colours_of_the_page_and_keep_the_digits_of_their_labe
     drawn = SVG.replace("<text>", 2 * '<path style="fill: #ffffff; stroke: #0173b2"/>' + "<text>")
     drawn = drawn.replace('x="3"', 'x="3.14159"').replace("costs $5", "costs 0.00012")
     picture = pictures.inline_svg(drawn, "one", "one-caption")
+    assert pictures.in_colours_of_the_page("fill: #000000") == "fill:var(--ink)"
     assert picture.count("var(--paper)") == 1 and "#ffffff" not in picture
     assert picture.count('class="s0"') == 2 and "white var(--lift)" in picture
     assert 'x="3.14"' in picture and "costs 0.00012" in picture
@@ -590,9 +589,8 @@ def test_rows_that_a_scale_does_not_test_are_one_line():
     assert "One row is not tested at this scale." in brief_table(both)
     assert [len(part) for part in by_scale(both)] == [len(rows), 1]
     of_record = brief_table(small, {("B-T5.2", "slope"): "VIOLATED"})
-    assert (
-        of_record.count("not sized for a verdict") == 1 and 'class="badge none" href="#verdict-VIOLATED"' in of_record
-    )
+    assert of_record.count("not sized for a verdict") == 1
+    assert 'class="badge none" href="#verdict-VIOLATED"' in of_record
 
 
 def test_a_small_run_says_so(content):

@@ -73,9 +73,7 @@ TYPED = re.compile(rf"{SIZE}|({NUMBER})(?=\s?\\?%)|{COUNT}|(\d[\d,]*\.\d+)")
 SIZES = re.compile(rf"{SIZE}|{COUNT}")
 
 ALLOWED = {
-    **{
-        ("images/chapter", number): "in the name of an image set, of a table or of a figure" for number in ("10", "100")
-    },
+    **{("images/chapter", number): "in the name of an image set, a table or a figure" for number in ("10", "100")},
     ("risk/chapter", "ten"): "the tenth in the name of the quantity beside it",
     ("risk/chapter", "eight"): "two to the third, the exponent of d that stands there only with its verdict",
     ("figure2/chapter", "4"): "the error that the paper states",
@@ -91,10 +89,8 @@ ALLOWED = {
     },
     ("shen2023/update_norms", "99"): "level of the quantile, column representation_q99",
     ("shen2023/update_norms", "1"): "the rank that the law is for",
-    **{
-        (place, "0.001"): "where shares too small for the axis are drawn"
-        for place in ("shen2023/selection", "selection/figures")
-    },
+    ("shen2023/selection", "0.001"): "where shares too small for the axis are drawn",
+    ("selection/figures", "0.001"): "where shares too small for the axis are drawn",
     **{("tradeoff/figures", sd): "label noise in the name of a setting" for sd in ("0.5", "1")},
     ("texts/verdicts", "five"): "repetitions below which privrep gives no interval",
 }
@@ -272,9 +268,8 @@ def test_a_placeholder_that_cannot_be_filled_is_named(name, reason):
     with pytest.raises(ConfigError) as error:
         with_sizes("shen2023/x", f"n = {{{name}}}", "power_method", sizes_of(cells, cells.columns))
     message = str(error.value)
-    assert message.startswith(
-        f"src/replication/studies/power_method/settings.yaml: figures.shen2023/x.caption: {{{name}}}: "
-    )
+    start = "src/replication/studies/power_method/settings.yaml: figures.shen2023/x.caption: "
+    assert message.startswith(f"{start}{{{name}}}: ")
     assert reason in message
     with pytest.raises(ConfigError, match=r"accounting has no cells"):
         with_sizes("x", "{a.users}", "accounting", None)

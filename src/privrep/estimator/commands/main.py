@@ -203,7 +203,6 @@ def fit(
     """
     names = columns_of(files_of(table)[0]).names
     schema = from_toml(bounds, [name for name in names if name not in (user, label)])
-    TableFile(table, user, label, schema)  # an error where a column is missing or of the wrong kind
     if out.exists() and not (out.is_dir() and not any(out.iterdir())):
         raise ValueError(f"{out} is there already; choose another folder with --out, or remove it")
     model = PrivateRepresentation(
