@@ -106,7 +106,7 @@ def test_a_template_has_no_number_of_the_data():
     [
         (("fit", "none.parquet"), "none.parquet"),
         (("fit", "table.txt"), "table.txt"),
-        (("fit", "table.parquet", "--user", "whom"), "table.parquet has no column 'whom'"),
+        (("fit", "table.parquet", "--user", "whom", "--out", "full"), "table.parquet has no column 'whom'"),
         (("fit", "table.parquet", "--label", "z"), "z"),
         (("fit", "table.parquet", "--epsilon", "0"), "epsilon is 0.0; it must be a number from"),
         (("fit", "table.parquet", "--delta", "2"), "delta"),

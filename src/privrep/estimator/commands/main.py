@@ -203,6 +203,7 @@ def fit(
     """
     names = columns_of(files_of(table)[0]).names
     schema = from_toml(bounds, [name for name in names if name not in (user, label)])
+    TableFile(table, user, label, schema)  # a wrong column is named before a folder that is there already
     if out.exists() and not (out.is_dir() and not any(out.iterdir())):
         raise ValueError(f"{out} is there already; choose another folder with --out, or remove it")
     model = PrivateRepresentation(
