@@ -147,7 +147,9 @@ def figure_files(*studies, kinds=("svg", "csv")):
 
 # Studies whose figures one job draws: those of a paper, unless figures are asked for by study or by name. What needs no
 # runs is drawn by itself, so that there is something to look at soon.
-BY_STUDY = any(word in STUDIES or word.endswith((".svg", ".pdf")) for word in sys.argv[1:])
+BY_STUDY = any(
+    word in STUDIES or word.endswith((".svg", ".pdf")) for word in sys.argv[1:]
+)
 DRAWN_TOGETHER = {}
 for name, study in STUDIES.items():
     part = study.paper if study.series and not BY_STUDY else name
