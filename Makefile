@@ -11,7 +11,7 @@ RUN = python workflow/scripts/run_all.py --jobs $(JOBS) $(if $(SEED),--master-se
 
 # The environment of a folder that was moved goes on there: the paths in it follow, but to one with blanks, where programs need other first lines.
 MOVED := $(shell test -e .venv/ready && was="`sed -n 's|^command = .* -m venv \(.*\)/\.venv$$|\1|p' .venv/pyvenv.cfg`" && \
-  test "$$was" != "$(CURDIR)" && expr "$(CURDIR)" : '[^ ]*$$' > /dev/null && grep -rlIF "$$was" .venv/pyvenv.cfg $(BIN) .venv/lib/*/site-packages/*.pth | \
+  test -n "$$was" -a "$$was" != "$(CURDIR)" && expr "$(CURDIR)" : '[^ ]*$$' > /dev/null && grep -rlIF "$$was" .venv/pyvenv.cfg $(BIN) .venv/lib/*/site-packages/*.pth | \
   tr '\n' '\0' | xargs -0 sed -i "s|$$was|$(CURDIR)|g")
 # Set up anew where the last set-up did not end, its Python is gone, or another one is asked for.
 ASKED := $(if $(filter file,$(origin PYTHON)),$(BIN)/python,$(PYTHON))
@@ -87,7 +87,7 @@ PIP = $(BIN)/python -m pip install --quiet --retries 1 --no-deps
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	@awk '/^[a-z]/ {keep = /^(setuptools|wheel|packaging)==/} keep' requirements.lock > .venv/build.txt
 	@$(PIP) --require-hashes -r .venv/build.txt && $(PIP) --require-hashes --no-build-isolation -r requirements.lock \
-	  && $(PIP) --no-build-isolation --editable . || { echo "Packages could not be installed; without a network set-up cannot begin" >&2; exit 1; }
+	  && $(PIP) --no-build-isolation --editable . || { echo "Packages could not be installed; set-up needs a network" >&2; exit 1; }
 	@touch $@
 
 api: .venv/ready

@@ -132,15 +132,15 @@ class Watch:
             self.failed.add(report.nodeid)
 
 
-def mapped(part: str) -> tuple[dict, dict]:
-    """Run the tests of a folder: seconds of those that pass, and tests of lines."""
+def mapped(part: str) -> tuple[dict, dict, set[str]]:
+    """Run the tests of a folder: seconds of those that pass, tests of lines, and those that fail without a fault."""
     watch = Watch()
     watch.coverage.start()
     run([part, "-m", MARKS, "--maxfail=99"], watch)
     watch.coverage.stop()
     data = watch.coverage.get_data()
     lines = {file: data.contexts_by_lineno(file) for file in data.measured_files()}
-    return {test: took for test, took in watch.seconds.items() if test not in watch.failed}, lines
+    return {test: took for test, took in watch.seconds.items() if test not in watch.failed}, lines, watch.failed
 
 
 def chosen(file: str, line: int, seconds: dict[str, float], lines: dict) -> list[list[str]]:
@@ -204,7 +204,8 @@ def judged(folders: list[str], seed: int) -> Iterator[dict]:
     with ProcessPoolExecutor(2, FORK) as pool:
         parts = list(pool.map(mapped, PARTS))
     seconds, lines = {}, defaultdict(lambda: defaultdict(list))
-    for took, files in parts:
+    for took, files, failed in parts:
+        sys.stderr.writelines(f"{test} fails without a fault, and is left out\n" for test in failed)
         seconds |= took
         for file, tests in files.items():
             for line, names in tests.items():

@@ -64,7 +64,7 @@ def follow(command: list[str], plan: Path, figures: Path, last: deque[str], fail
                     shown = time.monotonic()
         return run.wait()
     finally:
-        run.wait()  # after Ctrl-C, which Snakemake has from the terminal, too, it ends its jobs
+        run.communicate()  # after Ctrl-C, which Snakemake has from the terminal, too, it ends its jobs
         if finished and sys.stdout.isatty():
             print()
 
