@@ -44,8 +44,10 @@ def sizes_of(cells: pd.DataFrame, columns: Collection[str]) -> pd.DataFrame:
 
 
 def resampled(rows: pd.DataFrame, indices: np.ndarray | None) -> pd.DataFrame:
-    """Return the rows of the resampled repetitions, given by number in the order of their seeds; all rows for None."""
-    if indices is None:
-        return rows
+    """Return the rows of the resampled repetitions, given by number in the order of their seeds; all rows for None.
+
+    >>> list(resampled(pd.DataFrame({"seed": [9, 4, 4], "x": [3, 1, 2]}), np.array([1, 0, 1]))["x"])
+    [3, 1, 2, 3]
+    """
     _, places = np.unique(rows["seed"], return_inverse=True)
-    return rows.iloc[np.concatenate([np.flatnonzero(places == index) for index in indices])]
+    return rows if indices is None else rows.iloc[np.concatenate([np.flatnonzero(places == one) for one in indices])]
