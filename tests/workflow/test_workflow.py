@@ -186,7 +186,7 @@ def refusal(folder: Path, *words: str) -> str:
 
 
 def test_a_name_of_nothing_stops_before_any_job(tmp_path):
-    """Also in a study that the scale leaves out; and a key that stands twice in a scale."""
+    """Also in a study that the scale leaves out; a key that stands twice in a scale; and two scales."""
     risk, tiny = "src/replication/studies/risk/settings.yaml", "config/scales/tiny.yaml"
     for path, old, new, message in (
         (risk, "measured: ", "measured: no ", "is not measured by study risk; the nearest is"),
@@ -197,6 +197,8 @@ def test_a_name_of_nothing_stops_before_any_job(tmp_path):
         file.write_text(file.read_text().replace(old, new, 1))
         said = refusal(folder, "-j1")
         assert path in said and message in said and not (folder / "results").exists()
+    two = called(tmp_path / "settings", ["snakemake", "-n", "--configfile", "config/scales/quick.yaml", tiny])
+    assert "quick.yaml names a scale, too" in two.stdout + two.stderr
 
 
 def test_a_cell_that_cannot_be_stops_before_any_job(tmp_path):

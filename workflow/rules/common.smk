@@ -37,8 +37,10 @@ CLUSTER = workflow.resource_settings.nodes is not None
 try:
     if workflow.is_main_process and "--unlock" not in sys.argv:
         owner.check()  # also before a plan, which writes settings
-    for path in workflow.configfiles:
-        read_yaml(path)  # Snakemake lets a key stand twice
+    # Snakemake lets a key stand twice, and takes the last of two scales.
+    scales = [path for path in workflow.configfiles if "scale" in read_yaml(path)]
+    if len(scales) > 2:
+        raise ConfigError(f"{scales[1]}: {scales[0]} names a scale, too; give one of them")
     CONFIG = check_config(config)
     OVERLAYS = [Path(path) for path in workflow.configfiles]
     STUDIES = {

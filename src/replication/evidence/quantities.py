@@ -31,7 +31,7 @@ def values(study: Study, place: str) -> list[str]:
     axes: Any = study.grids[grid]
     found = axes[axis] if axis in axes else [point[axis] for point in axes.get("together", ()) if axis in point]
     if not found:
-        raise ConfigError(f"{source}: {misnamed(axis, 'no axis of this grid', list(axes))}")
+        raise ConfigError(f"{source}: {axis!r} is no axis of this grid, which has {', '.join(map(repr, axes))}")
     return list(dict.fromkeys(value if isinstance(value, str) else f"{value:g}" for value in found))
 
 

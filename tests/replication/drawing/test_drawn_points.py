@@ -61,10 +61,6 @@ def _selection(numbers: pd.DataFrame) -> pd.DataFrame:
     return pd.concat([pd.DataFrame({"x": numbers["failure"] * shift, **shown}) for shift in (0.93, 1.07)])
 
 
-def _fallbacks(numbers: pd.DataFrame) -> pd.DataFrame:
-    return pd.concat([numbers.assign(x=numbers["x"] * 1.03**place) for place in (-1, 0, 1)])
-
-
 def _samples(numbers: pd.DataFrame) -> pd.DataFrame:
     means = (numbers.groupby(["rank", "spare"])["square"].mean() ** 0.5).reset_index()
     return pd.concat([means, numbers])  # marks of the fit have the colour of k = 1 and are of all ranks
@@ -76,7 +72,8 @@ def _known_heads(numbers: pd.DataFrame) -> pd.DataFrame:
 
 
 RESTATED: dict[str, Callable[[pd.DataFrame], pd.DataFrame]] = {
-    "jain2021/figure2_fallbacks": _fallbacks,  # marks side by side
+    # marks side by side
+    "jain2021/figure2_fallbacks": lambda t: pd.concat([t.assign(x=t["x"] * 1.03**place) for place in (-1, 0, 1)]),
     "comparison/d_exponent": lambda t: t.assign(**t[["error", "ci_low", "ci_high"]].mul(t["epsilon n"], axis=0)),
     "jain2021/init_norms": lambda t: t.assign(**_ends(t["ratio"], 2 * t["standard_error"])),
     "jain2021/risk_known_heads": _known_heads,

@@ -76,7 +76,7 @@ FIGURE2 += "claims.A-F2"
 OF_CLAIMS, OF_FIT = "config/papers/x.yaml: claims: ", f"{INIT}fits.privacy n dist2."
 SLIPS = [
     (lambda s: choices(s["risk"], "{kk.rank}"), RISK + "{", "'kk' is no grid; the nearest is 'k'"),
-    (lambda s: choices(s["risk"], "{k.rnak}"), RISK + "{", "'rnak' is no axis of this grid; the nearest is 'rank'"),
+    (lambda s: choices(s["risk"], "{k.rnak}"), RISK + "{", "'rnak' is no axis of this grid, which has 'rank'"),
     (lambda s: run_of("exponent n"), RISK + "quantities: ", "'ratio' is listed and not measured"),
     (lambda s: run_of("ratio", "ratoi", complete=False), RISK, "'ratoi' is measured and not listed; the nearest is 'r"),
     (lambda s: changed(s, "figure2", "figure", "jain2021/figure3"), FIGURE2, "figure3' is no figure; the nearest is"),
