@@ -69,7 +69,7 @@ try:
             }
         ),
     )
-except (ConfigError, owner.RunAlive) as error:
+except (ConfigError, owner.RunAlive, OSError) as error:
     raise WorkflowError(str(error)) from None
 
 RESULTS = f"results/{RUN}"
