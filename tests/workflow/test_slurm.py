@@ -36,7 +36,7 @@ def test_a_cluster_is_asked_for_what_a_shard_needs(tmp_path):
     path.write_text(path.read_text().replace("memory_budget_mb: 600", "memory_budget_mb: 9000000"))
     plan = snakemake(folder, "-n", "--profile", "profiles/slurm").stdout
     shards = re.findall(r"mem_mb=(\d+).*slurm_partition=main, runtime=(\d+)", plan)
-    assert sorted(shards) == 2 * [("9000300", "6")] + 3 * [("9000300", "8")]
+    assert sorted(shards) == 3 * [("9000300", "10")] + 2 * [("9000300", "9")]
     assert plan.count("Group job shards") == 2
     here = snakemake(folder, "-n").stdout
     assert "Group job" not in here and "mem_mb=9000300" not in here and "slurm_partition" not in here

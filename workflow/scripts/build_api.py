@@ -1,4 +1,4 @@
-"""Write the docstrings of privrep as pages, but for those of single studies: `make api`."""
+"""Write the docstrings of privrep as pages that name its version, but for those of single studies: `make api`."""
 
 import argparse
 import re
@@ -9,6 +9,7 @@ import pdoc
 import pdoc.render
 from pdoc.docstrings import numpy
 
+import privrep
 from replication.run.cli_errors import one_line_errors
 
 
@@ -28,7 +29,7 @@ def main() -> None:
     args = parser.parse_args()
     # Annotations of constructors that a class inherits from another module are shown as they stand; nothing is run.
     warnings.filterwarnings("ignore", "Error parsing type annotation|Suppressed execution")
-    pdoc.render.configure(docformat="markdown", show_source=False)
+    pdoc.render.configure(docformat="markdown", show_source=False, footer_text=f"privrep {privrep.__version__}")
     pdoc.render.env.filters["to_markdown"] = markdown
     pdoc.pdoc(*args.modules, output_directory=args.output)
 
