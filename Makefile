@@ -45,7 +45,7 @@ test-all: .venv/ready
 slow: .venv/ready
 	$(PYTEST) -m "not (browser or slurm or run)" --durations 0 --durations-min 0.01 -vv | awk '/s (call|setup) / \
 	  {sub(/\[.*/, "", $$3); took[$$3] += $$1; cases[$$3] += $$2 == "call"} END {for (test in took) \
-	  if (took[test] > 5 || took[test] > 1 && took[test] > 0.3 * cases[test]) print test}' | sort > tests/slow.txt
+	  if (took[test] > 2 || took[test] > 0.6 && took[test] > 0.2 * cases[test]) print test}' | sort > tests/slow.txt
 
 # Which lines no test runs, in reports/coverage.txt
 coverage: .venv/ready
