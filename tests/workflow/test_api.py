@@ -5,7 +5,6 @@ from __future__ import annotations
 import subprocess
 import sys
 
-import pytest
 from workflow_helpers import ROOT, environment
 
 import privrep
@@ -13,7 +12,6 @@ import privrep
 
 def test_the_pages_are_built(tmp_path):
     """With links between them, examples, formulas, and names apart."""
-    pytest.importorskip("pdoc")
     names = ("methods.unit_steps", "methods.steps.whitening", "methods.dp_fedavg", "privacy.accounting")
     command = [
         sys.executable,
