@@ -40,7 +40,9 @@ try:
     # Snakemake lets a key stand twice, and takes the last of two scales.
     scales = [path for path in workflow.configfiles if "scale" in read_yaml(path)]
     if len(scales) > 2:
-        raise ConfigError(f"{scales[1]}: {scales[0]} names a scale, too; give one of them")
+        raise ConfigError(
+            f"{scales[1]}: {scales[0]} names a scale, too; give one of them"
+        )
     CONFIG = check_config(config)
     OVERLAYS = [Path(path) for path in workflow.configfiles]
     STUDIES = {
