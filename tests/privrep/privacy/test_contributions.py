@@ -68,9 +68,9 @@ def moments_of(numbers: np.ndarray, averaged: bool = False) -> Moments:
     return Moments(block.features, block.labels, block.feature_norms, heads, averaged)
 
 
-def several_rows(numbers: np.ndarray) -> np.ndarray:
-    """Two of each user, (2, B, 3)."""
-    return numbers[:, :6].reshape(-1, 2, 3).transpose(1, 0, 2)
+def several_rows(numbers: np.ndarray, count: int = 2) -> np.ndarray:
+    """Fewer of each user than they have entries, (2, B, 3), or more, (3, B, 2)."""
+    return numbers[:, :6].reshape(-1, count, 6 // count).transpose(1, 0, 2)
 
 
 def user(*numbers: float) -> np.ndarray:
@@ -127,6 +127,7 @@ CASES = {
     "semidefinite": Case(lambda x: Semidefinite(x[:, :3]), 0.4, (user(9), user(0, 9))),
     "several rows": Case(lambda x: Semidefinite(several_rows(x)), 0.4, PLANES),
     "by norm": Case(lambda x: SemidefiniteByNorm(several_rows(x)), 0.4, PLANES),
+    "more, by norm": Case(lambda x: SemidefiniteByNorm(several_rows(x, 3)), 0.4, (user(9), user(0, 9))),
     "disjoint pairs": Case(
         pairs_of(DisjointPairs, 4),
         1.9,
