@@ -37,7 +37,7 @@ CLUSTER = workflow.resource_settings.nodes is not None
 try:
     if workflow.is_main_process and "--unlock" not in sys.argv:
         owner.check()  # also before a plan, which writes settings
-    # Snakemake lets a key stand twice, and takes the last of two scales.
+    # Snakemake lets a key stand twice, and mixes two scales; config/config.yaml, always read, names one.
     scales = [path for path in workflow.configfiles if "scale" in read_yaml(path)]
     if len(scales) > 2:
         raise ConfigError(
