@@ -19,7 +19,7 @@ from test_contributions import CASES, SIZE, distance
 
 from privrep.privacy.accounting import UNLIMITED
 from privrep.privacy.contributions import Rows, Scalars, Scores, Semidefinite
-from privrep.privacy.lattice import SystemNoise, gamma, on_lattice, spacing
+from privrep.privacy.lattice import NARROWER, SystemNoise, gamma, on_lattice, spacing
 from privrep.privacy.ledger import Ledger, OverBudget
 from privrep.privacy.mechanisms import GAUSSIAN_COST, Release, clipped_sums
 from privrep.privacy.noise import NoiseSpec
@@ -227,16 +227,17 @@ def test_a_clip_in_float64_lets_a_user_past_by_roundings(rng):
     law = Semidefinite(np.zeros((40, 1, 100))).noise_spec(1.0)
     assert [CASES[name].law.terms for name in KINDS] == [1, 1, 1, 1, 1, 1, 2, 2, 3]
     assert law.terms == 40 and Semidefinite(np.zeros((1, 100))).noise_spec(1.0).terms == 1
-    few, many = (on_lattice("x", law, (np.zeros(shape),), 0, 1e-9).sensitivity for shape in ((1, 1), (100, 100)))
-    assert many / few - 1 == pytest.approx(40 * 100**2 * 2.0**-53, rel=1e-2)
+    larger = [on_lattice("x", law, (np.zeros(size),), 0, 1e-12).sensitivity / law.sensitivity for size in (1, 10**4)]
+    assert np.array(larger) / NARROWER - 1 == pytest.approx(np.array([48, 40 * 10**4]) * 2.0**-53, rel=1e-2, abs=0)
 
 
 def test_several_arrays_are_enlarged_together():
-    """In units of their noise; each lies on a lattice of its own."""
+    """In units of their noise; each lies on a lattice of its own, and a million users' sums are rounded."""
     one = NoiseSpec.of_one(2.0, 1.0, "averaged", terms=1)
     two = NoiseSpec(math.sqrt(1.1), 1.0, (*one.noises, *NoiseSpec.of_one(600.0, 300.0).noises), (1.0, 300.0), terms=1)
-    law = on_lattice("x", two, (np.zeros((30, 30)), np.zeros(400)), 1, 1.0)
-    parts = [noise.spacing * math.sqrt(e) / sd for noise, e, sd in zip(law.noises, (900, 400), (2, 600), strict=True)]
+    law = on_lattice("x", two, (np.zeros((30, 30)), np.zeros(400)), 10**6, 1.0)
+    steps = [noise.spacing * math.sqrt(size) for noise, size in zip(law.noises, (900, 400), strict=True)]
+    parts = (2 * gamma(10**6 + 8) * 10**6 * np.array([1, 300]) + steps) / (2, 600)
     assert law.sensitivity - two.sensitivity == pytest.approx(math.hypot(*parts), rel=1e-6)
     assert law.sensitivity / law.noise_sd == pytest.approx(math.sqrt(1.1), rel=1e-15)
     assert [noise.sd for noise in law.noises] == pytest.approx([2 * law.noise_sd, 600 * law.noise_sd], rel=1e-15)
@@ -264,8 +265,7 @@ def test_no_generator_is_touched(monkeypatch, rng):
     streams = {"noise": SYSTEM, "init_noise": SYSTEM, "samples": rng, "participants": rng}
     handle = Release(MULTIPLIER, Ledger(), range(4), streams, UNLIMITED)
     for name in KINDS:
-        one, other = (released(name, np.zeros((4, SIZE)), part) for part in (handle, handle))
-        assert not np.array_equal(one, other)
+        assert not np.array_equal(*(released(name, np.zeros((4, SIZE)), handle) for _ in range(2)))
     assert np.array_equal(np.random.get_state()[1], legacy) and rng.bit_generator.state == state  # noqa: NPY002
 
 

@@ -98,7 +98,7 @@ def test_pure_releases_compose(losses, mu, delta):
     assert response_delta(epsilon, losses, mu) <= delta * (1 + 1e-6) + 1e-15
     assert epsilon == 0 or response_delta(epsilon - 5e-3, losses, mu) > delta
     if not mu:
-        assert epsilon <= sum(losses)
+        assert epsilon <= sum(losses) and ledger.epsilon(1 / (1 + math.exp(-sum(losses)))) == 0
 
 
 def test_mu_of_a_pure_release_covers_it():
