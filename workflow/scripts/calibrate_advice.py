@@ -14,12 +14,14 @@ import pandas as pd
 from privrep.privacy.accounting import gdp_mu
 from privrep.simulate import fit
 from privrep.theory.choice import METHODS, expected
-from privrep.theory.residuals import RANGES, TABLE, interval, place, shipped, usual_delta
+from privrep.theory.residuals import RANGES, TABLE, interval, place, shipped
 from privrep.theory.whole_methods import Regime
 
 CALIBRATION, CHECK = (117, 1), (100, 2)
 """Number of settings and seed."""
 NOISES = (0.01, 0.3, 1.0, 2.0)
+DELTA_POWER = -1.1
+"""Delta is this power of the users."""
 COVERED, BIN = 0.95, 40
 """A bin has at least this many settings; an end is then the most extreme of them."""
 
@@ -41,7 +43,7 @@ def predicted(where: pd.DataFrame) -> pd.DataFrame:
     rows = []
     for setting, row in enumerate(where.to_dict("records")):
         sizes = Regime(*(row[key] for key in ("users", "samples", "dim", "rank", "label_noise")))
-        mu = gdp_mu(row["epsilon"], usual_delta(row["users"]))
+        mu = gdp_mu(row["epsilon"], row["users"] ** DELTA_POWER)
         for name in METHODS:
             found = expected(name, sizes, np.array([mu]))
             if np.isfinite(found.risk[0]):
@@ -62,7 +64,7 @@ def run_once(name: str, options: dict, setting: dict) -> float:
     """Return the excess risk of one run over that of predicting zero."""
     sizes = {key: int(setting[key]) for key in ("users", "samples", "dim", "rank")}
     private = {} if name == "own" else {"epsilon": setting["epsilon"]}
-    about = sizes | private | {"label_noise_sd": float(setting["label_noise"]), "delta": usual_delta(sizes["users"])}
+    about = sizes | private | {"label_noise_sd": float(setting["label_noise"]), "delta": sizes["users"] ** DELTA_POWER}
     row, _ = fit(METHODS[name][0], head_law="sphere", **about, **options)
     return row["excess_risk"] / sizes["rank"]
 

@@ -20,7 +20,7 @@ import yaml
 from privrep.options import check_positive, check_share, integer, unless
 from privrep.privacy.accounting import gdp_mu
 from privrep.theory.choice import CLOSE, METHODS, NAMES, expected, method_to_use
-from privrep.theory.residuals import RANGES, interval, place, usual_delta
+from privrep.theory.residuals import RANGES, interval, place
 from privrep.theory.whole_methods import Regime
 
 LEAST_SAMPLES = 4
@@ -46,7 +46,7 @@ class Row(TypedDict):
 
 @dataclass(frozen=True)
 class Setting:
-    """Sizes, budget (delta None for n^-1.1), and label noise over the scale of a coordinate of a head."""
+    """Sizes, budget (delta None for 1/n^2), and label noise over the scale of a coordinate of a head."""
 
     users: int
     samples: int
@@ -64,7 +64,7 @@ class Setting:
     @property
     def spent(self) -> float:
         """The delta of the budget."""
-        return usual_delta(self.users) if self.delta is None else self.delta
+        return self.users**-2.0 if self.delta is None else self.delta
 
     def row(self, name: str) -> Row:
         """Return the predicted risk of a method, its interval, and the options."""
@@ -201,7 +201,7 @@ def advise(
     samples : m of each user.
     epsilon : for replacing all samples of a user.
     target : excess risk over that of predicting zero, between 0 and 1.
-    delta : None for n^-1.1.
+    delta : None for 1/n^2, as in the estimator.
     label_noise : standard deviation over that of one of the `rank` coordinates of a head, for features of variance 1.
     signal : in place of the label noise: the share of the variance of labels (R^2) that heads explain.
 

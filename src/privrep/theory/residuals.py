@@ -27,11 +27,6 @@ RANGES = {
 """Ranges of the random settings; users and epsilon are uniform in their logarithms."""
 
 
-def usual_delta(users: int) -> float:
-    """Return n^-1.1."""
-    return users**-1.1
-
-
 def place(sizes: Regime, mu: float) -> float:
     """Return log n mu sqrt(m) / d."""
     return math.log(sizes.users * mu * math.sqrt(sizes.samples) / sizes.dim)

@@ -303,7 +303,7 @@ def advise(
     samples: Annotated[int | None, typer.Option(help="Rows of each user, m.")] = None,
     epsilon: Annotated[float | None, typer.Option(help="Budget, for replacing a user.")] = None,
     target: Annotated[float | None, typer.Option(help="Excess risk over that of predicting zero, below 1.")] = None,
-    delta: Annotated[float | None, typer.Option(help="By default n^-1.1.")] = None,
+    delta: Annotated[float | None, typer.Option(help="By default 1/n^2.")] = None,
     label_noise: Annotated[float | None, typer.Option(help="Over the scale of a coordinate of a head.")] = None,
     signal: Annotated[float | None, typer.Option(help="In place of label noise: R^2 that heads explain.")] = None,
     plot: Annotated[Path | None, typer.Option(help="SVG file of risks against users.")] = None,
@@ -338,7 +338,7 @@ def advise(
     )
     at = found.setting
     typer.echo(f"label noise: {at.noise:.4g}" + (f", for a signal of {signal}, which is assumed" if assumed else ""))
-    typer.echo(f"delta: {at.spent:.3g}" + (", which is n^-1.1" if delta is None else ""))
+    typer.echo(f"delta: {at.spent:.3g}" + (", which is 1/n^2" if delta is None else ""))
     for name, value in found.solved.items():
         typer.echo(f"{name}: {value:.4g}")
     if target is None and not found.solved:
