@@ -1,5 +1,6 @@
 # Helpers of all rules: settings, checked before any job starts, and the code that each script depends on.
 import functools
+import hashlib
 import json
 import math
 import os
@@ -228,14 +229,20 @@ def code_of(script, *modules):
 METHOD_FILES = method_files()
 
 
-def simulation_code(wildcards):
-    """Return the code behind the cells of a study, its algorithms included."""
-    algorithms = {
-        series.algorithm for series in STUDIES[wildcards.study].series.values()
-    }
-    return code_of(
-        "run_shard",
-        *(str(METHOD_FILES[name]) for name in sorted(algorithms)),
+@functools.cache
+def checksum(path):
+    """Return the SHA-256 of a file."""
+    return hashlib.sha256(Path(path).read_bytes()).hexdigest()
+
+
+# One file for the code behind the cells of a study, its algorithms included: with every file as an input of every shard,
+# Snakemake takes minutes to look through them.
+for name in SIMULATED:
+    algorithms = {series.algorithm for series in STUDIES[name].series.values()}
+    code = code_of("run_shard", *sorted(str(METHOD_FILES[one]) for one in algorithms))
+    write_if_changed(
+        Path(RESULTS, name, "code.json"),
+        as_json({path: checksum(path) for path in code}),
     )
 
 

@@ -11,7 +11,7 @@ KILLED = (
 rule run_shard:
     input:
         settings=f"{RESULTS}/{{study}}/shards.json",
-        code=simulation_code,
+        code=f"{RESULTS}/{{study}}/code.json",
     output:
         cells=f"{RESULTS}/{{study}}/shards/{{shard}}.csv",
         timings=f"{RESULTS}/{{study}}/shards/{{shard}}.timings.csv",

@@ -20,10 +20,8 @@ from privrep.theory.whole_methods import Regime
 CALIBRATION, CHECK = (117, 1), (100, 2)
 """Number of settings and seed."""
 NOISES = (0.01, 0.3, 1.0, 2.0)
-DELTA_POWER = -1.1
-"""Delta is this power of the users."""
-COVERED, BIN = 0.95, 40
-"""A bin has at least this many settings; an end is then the most extreme of them."""
+COVERED, BIN, DELTA_POWER = 0.95, 40, -1.1
+"""Delta is users to this power. A bin has at least this many settings; an end is then the most extreme of them."""
 
 
 def settings(count: int, seed: int) -> pd.DataFrame:
