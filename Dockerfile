@@ -2,7 +2,7 @@
 #   docker build -t privrep . && docker run --rm -u "$(id -u):$(id -g)" -v "$PWD:/privrep" privrep
 FROM python:3.11-slim-bookworm
 WORKDIR /privrep
-# Snakemake asks for a name, which a user of a number alone, as `docker run -u` has it, gets from here.
+# Snakemake asks for the user's name, and one whom `docker run -u` gives by number has none.
 ENV HOME=/tmp USER=privrep PYTHONPATH=/privrep/src PIP_NO_CACHE_DIR=1 PIP_ROOT_USER_ACTION=ignore
 RUN apt-get update && apt-get install --yes --no-install-recommends git && rm -r /var/lib/apt/lists/* \
     && git config --system safe.directory /privrep

@@ -237,13 +237,18 @@ def checksum(path):
 
 # One file for the code behind the cells of a study, its algorithms included: with every file as an input of every shard,
 # Snakemake takes minutes to look through them.
-for name in SIMULATED:
-    algorithms = {series.algorithm for series in STUDIES[name].series.values()}
-    code = code_of("run_shard", *sorted(str(METHOD_FILES[one]) for one in algorithms))
-    write_if_changed(
-        Path(RESULTS, name, "code.json"),
-        as_json({path: checksum(path) for path in code}),
-    )
+try:
+    for name in SIMULATED:
+        methods = {
+            str(METHOD_FILES[one.algorithm]) for one in STUDIES[name].series.values()
+        }
+        code = code_of("run_shard", *sorted(methods))
+        write_if_changed(
+            Path(RESULTS, name, "code.json"),
+            as_json({path: checksum(path) for path in code}),
+        )
+except OSError as error:
+    raise WorkflowError(str(error)) from None
 
 
 # What the page is made of beside the tables: its texts, and the code that counts for them.
