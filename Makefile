@@ -96,7 +96,7 @@ api: .venv/ready
 docs: all api
 	python workflow/scripts/update_docs.py
 
-# The scale of record, into results/record: three to four hours on two cores, and the same command goes on after a stop.
+# The scale of record, into results/record: 70 to 100 minutes on two cores, and the same command goes on after a stop.
 record: .venv/ready
 	@$(RUN) --configfile config/scales/record.yaml
 	$(if $(SEED),,python workflow/scripts/update_docs.py --record record)
