@@ -18,6 +18,7 @@ from privrep.privacy.accounting import (
     Cost,
     FixedNoise,
     Theorem,
+    composed_advantage,
     composed_epsilon,
     gdp_delta,
     gdp_epsilon,
@@ -235,6 +236,8 @@ def test_composed_epsilon_at_rate_one_is_the_closed_form(mu, rounds):
     """An upper bound, tight to 1e-3."""
     exact = gdp_epsilon(mu * rounds**0.5, DELTA)
     assert exact - 1e-6 <= composed_epsilon(((mu, 1.0),) * rounds, DELTA) <= exact + 1e-3
+    advantage = 2 * stats.norm.cdf(mu * rounds**0.5 / 2) - 1
+    assert composed_advantage(((mu, 1.0),) * rounds) == pytest.approx(advantage, abs=1e-4)
 
 
 def test_mixed_releases():
