@@ -109,29 +109,35 @@ class MixedModel:
 
 
 def mixed_model(halves: Halves, least_gain: float = 1e-5, most_steps: int = 300) -> MixedModel:
-    """Fit a mixed model by expectation maximisation until a step adds too little, the mean by least squares."""
-    squares, products = halves.moments
-    users, dim = products.shape
-    total, length = halves.rows.sum(), np.sum(halves.labels**2, axis=1)
+    """Fit a mixed model by expectation maximisation until a step adds too little, the mean by least squares.
+
+    All is written with X covariance X^T + noise of each user's rows, at most d once they are rotated: those past a
+    user's own are zero and add nothing.
+    """
+    features, labels, (squares, products) = halves.features, halves.labels, halves.moments
+    total, length = halves.rows.sum(), np.sum(labels**2)
     mean = _least_squares(squares.sum(axis=0), products.sum(axis=0))
-    noise = (length.sum() - mean @ products.sum(axis=0)) / total / 2
-    covariance = noise * np.eye(dim) * total / np.trace(squares.sum(axis=0))
+    noise = (length - mean @ products.sum(axis=0)) / total / 2
+    covariance = noise * np.eye(len(mean)) * total / np.trace(squares.sum(axis=0))
+    if features.shape[1] > features.shape[2]:
+        rotation, features = np.linalg.qr(features)
+        labels = np.einsum("nmd,nm->nd", rotation, labels)
+    turned, unexplained, (users, most_rows, _) = features.transpose(0, 2, 1), length - np.sum(labels**2), features.shape
     likelihoods: list[float] = []
     while True:
-        inner = np.eye(dim) + covariance @ squares / noise
-        spread = np.linalg.solve(inner, np.broadcast_to(covariance, inner.shape))  # of a head, given the rows
-        shrunk = squares @ spread / noise
-        outside = products - (shrunk @ products[:, :, None])[:, :, 0]
-        mean = _least_squares((squares - shrunk @ squares).sum(axis=0) / noise, outside.sum(axis=0) / noise)
-        left = products - squares @ mean
-        heads = (spread @ left[:, :, None])[:, :, 0] / noise
-        residual = length - products @ mean - left @ mean
-        explained = np.einsum("nd,nd->n", heads, left)
-        volume = total * np.log(2 * np.pi * noise) + np.linalg.slogdet(inner)[1].sum()
-        likelihoods.append(-0.5 * (volume + (residual - explained).sum() / noise) / total)
+        rows = features @ covariance @ turned + noise * np.eye(most_rows)
+        inverse = np.linalg.inv(rows)
+        weighted = inverse @ features
+        information = np.einsum("nmd,nme->de", features, weighted, optimize=True)
+        mean = _least_squares(information, np.einsum("nmd,nm->d", weighted, labels))
+        left = labels - features @ mean
+        inside = (inverse @ left[:, :, None])[:, :, 0]
+        heads = np.einsum("nmd,nm->nd", features, inside) @ covariance
+        volume = total * np.log(2 * np.pi * noise) + (np.linalg.slogdet(rows)[1] - most_rows * np.log(noise)).sum()
+        likelihoods.append(-0.5 * (volume + np.sum(left * inside) + unexplained / noise) / total)
         gains = np.diff(likelihoods)
         if len(gains) and (gains[-1] < least_gain or len(gains) >= most_steps):
             return MixedModel(mean, covariance, float(noise), mean + heads, gains)
-        covariance = (heads.T @ heads + spread.sum(axis=0)) / users
-        bent = np.einsum("nd,nde,ne->n", heads, squares, heads)
-        noise = (residual - 2 * explained + bent + np.einsum("nde,ned->n", squares, spread)).sum() / total
+        covariance = covariance + (heads.T @ heads - covariance @ information @ covariance) / users
+        unsure = users * most_rows - noise * np.trace(inverse, axis1=1, axis2=2).sum()
+        noise = (noise**2 * np.sum(inside**2) + unexplained + noise * unsure) / total

@@ -149,8 +149,8 @@ class Run:
 
     @cached_property
     def of_record(self) -> pd.DataFrame:
-        """The rows of the run of record for a run that is too small; else none."""
-        rows = read_text(DOCS / "record" / "claims.csv") if self.small else self.claims[:0]
+        """The rows of the run of record for a run that leaves some to it; else none."""
+        rows = self.claims[:0] if self.scale == "record" else read_text(DOCS / "record" / "claims.csv")
         return rows[rows["id"].isin(self.claims["id"])]
 
     @cached_property

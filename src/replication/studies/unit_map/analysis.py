@@ -184,8 +184,8 @@ def analyse(cells: pd.DataFrame, study: MeasureSettings) -> Findings:
     measured = on_first + by_kind(cells, study)
     tables["beyond/rivals"] = rival_points(measured)
     cells = cells[~first & ~cells["series"].str.startswith("rival-")]
-    seeds = int(cells["seed"].nunique())
-    for sweep in SWEEPS:
+    for sweep, (prefix, _) in SWEEPS.items():
+        seeds = int(cells.loc[cells["series"] == f"{prefix}unit", "seed"].nunique())
         for name, risk in risks(cells, sweep)[list(METHODS)].items():
             measured.append(bare(f"settings {sweep} in which {name} works", int((risk <= WORKS).sum()), len(risk)))
         found = bootstrap_measures(partial(ratios, cells, sweep), seeds, LARGEST % sweep, BOOTSTRAP)
