@@ -25,6 +25,7 @@ from markupsafe import Markup
 from privrep.options import misnamed
 from replication.evidence.verdicts import Verdict
 from replication.report import spelling, summary
+from replication.report.claims_table import by_scale
 from replication.report.layout import PIECES, macros
 from replication.report.pictures import packed
 from replication.report.run_tables import NotMeasured, Run
@@ -263,8 +264,7 @@ def chapter(study: str, run: Run) -> str:
     claims = [claim for claim in run.claims_of(study) if claim not in words.placed]
     if claims:
         rows = run.claims[run.claims["id"].isin(claims)]
-        tested = rows.loc[rows["basis"] != "definition", "verdict"]
-        parts.append(CHAPTER.fold(_counted("Verdicts", tested, run), run.section_claims(*claims)))
+        parts.append(CHAPTER.fold(_counted("Verdicts", rows, run), run.section_claims(*claims)))
     figures = [figure for figure in run.captions[study] if figure not in words.placed | {OPENING_FIGURE}]
     if figures:
         further = spelling.sentence(spelling.plural(len(figures), "further figure"))
@@ -274,10 +274,11 @@ def chapter(study: str, run: Run) -> str:
         first = words.drawn[0] if words.drawn else ""
         written = written.replace(first, "", 1).replace(LEAD_END, f"{LEAD_END}\n\n{first}\n\n{MORE}", 1)
     shown, rest = written.split(MORE)
-    rows = run.claims[run.claims["id"].isin(run.claims_of(study)) & (run.claims["basis"] != "definition")]
-    return shown + CHAPTER.fold(_counted("The chapter", rows["verdict"], run), rest.strip(), "chapter")
+    rows = run.claims[run.claims["id"].isin(run.claims_of(study))]
+    return shown + CHAPTER.fold(_counted("The chapter", rows, run), rest.strip(), "chapter")
 
 
-def _counted(title: str, verdicts: pd.Series, run: Run) -> str:
-    """A title with how many there are of each verdict, which a run that is too small does not say."""
-    return title if run.small else f"{title} {PIECES.tally_line(summary.by_verdict(verdicts))}"
+def _counted(title: str, rows: pd.DataFrame, run: Run) -> str:
+    """A title with how many tests there are of each verdict, but for those that the run is too small for."""
+    verdicts = by_scale(rows[rows["basis"] != "definition"])[0]["verdict"]
+    return title if run.small or verdicts.empty else f"{title} {PIECES.tally_line(summary.by_verdict(verdicts))}"
