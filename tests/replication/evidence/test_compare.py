@@ -260,9 +260,9 @@ def test_the_tables_of_record_follow_from_each_other():
             numbers = [float(measures[study][name][part]) for part in NUMBERS]
             assert numbers == pytest.approx([getattr(found[name], part) for part in NUMBERS], rel=1e-9, nan_ok=True)
     stated, pairs = checked_claims(), confirmation_pairs(read_rows(DOCS / "confirmation.csv"))
-    family = exponents_judged([claim for claims in stated.values() for claim in claims], measures, "default")
+    family = exponents_judged([claim for claims in stated.values() for claim in claims], measures, "record")
     for paper, claims in stated.items():
-        again = judge(claims, paper, measures, "default", "figures", "", family)
+        again = judge(claims, paper, measures, "record", "figures", "", family)
         for row, known in paired(again, read_rows(RECORD / "claims.csv")):
             says = {name: str(row.get(name, "")) for name in (*SHOWN, "raw_verdict", "seeds")}
             assert says.items() <= known.items()
