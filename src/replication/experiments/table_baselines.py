@@ -62,11 +62,9 @@ INTERCEPTS = (1e-8, 0.01, 0.1, 1.0)
 
 
 def own_data(halves: Halves, penalty: float, intercept: float = 0.0, about: np.ndarray | float = 0.0) -> np.ndarray:
-    """Fit a ridge regression about a model to each user alone, (n, d), with a penalty of which the intercept bears a
-    share."""
+    """Fit each user's ridge regression about a model, (n, d); the intercept bears a share of the penalty."""
     squares, products = halves.moments
-    penalties = np.full(squares.shape[-1], penalty)
-    penalties[0] *= intercept
+    penalties = penalty * np.r_[intercept, np.ones(squares.shape[-1] - 1)]
     left = products - squares @ np.broadcast_to(about, squares.shape[-1])
     return about + np.linalg.solve(squares + np.diag(penalties), left[:, :, None])[:, :, 0]
 
@@ -76,8 +74,7 @@ def best_own_data(halves: Halves, about: np.ndarray | float = 0.0) -> float:
     squares, products = halves.moments
     left, errors = products - squares @ np.broadcast_to(about, squares.shape[-1]), []
     for share in INTERCEPTS:
-        scale = np.ones(squares.shape[-1])
-        scale[0] = share**-0.5
+        scale = np.r_[share**-0.5, np.ones(squares.shape[-1] - 1)]
         values, vectors = np.linalg.eigh(squares * np.outer(scale, scale))
         inside = np.einsum("nde,nd->ne", vectors, left * scale)
         for penalty in PENALTIES:
@@ -109,11 +106,8 @@ class MixedModel:
 
 
 def mixed_model(halves: Halves, least_gain: float = 1e-5, most_steps: int = 300) -> MixedModel:
-    """Fit a mixed model by expectation maximisation until a step adds too little, the mean by least squares.
-
-    All is written with X covariance X^T + noise of each user's rows, at most d once they are rotated: those past a
-    user's own are zero and add nothing.
-    """
+    """Fit a mixed model by expectation maximisation until a step adds too little, the mean by least squares; a user's
+    rows, at most d once they are rotated, are zero past its own, which adds nothing."""
     features, labels, (squares, products) = halves.features, halves.labels, halves.moments
     total, length = halves.rows.sum(), np.sum(labels**2)
     mean = _least_squares(squares.sum(axis=0), products.sum(axis=0))

@@ -19,7 +19,6 @@ from pathlib import Path
 from typing import Any
 
 import jinja2
-import pandas as pd
 from markupsafe import Markup
 
 from privrep.options import misnamed
@@ -263,8 +262,7 @@ def chapter(study: str, run: Run) -> str:
     parts = [text(study, run, words)]
     claims = [claim for claim in run.claims_of(study) if claim not in words.placed]
     if claims:
-        rows = run.claims[run.claims["id"].isin(claims)]
-        parts.append(CHAPTER.fold(_counted("Verdicts", rows, run), run.section_claims(*claims)))
+        parts.append(CHAPTER.fold(_counted("Verdicts", claims, run), run.section_claims(*claims)))
     figures = [figure for figure in run.captions[study] if figure not in words.placed | {OPENING_FIGURE}]
     if figures:
         further = spelling.sentence(spelling.plural(len(figures), "further figure"))
@@ -274,11 +272,11 @@ def chapter(study: str, run: Run) -> str:
         first = words.drawn[0] if words.drawn else ""
         written = written.replace(first, "", 1).replace(LEAD_END, f"{LEAD_END}\n\n{first}\n\n{MORE}", 1)
     shown, rest = written.split(MORE)
-    rows = run.claims[run.claims["id"].isin(run.claims_of(study))]
-    return shown + CHAPTER.fold(_counted("The chapter", rows, run), rest.strip(), "chapter")
+    return shown + CHAPTER.fold(_counted("The chapter", run.claims_of(study), run), rest.strip(), "chapter")
 
 
-def _counted(title: str, rows: pd.DataFrame, run: Run) -> str:
+def _counted(title: str, claims: list[str], run: Run) -> str:
     """A title with how many tests there are of each verdict, but for those that the run is too small for."""
-    verdicts = by_scale(rows[rows["basis"] != "definition"])[0]["verdict"]
+    rows = run.claims[run.claims["id"].isin(claims) & (run.claims["basis"] != "definition")]
+    verdicts = by_scale(rows)[0]["verdict"]
     return title if run.small or verdicts.empty else f"{title} {PIECES.tally_line(summary.by_verdict(verdicts))}"
