@@ -106,8 +106,8 @@ class MixedModel:
 
 
 def mixed_model(halves: Halves, least_gain: float = 1e-5, most_steps: int = 300) -> MixedModel:
-    """Fit a mixed model by expectation maximisation until a step adds too little, the mean by least squares; a user's
-    rows, at most d once they are rotated, are zero past its own, which adds nothing."""
+    """Fit a mixed model by expectation maximisation until a step adds too little, the mean by least squares. More than
+    d rows of a user are rotated into d; rows of zeros add nothing."""
     features, labels, (squares, products) = halves.features, halves.labels, halves.moments
     total, length = halves.rows.sum(), np.sum(labels**2)
     mean = _least_squares(squares.sum(axis=0), products.sum(axis=0))
@@ -119,19 +119,19 @@ def mixed_model(halves: Halves, least_gain: float = 1e-5, most_steps: int = 300)
     turned, unexplained, (users, most_rows, _) = features.transpose(0, 2, 1), length - np.sum(labels**2), features.shape
     likelihoods: list[float] = []
     while True:
-        rows = features @ covariance @ turned + noise * np.eye(most_rows)
-        inverse = np.linalg.inv(rows)
+        of_labels = features @ covariance @ turned + noise * np.eye(most_rows)  # their covariance, by user
+        inverse = np.linalg.inv(of_labels)
         weighted = inverse @ features
         information = np.einsum("nmd,nme->de", features, weighted, optimize=True)
         mean = _least_squares(information, np.einsum("nmd,nm->d", weighted, labels))
         left = labels - features @ mean
-        inside = (inverse @ left[:, :, None])[:, :, 0]
-        heads = np.einsum("nmd,nm->nd", features, inside) @ covariance
-        volume = total * np.log(2 * np.pi * noise) + (np.linalg.slogdet(rows)[1] - most_rows * np.log(noise)).sum()
-        likelihoods.append(-0.5 * (volume + np.sum(left * inside) + unexplained / noise) / total)
+        weighted_left = (inverse @ left[:, :, None])[:, :, 0]
+        heads = np.einsum("nmd,nm->nd", features, weighted_left) @ covariance
+        volume = total * np.log(2 * np.pi * noise) + (np.linalg.slogdet(of_labels)[1] - most_rows * np.log(noise)).sum()
+        likelihoods.append(-0.5 * (volume + np.sum(left * weighted_left) + unexplained / noise) / total)
         gains = np.diff(likelihoods)
         if len(gains) and (gains[-1] < least_gain or len(gains) >= most_steps):
             return MixedModel(mean, covariance, float(noise), mean + heads, gains)
         covariance = covariance + (heads.T @ heads - covariance @ information @ covariance) / users
-        unsure = users * most_rows - noise * np.trace(inverse, axis1=1, axis2=2).sum()
-        noise = (noise**2 * np.sum(inside**2) + unexplained + noise * unsure) / total
+        freedom = users * most_rows - noise * np.trace(inverse, axis1=1, axis2=2).sum()
+        noise = (noise**2 * np.sum(weighted_left**2) + unexplained + noise * freedom) / total

@@ -22,7 +22,7 @@ from replication.evidence.quantities import checked_claims
 from replication.evidence.verdicts import GROUPS, OUTCOMES, Verdict
 from replication.report import chapters, claims_table, layout, page, pictures, sizes, summary
 from replication.report import spelling as wording
-from replication.report.claims_table import all_rows, brief_table, by_scale
+from replication.report.claims_table import all_rows, brief_table
 from replication.report.record import DOCS, with_record
 from replication.report.run_tables import Run
 from replication.report.stub_run import StubRun
@@ -79,8 +79,7 @@ def claim_rows() -> pd.DataFrame:
 
 
 class Page(HTMLParser):
-    """What the tests ask of a page: its elements, its text outside of code, pictures and scripts, and which names lie
-    in detail that opens."""
+    """Elements of a page, its text outside of code, pictures and scripts, and names that lie in detail that opens."""
 
     def __init__(self, content: str):
         super().__init__()
@@ -171,8 +170,7 @@ def test_page_shows_every_claim_and_known_verdicts_alone(content, rendered):
 
 
 def test_the_opening_comes_first(content):
-    """What the run found and which method to use stand before any detail, verdict or chapter;
-    before them are the title and the note on a small run."""
+    """What was found and which method to use come first, after the title and the note on a small run."""
     shown = content[content.index("</nav>") :]
     inside = ("<h1", 'class="masthead"', "<aside", "</aside>", 'class="of-record"', 'class="opening"')
     places = [shown.index(words) for words in inside]
@@ -281,8 +279,7 @@ def test_a_missing_table_stops_in_one_line(rendered):
 
 
 def held_against(docs: Path, run: Run, default: str = "", **changes: str) -> str:
-    """What the page of a run says of a record with the same rows but for the verdicts of some claims. The default run
-    has the verdicts of this run, or one for all rows."""
+    """What a page says of a record with other verdicts of some claims; the default run has its own, or one for all."""
     own = run.claims.to_dict("records")
     rows = [row | {"verdict": changes.get(row["id"], row["verdict"])} for row in own]
     write_differences(docs, *({"id": row["id"], "quantity": row["quantity"], "why": "Seeds."} for row in own))
@@ -513,8 +510,7 @@ def test_statements_are_counted():
 
 
 def test_errata_are_counted_by_what_they_change():
-    """The most severe first; one question counts once, what the published version mends stands apart,
-    and what was set aside does not count."""
+    """The most severe first, a question once; what the published version mends is apart, what is set aside left out."""
     guarantee = ("yes", "the guarantee", "")
     rows = [
         ("yes", "nothing", ""),
@@ -580,17 +576,20 @@ def test_contradictions_are_one_line_each():
 
 
 def test_rows_that_a_scale_does_not_test_are_one_line():
-    """In short tables; a row that is open for another reason stands."""
     rows = claim_rows()
     small = rows.assign(verdict="NOT-TESTED", reason="needs scale default, this is quick; 0.1 is at most 1")
     assert "<tr" not in brief_table(small) and "rows are not tested at this scale" in brief_table(small)
     assert "not tested at this scale" not in brief_table(rows)
-    both = pd.concat([rows, small.iloc[:1]])
-    assert "One row is not tested at this scale." in brief_table(both)
-    assert [len(part) for part in by_scale(both)] == [len(rows), 1]
+    assert "One row is not tested at this scale." in brief_table(pd.concat([rows, small.iloc[:1]]))
     of_record = brief_table(small, {("B-T5.2", "slope"): "VIOLATED"})
-    assert of_record.count("not sized for a verdict") == 1
-    assert 'class="badge none" href="#verdict-VIOLATED"' in of_record
+    assert of_record.count("not sized for a verdict") == of_record.count('none" href="#verdict-VIOLATED"') == 1
+
+
+def test_what_the_record_alone_judges_is_shown_in_grey_and_not_counted():
+    run = ChosenRun()
+    run.claims.loc[run.claims["study"] == "unit_rates", ["verdict", "reason"]] = "NOT-TESTED", "needs scale record"
+    assert ("O-RATE", "exponent of n") in run.verdicts_of_record
+    assert 'class="tally"' not in chapters.chapter("unit_rates", run)
 
 
 def test_a_small_run_says_so(content):
