@@ -23,6 +23,7 @@ from images.image_users import Everybody, ImageUsers
 from images.method import Client, ImageMethod, Pixels
 from images.training import Parameters
 from privrep.privacy.clipping import check_bound, within_float32
+from privrep.privacy.contributions import of_any_two
 from privrep.privacy.mechanisms import Part, Release
 from privrep.privacy.noise import NoiseSpec
 from privrep.users.passes import Own
@@ -133,6 +134,7 @@ class Displacements:
     own: Parameters
     key: jax.Array
     chunk: int = 1
+    sensitivity = staticmethod(of_any_two)
 
     def clipped(self, clip: float, there: np.ndarray | None = None) -> tuple:
         """Return the sum in float64, then the leaves that clients keep, and their lengths before the clip; raise
@@ -147,9 +149,8 @@ class Displacements:
         return np.asarray(total, np.float64), *kept
 
     def noise_spec(self, clip: float) -> NoiseSpec:
-        """Return the noise law of updates of norm at most zeta: replacing one moves the sum by at most 2 zeta, and
-        adding or removing it, as the paper's scripts count, by zeta."""
-        return NoiseSpec.of_one(2 * clip, clip)
+        """Return the noise law of updates of norm at most zeta; the paper's scripts count adding or removing one."""
+        return NoiseSpec.of_one(self.sensitivity(clip), clip)
 
 
 @dataclass(frozen=True)
@@ -191,6 +192,6 @@ def run(
 
         total, *kept, lengths = release.sums(everybody, sent, Part("displacement", plan.clip))
         own = jax.tree.unflatten(structure, [leaf.rows for leaf in kept])
-        flat = np.asarray(flat + (total / n).astype(np.float32))
+        flat = np.asarray(flat + (total.value / n).astype(np.float32))
         shared = unravel(jnp.asarray(flat))
         yield Round(t + 1, flat, shared, own, lengths.rows)

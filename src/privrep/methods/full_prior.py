@@ -79,8 +79,9 @@ class FullPrior:
         of_scale, handle = release.split(SCALE, 1 - SCALE)
         scale = learned_scale(users, of_scale, d, self.head_scale, self.noise)
         noise2 = max(self.noise / scale, LEAST_NOISE) ** 2
-        values, vectors = np.linalg.eigh(handle.sum("half_products", users, partial(halves, noise2), clip=1.0))
-        noise = 2 * handle.noise_multiplier * math.sqrt(2 * d)
+        released = handle.sum("half_products", users, partial(halves, noise2), clip=1.0)
+        values, vectors = np.linalg.eigh(released.value)
+        noise = released.sd * math.sqrt(2 * d)
         values = np.maximum(values, max(RAISED * noise, LEAST_EIGENVALUE * np.abs(values).max(), TINY))
         values *= d / values.sum()
         prior = scale**2 * (vectors * values) @ vectors.T

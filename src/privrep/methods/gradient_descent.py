@@ -81,7 +81,7 @@ class GradientDescentOptions(Sequential, StartedSpectrally):
         for t in range(1, self.epochs + 1):
             contribution = partial(gradients, basis, FittedHeads(basis, split.heads), split.subspace)
             gradient = release.sum("gradient", users, contribution, clip=self.clip_feature)
-            basis = orthonormalise(basis - self.step / t * gradient / unit)
+            basis = orthonormalise(basis - self.step / t * gradient.value / unit)
             yield Iterate(basis, LowRank(basis, FittedHeads(basis, split.final)))
 
     @property

@@ -49,7 +49,7 @@ from privrep.methods.steps.stacking import (
 )
 from privrep.methods.unit_steps import half_products
 from privrep.options import Declared
-from privrep.privacy.contributions import Scalars, SymmetricOuter
+from privrep.privacy.contributions import Rows, Scalars, SymmetricOuter
 from privrep.privacy.mechanisms import GAUSSIAN_COST, Release
 from privrep.users.known import Known
 from privrep.users.problem import Block, UserData
@@ -126,15 +126,15 @@ class MixedModel:
         root = isotropic(d, plan.LEVEL_CONSTANT, self.constant)
         clip = math.sqrt(0.75)
         mine = partial(by_size, own_errors, root, unit)
-        size, square, count = of_level.sum("mixed_level", users, mine, clip=clip) + n / 2
-        count_sd = 2 * clip * of_level.noise_multiplier
+        released = of_level.sum("mixed_level", users, mine, clip=clip)
+        (size, square, count), count_sd = released.value + n / 2, released.sd
         people = max(count, count_sd, n / 10)
         level = plan.between(size / people, plan.LEAST_LEVEL, 1.0)
         # Where few people err by much, as with a rare outcome, the mean square is well above the squared mean.
         square = plan.between((square - count_sd) / people, level**2, 1.0)
         level_noise = count_sd * math.hypot(1, level) / people
         at_most = plan.between(count + count_sd, n / 10, n)
-        mean, mean_noise = self.mean(users, level, mu, unit, of_length, of_mean)
+        mean, mean_noise = self.mean(users, level, unit, of_length, of_mean)
         shapes = self.shapes(users, mean, varies, release.share(sizes.shape)) if sizes.shape else []
         candidates = Candidates.of(mean, shapes, self.constant, varies)
         mixture, own, answer = released_mixture(users, candidates, square, unit, (at_most, count_sd), *of_mixture)
@@ -149,7 +149,7 @@ class MixedModel:
         yield Iterate(subspace, FullRank(models), log)
 
     def mean(
-        self, users: UserData, level: float, mu: float, unit: float, of_length: Release, of_mean: Release
+        self, users: UserData, level: float, unit: float, of_length: Release, of_mean: Release
     ) -> tuple[np.ndarray, np.ndarray]:
         """Release beta, (d,); return it and the standard deviations of its noise, which no step makes smaller.
 
@@ -160,23 +160,23 @@ class MixedModel:
         root = isotropic(d, plan.MEAN_CONSTANT, self.constant)
         guess, width = plan.LENGTH_GUESS * unit, plan.LENGTH_WIDTH
         lengths = of_length.sum("mixed_length", users, partial(log_lengths, root, guess), clip=width) / n
-        clip = plan.LENGTH_CLIP * guess * math.exp(plan.between(float(lengths), -width, width))
+        clip = plan.LENGTH_CLIP * guess * math.exp(plan.between(float(lengths.value), -width, width))
         # So much of the rate over all steps lets the noise of the path be a given part of the level.
-        rates = plan.PATH_NOISE * level * unit * mu * math.sqrt(of_mean.part) * n / (2 * clip)
+        noise = Rows.sensitivity(clip) * of_mean.noise_multiplier / n
+        rates = plan.PATH_NOISE * level * unit / noise if noise else math.inf
         steps = int(plan.between(rates / plan.RATE, *plan.STEPS))
         mean, rate = np.zeros(d), min(plan.RATE, rates / steps)
         for each in of_mean.split(*[1 / steps] * steps):
             change = each.sum("mixed_step", users, partial(by_size, changes, mean, root), clip=clip) / n
-            mean = mean + root @ (rate * change)
-        of_one = rate * 2 * clip * each.noise_multiplier / n
-        return mean, np.diag(root) * of_one * math.sqrt(steps)
+            mean = mean + root @ (rate * change.value)
+        return mean, np.diag(root) * rate * change.sd * math.sqrt(steps)
 
     def shapes(self, users: UserData, mean: np.ndarray, varies: np.ndarray, release: Release) -> list[np.ndarray]:
         """Release roots of P, (d, rank), from S in the coordinates that vary, with eigenvalues raised and shrunk."""
         n, d = users.known.users, int(varies.sum())
         found = release.sum("mixed_shape", users, partial(residual_halves, mean, varies), clip=1.0) / n
-        values, vectors = np.linalg.eigh(found)
-        edge = plan.edge(n, d, 1 / release.noise_multiplier) if release.noise_multiplier else 0.0
+        values, vectors = np.linalg.eigh(found.value)
+        edge = plan.edge(d, found.sd)
         kept = slice(d - (self.rank or d), None)
         places = np.eye(len(varies))[:, varies]
         return [places @ (vectors * np.sqrt(found))[:, kept] for found in plan.two_spectra(values, edge)]

@@ -82,7 +82,7 @@ def power_method(
     Each of the c L sums is a release of its own; the runs share users and samples and do compose."""
     for samples in batches:
         noisy = release.sums(users, Products(samples, bases, clip), *[Part("power_method", clip)] * len(bases))
-        bases = np.linalg.qr(np.array(noisy))[0]
+        bases = np.linalg.qr(np.array([one.value for one in noisy]))[0]
     return bases
 
 

@@ -68,7 +68,7 @@ class PpsgdOptions(LocalGradients):
             many = self.server.divisor(handle)
             contribution = partial(displacements, model, personal, batches(), self.local_step, self.personal_step)
             moved, kept = handle.sums(users, contribution, Part("displacement", self.clip))
-            model, personal = model + moved / many, personal.updated(kept, handle.taking_part)
+            model, personal = model + moved.value / many, personal.updated(kept, handle.taking_part)
             basis = model[:-1]
             heads = partial(shared_and_own, model[-1], personal)
             yield Iterate(orthonormalise(basis), LowRank(basis, heads), {"zeta": self.clip})

@@ -74,5 +74,5 @@ class SingleModelOptions(Sequential, Declared):
         model, unit = np.zeros((known.dim, 1)), known.users * clip
         for t in range(1, self.epochs + 1):
             gradient = release.sum("gradient", users, partial(gradients, model, ones, samples), clip=clip)
-            model = model - self.step / t * gradient / unit
+            model = model - self.step / t * gradient.value / unit
             yield Iterate(None, LowRank(model, ones))

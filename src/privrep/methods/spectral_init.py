@@ -101,7 +101,7 @@ class SpectralInit:
         if self.pairs == "models":
             contribution, clip = OwnModels(self.samples, final_penalty("ridge", known) * known.dim / known.rank), 1.0
         noisy = release.sum("spectral_init", users, contribution, clip=clip)
-        return np.ascontiguousarray(np.linalg.eigh(noisy)[1][:, ::-1][:, : users.known.rank])
+        return np.ascontiguousarray(np.linalg.eigh(noisy.value)[1][:, ::-1][:, : users.known.rank])
 
     def fit(self, users: UserData, release: Release) -> Iterator[Iterate]:
         """Run Algorithm 3 alone: it releases a subspace and personalises nothing."""

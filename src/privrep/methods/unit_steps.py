@@ -79,10 +79,10 @@ def learned_scale(users: UserData, release: Release, rank: int, head_scale: floa
     """Release h from the mean log power of the labels, given public guesses of it and of the label noise, which stand
     where noise could have made the difference."""
     guess, n = rank * head_scale**2 + noise**2, users.known.users
-    logs = float(release.sum("unit_scale", users, partial(log_scales, math.log(guess)), clip=SCALE_WIDTH)) / n
+    mean = release.sum("unit_scale", users, partial(log_scales, math.log(guess)), clip=SCALE_WIDTH) / n
     # Heads are taken midway between those of one length and Gaussian ones.
-    logs = min(max(logs, -SCALE_WIDTH), SCALE_WIDTH) - log_chi(np.asarray(rank)) / 2
-    doubt = 2 * (2 * SCALE_WIDTH * release.noise_multiplier / n)
+    logs = min(max(float(mean.value), -SCALE_WIDTH), SCALE_WIDTH) - log_chi(np.asarray(rank)) / 2
+    doubt = 2 * mean.sd
     power = guess * math.exp(logs - doubt**2 / logs if abs(logs) > doubt else 0.0)
     return math.sqrt(max(power - noise**2, 0.1 * power) / rank)
 
@@ -118,7 +118,7 @@ class HeadMoments:
 
     def within(self, basis: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return H^1/2 and H^-1/2 in a basis, shrunk towards I, eigenvalues raised that noise could have made."""
-        noise_sd = math.sqrt(2 / self._precision) * self.rank / self.users
+        noise_sd = Semidefinite.sensitivity(1.0) / math.sqrt(self._precision) * self.rank / self.users
         values, vectors, _ = shrunk(basis.T @ self._sum @ basis / self._precision, noise_sd)
         values = np.maximum(values, max(FLOOR * noise_sd, 1e-6))
         roots = np.sqrt(values * (self.rank / values.sum()))
@@ -177,11 +177,10 @@ class UnitSteps:
                 Part("unit_heads", 1.0, shares.METRICS),
                 Part("unit_step", 1.0, shares.STEPS),
             )
-            noise_sd = 2 * width / (n * mu * math.sqrt(shares.SCALARS * share))
-            variance = (2 / (n * mu * math.sqrt(shares.STEPS * share))) ** 2
-            step = (step - basis @ (basis.T @ step)) / n
-            known = known.measured(logs / n, noise_sd, (step**2).sum() / sizes.entries, variance)
-            heads.add(basis @ root, second, shares.METRICS * share * mu**2 if mu < math.inf else share)
+            logs, variance = logs / n, (step.sd / n) ** 2
+            step = (step.value - basis @ (basis.T @ step.value)) / n
+            known = known.measured(float(logs.value), logs.sd, (step**2).sum() / sizes.entries, variance)
+            heads.add(basis @ root, second.value, second.charge if mu < math.inf else share)
             length = known.step_length(variance)
             basis = orthonormalise(basis + length * step @ inverse)
             known = known.stepped(length, variance)
@@ -200,7 +199,7 @@ class UnitSteps:
         """Release the first subspace, (d, k): leading eigenvectors of the moments of users' models."""
         d, k = users.known.dim, self.rank
         noisy = release.sum("unit_start", users, partial(unit_models, whitening, noise2 * d / k), clip=1.0)
-        return np.ascontiguousarray(np.linalg.eigh(noisy)[1][:, ::-1][:, :k])
+        return np.ascontiguousarray(np.linalg.eigh(noisy.value)[1][:, ::-1][:, :k])
 
     def round(self, known: FilterState, plain: Round) -> Round:
         return plain

@@ -7,7 +7,7 @@ are not finite adds nothing.
 
 With a, a' what a user adds before and after it is replaced, and c the clip, a sum moves by |a - a'|: by at most 2 c for
 any two of norm c, and by at most sqrt(2) c for two positive semidefinite matrices, since <A, A'> >= 0. Where a user is
-added or removed it moves by at most c.
+added or removed it moves by at most c. Each kind answers both as its `sensitivity`, which noise, ledger and plans ask.
 """
 
 from __future__ import annotations
@@ -15,12 +15,31 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol
+from typing import Literal, Protocol
 
 import numpy as np
 
 from privrep.privacy.clipping import clip_factor, clip_scalar, float64, lengths, zero_rows_except
 from privrep.privacy.noise import NoiseSpec
+
+Neighbours = Literal["replaced", "added or removed"]
+"""What tables differ in that a release must not tell apart: a user's rows, or whether the user is there."""
+
+
+def of_any_two(clip: float, neighbours: Neighbours = "replaced") -> float:
+    """Return how far a sum moves, in L2 norm, where users add anything of norm at most the clip.
+
+    Parameters
+    ----------
+    clip : at least 0.
+    neighbours : what happens to one user.
+    """
+    return 2 * clip if neighbours == "replaced" else clip
+
+
+def of_semidefinite(clip: float, neighbours: Neighbours = "replaced") -> float:
+    """Return how far a sum moves where users add positive semidefinite matrices. Parameters as of `of_any_two`."""
+    return math.sqrt(2) * clip if neighbours == "replaced" else clip
 
 
 class Contribution(Protocol):
@@ -34,6 +53,16 @@ class Contribution(Protocol):
         ----------
         clip : as the kind takes it: a number, or a clip of its own.
         participating : (B,) who takes part, by default everybody.
+        """
+        ...
+
+    def sensitivity(self, clip: object, neighbours: Neighbours = "replaced") -> float:
+        """Return how far the sum moves at most, in the unit of the noise of its first array.
+
+        Parameters
+        ----------
+        clip : as in `clipped`.
+        neighbours : what happens to one user.
         """
         ...
 
@@ -61,6 +90,7 @@ class Rows:
 
     values: np.ndarray  # (B, ...)
     margin: float = 0.0  # part of the clip that is left to rounding
+    sensitivity = staticmethod(of_any_two)
 
     def flat(self) -> np.ndarray:
         """Return the arrays as rows (B, p) in float64, in which they are measured and summed.
@@ -78,7 +108,7 @@ class Rows:
         return ((factor @ zero_rows_except(sound, flat)).reshape(self.values.shape[1:]),)
 
     def noise_spec(self, clip: float) -> NoiseSpec:
-        return NoiseSpec.of_one(2 * clip, clip, terms=1)
+        return NoiseSpec.of_one(self.sensitivity(clip), clip, terms=1)
 
 
 class Columns(Rows):
@@ -94,13 +124,14 @@ class Scalars:
     """A number per user, (B,), clipped to [-clip, clip]."""
 
     values: np.ndarray
+    sensitivity = staticmethod(of_any_two)
 
     def clipped(self, clip: float, participating: np.ndarray | None = None) -> tuple[np.ndarray]:
         sound = np.isfinite(self.values) if participating is None else np.isfinite(self.values) & participating
         return (clip_scalar(np.where(sound, float64(self.values), 0.0), clip).sum(),)
 
     def noise_spec(self, clip: float) -> NoiseSpec:
-        return NoiseSpec.of_one(2 * clip, clip, terms=1)
+        return NoiseSpec.of_one(self.sensitivity(clip), clip, terms=1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,6 +153,11 @@ class Scores:
         shares = self.shares(width)
         return ((shares if participating is None else np.where(participating, shares, 0.0)).sum(axis=1),)
 
+    def sensitivity(self, width: float, neighbours: Neighbours = "replaced") -> float:
+        """Return by how much the score of one candidate moves at most, whatever happens to a user. Parameters as in
+        `Contribution.sensitivity`."""
+        return width
+
     def noise_spec(self, width: float) -> None:
         """Nothing: the exponential mechanism has no noise of its own, see `Release.choice`. Parameters as in
         `Contribution.noise_spec`."""
@@ -133,6 +169,7 @@ class Outer:
 
     left: np.ndarray  # (B, d)
     right: np.ndarray  # (B, k)
+    sensitivity = staticmethod(of_any_two)
 
     @cached_property
     def factors(self) -> tuple[np.ndarray, np.ndarray]:
@@ -155,7 +192,7 @@ class Outer:
         return (zero_rows_except(sound, left).T @ (zero_rows_except(sound, right) * factor[:, None]),)
 
     def noise_spec(self, clip: float) -> NoiseSpec:
-        return NoiseSpec.of_one(2 * clip, clip, terms=1)
+        return NoiseSpec.of_one(self.sensitivity(clip), clip, terms=1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,7 +204,7 @@ class SymmetricOuter(Outer):
         return ((product + product.T) / 2,)
 
     def noise_spec(self, clip: float) -> NoiseSpec:
-        return NoiseSpec.of_one(2 * clip, clip, "averaged", terms=1)
+        return NoiseSpec.of_one(self.sensitivity(clip), clip, "averaged", terms=1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -175,6 +212,7 @@ class Semidefinite:
     """Sums of r r^T, positive semidefinite, clipped by trace, which bounds the Frobenius norm."""
 
     rows: np.ndarray  # (B, d), or (q, B, d) with q of them for each user
+    sensitivity = staticmethod(of_semidefinite)
 
     @cached_property
     def norms(self) -> np.ndarray:
@@ -191,7 +229,7 @@ class Semidefinite:
 
     def noise_spec(self, clip: float) -> NoiseSpec:
         terms = 1 if self.rows.ndim == 2 else len(self.rows)
-        return NoiseSpec.of_one(math.sqrt(2) * clip, clip, "averaged", terms)
+        return NoiseSpec.of_one(self.sensitivity(clip), clip, "averaged", terms)
 
 
 class SemidefiniteByNorm(Semidefinite):

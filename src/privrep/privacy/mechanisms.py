@@ -38,6 +38,19 @@ class Part:
 
 
 @dataclass(frozen=True, eq=False)
+class Released:
+    """A noisy sum, or mean, with what everybody may know of its noise."""
+
+    value: np.ndarray
+    sd: float  # standard deviation of an entry's noise; of one on the diagonal, where noise is averaged; 0 for none
+    charge: float  # what its entry in the ledger takes, mu^2
+
+    def __truediv__(self, count: float) -> Released:
+        """Return the mean over so many, with the noise of a mean."""
+        return replace(self, value=self.value / count, sd=self.sd / count)
+
+
+@dataclass(frozen=True, eq=False)
 class Clipped:
     """Statistic of a block of users: noise specifications and clipped sums of what they add, then what they keep, then
     norms before the clip where these are watched."""
@@ -217,7 +230,7 @@ class Release:
                 "releases sums of all users with Gaussian noise only"
             )
 
-    def sum(self, name: str, users: UserData, contribution: Callable, *, clip: object) -> np.ndarray:
+    def sum(self, name: str, users: UserData, contribution: Callable, *, clip: object) -> Released:
         """Release a sum over the users of this handle: clip each contribution, add them up, and add the noise of their
         kind.
 
@@ -232,7 +245,8 @@ class Release:
 
         Returns
         -------
-        The noisy sum. A kind that has several, or of which users keep something, goes to `sums`.
+        The noisy sum, and what is known of its noise. A kind that has several, or of which users keep something, goes
+        to `sums`.
 
         Raises
         ------
@@ -277,7 +291,7 @@ class Release:
         name = _key_of(contribution, clips) if self.taking_part is None and not watched else None
         return total(users, statistic, self.users, name, getattr(contribution, "narrow", False))
 
-    def _gaussian(self, name: str, exact: tuple[np.ndarray, ...], spec: NoiseSpec) -> tuple[np.ndarray, ...]:
+    def _gaussian(self, name: str, exact: tuple[np.ndarray, ...], spec: NoiseSpec) -> tuple[Released, ...]:
         """Add the Gaussian noise that `spec` prescribes, and enter it in the ledger."""
         self._check(spec.bounds)
         multiplier = self.noise_multiplier
@@ -287,9 +301,11 @@ class Release:
         entry = GaussianRelease(name, spec.sensitivity, sd, self.users.start, self.users.stop, self.rate)
         self.ledger.enter(entry, self.allowed)
         if not multiplier:
-            return exact
-        pairs = zip(exact, spec.noises, strict=True)
-        return tuple(noise.added(array, multiplier, self.noise) for array, noise in pairs)
+            return tuple(Released(array, 0.0, entry.charge) for array in exact)
+        return tuple(
+            Released(noise.added(array, multiplier, self.noise), noise.sd * multiplier, entry.charge)
+            for array, noise in zip(exact, spec.noises, strict=True)
+        )
 
     def temperature(self, name: str, *, width: float, limit: bool = False) -> float:
         """Enter an exponential mechanism in the ledger, and return the scale 1/beta of exp(-beta score); 0 without

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from privrep.privacy.clipping import clip_factor, clip_scalar, within_float32, zero_rows_except
+from privrep.privacy.contributions import Neighbours, of_any_two
 from privrep.privacy.noise import NoiseSpec
 
 
@@ -21,6 +22,13 @@ class LabelledDirections:
     features: np.ndarray  # (q, B, d)
     labels: np.ndarray  # (q, B)
     feature_norms: np.ndarray  # (q, B), inf for a sample that counts as nothing
+
+    def bound(self, zeta: float) -> float:
+        """Return the norm of what a user adds, at most."""
+        raise NotImplementedError
+
+    def sensitivity(self, zeta: float, neighbours: Neighbours = "replaced") -> float:
+        return of_any_two(self.bound(zeta), neighbours)
 
 
 class DisjointPairs(LabelledDirections):
@@ -44,9 +52,11 @@ class DisjointPairs(LabelledDirections):
         product = left.T @ right
         return (np.triu(product) + np.triu(product, 1).T,)
 
+    def bound(self, zeta: float) -> float:
+        return len(self.labels) // 2 * zeta**2
+
     def noise_spec(self, zeta: float) -> NoiseSpec:
-        bound = len(self.labels) // 2 * zeta**2
-        return NoiseSpec.of_one(2 * bound, bound, "copied")
+        return NoiseSpec.of_one(self.sensitivity(zeta), self.bound(zeta), "copied")
 
 
 def pairs_bound(samples: int, zeta: float) -> float:
@@ -81,6 +91,8 @@ class AllPairs(LabelledDirections):
         flat = (rows * factor[:, None, None]).reshape(-1, rows.shape[2])
         return ((sums * factor[:, None]).T @ sums - flat.T @ rows.reshape(-1, rows.shape[2]),)
 
+    def bound(self, zeta: float) -> float:
+        return pairs_bound(len(self.labels), zeta)
+
     def noise_spec(self, zeta: float) -> NoiseSpec:
-        bound = pairs_bound(len(self.labels), zeta)
-        return NoiseSpec.of_one(2 * bound, bound, "averaged")
+        return NoiseSpec.of_one(self.sensitivity(zeta), self.bound(zeta), "averaged")

@@ -12,6 +12,7 @@ import numpy as np
 
 from privrep.privacy.accounting import Cost
 from privrep.privacy.clipping import check_bound, clip_factor, clip_scalar, within_float32
+from privrep.privacy.contributions import Neighbours
 from privrep.privacy.noise import Noise, NoiseSpec
 
 DOMINATED = 9 / 8
@@ -145,11 +146,15 @@ class Moments:
         rows = rows.reshape(-1, rows.shape[2] * rows.shape[3])
         return rows.T @ rows, labels.reshape(-1) @ rows
 
+    def sensitivity(self, clip: MomentClip, neighbours: Neighbours = "replaced") -> float:
+        """Return that of the joint entry: a user who is added moves A by a and b by b, half of a unit each, at most."""
+        return math.sqrt(clip.joint if neighbours == "replaced" else 0.5)
+
     def noise_spec(self, clip: MomentClip) -> NoiseSpec:
         bounds = clip.bounds(len(self.labels))
         forms = "averaged" if self.averaged else "copied", "independent"
         noises = tuple(Noise(2 * bound, form) for bound, form in zip(bounds, forms, strict=True))
-        return NoiseSpec(math.sqrt(clip.joint), 1.0, noises, bounds)
+        return NoiseSpec(self.sensitivity(clip), 1.0, noises, bounds)
 
 
 _memory = threading.local()

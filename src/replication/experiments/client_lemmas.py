@@ -136,7 +136,7 @@ def client_lemmas(
     start = planted_subspace(truth, start_sine, release.streams["init"])
     draws = SampleDraws("reuse", problem.samples, release.streams["samples"])
     found = clients(users, start, *draws.take(batch_samples, batch_samples))
-    iterate = start - step * release.sum("client_lemmas", users, found.gradients, clip=zeta) / n
+    iterate = start - step * release.sum("client_lemmas", users, found.gradients, clip=zeta).value / n
     second = found.heads.T @ found.heads / n
     mean = start @ second - truth @ (found.true.T @ found.heads) / n
     singular = np.linalg.svd(found.true, compute_uv=False) / np.sqrt(n)

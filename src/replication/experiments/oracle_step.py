@@ -68,6 +68,6 @@ def oracle_step(
         step = release.sum("true_step", users, StepAtTruth(basis), clip=1.0)
         spread = math.sqrt(problem.dim / problem.samples) * problem.label_noise_sd
         lengths = total(users, lambda block: float(np.linalg.norm(true_heads(block), axis=1).sum()))
-        basis = orthonormalise(basis + step * problem.rank * spread / lengths)
+        basis = orthonormalise(basis + step.value * problem.rank * spread / lengths)
     heads = FittedHeads(basis, slice(0, problem.samples), final_penalty(final_heads, problem.known))
     return Outcome(excess_risk=personal_risk(users, basis, heads), subspace=basis)

@@ -70,7 +70,8 @@ def descent(users: UserData, release: Release) -> np.ndarray:
     """Return a single model by private gradient descent with the whole budget, (d,)."""
     mean = np.zeros(users.known.dim)
     for each in release.split(*[1 / STEPS] * STEPS):
-        mean = mean + RATE * each.sum("pooled_step", users, partial(gradients, mean), clip=CLIP) / users.known.users
+        change = each.sum("pooled_step", users, partial(gradients, mean), clip=CLIP) / users.known.users
+        mean = mean + RATE * change.value
     return mean
 
 

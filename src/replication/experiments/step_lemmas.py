@@ -99,7 +99,7 @@ def step_lemmas(
     heads, error_cross, of_heads = head_errors(users, rule, overlap)
     contribution = UserMoments(rule, samples.subspace)
     second, first = clipped_sums(users, contribution, clip)
-    noisy_second, noisy_first = release.sums(users, contribution, Part("step_lemmas", clip))
+    noisy_second, noisy_first = (one.value for one in release.sums(users, contribution, Part("step_lemmas", clip)))
     identity, weight = np.eye(len(second)), count(samples.subspace) * heads
     sampled = whitened(second, weight) - identity
     noisy = whitened(noisy_second, weight) - identity

@@ -126,7 +126,7 @@ def test_noise_is_the_systems_and_lies_on_a_lattice(settings, monkeypatch):
     def recording(self, name, exact, law):
         found = gaussian(self, name, exact, law)
         assert isinstance(self.noise, SystemNoise)
-        released.extend((array, self.ledger.entries[-1].noise_sd) for array in found)
+        released.extend((one.value, self.ledger.entries[-1].noise_sd) for one in found)
         return found
 
     monkeypatch.setattr(Release, "_gaussian", recording)

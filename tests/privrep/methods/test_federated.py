@@ -128,7 +128,7 @@ def test_rounds_follow_each_other(name, participation):
     coins = make_task(users, fixed_noise()).stream("participants")
     for before, after in pairwise(rounds):
         here = coins.random(20) < participation if participation < 1 else None
-        moved = replace(handle(users), taking_part=here).sums(users, before, Part("moved", 0.5))[0]
+        moved = replace(handle(users), taking_part=here).sums(users, before, Part("moved", 0.5))[0].value
         np.testing.assert_allclose(shared(after), shared(before) + moved / (participation * 20), rtol=0, atol=1e-12)
         assert np.abs(moved).max() > 0.01
     if name != "pmtl":

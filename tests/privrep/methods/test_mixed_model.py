@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import product
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -13,6 +14,8 @@ from privrep.methods.steps import mixed_model_plan as plan
 from privrep.methods.steps.calibration import Calibration, calibration, left_out_changes
 from privrep.methods.steps.posterior import Mixture, Prior, Spectra, by_size, eigh_of_each
 from privrep.methods.steps.stacking import ANSWERS, SHARE, Candidates, best_weights, gain, isotropic, prior, products
+from privrep.methods.steps.whitening import learned_level
+from privrep.privacy.contributions import Rows, Scalars
 from privrep.privacy.ledger import Ledger
 from privrep.privacy.mechanisms import Release
 from privrep.users.given_users import GivenUsers
@@ -108,12 +111,12 @@ def test_noise_of_the_mean_and_of_the_level_is_as_large_as_it_is_said_to_be(rela
     may make less of noise, and above 1.15 in one of 10^4 repetitions. Half the scale, and 2.5 times it, are seen."""
     data, none = people(300, 5, 8, 0.3, np.random.default_rng(2)), Release.from_one(0.0, RNG, 300, Ledger())
 
-    def mean(part: float, seed: int):
-        one = replace(Release.from_one(part, np.random.default_rng(seed), 300, Ledger()), part=0.2)
-        return MixedModel(0.5, constant=True).mean(data, 0.2, 0.5, 0.9, none, one)
+    def mean(rng):
+        one = replace(Release.from_one(2.0, rng, 300, Ledger()), part=0.2)
+        return MixedModel(0.5, constant=True).mean(data, 0.2, 0.9, none, one)
 
-    exact, _ = mean(0.0, 0)
-    found = [mean(2.0, seed) for seed in range(50)]
+    exact, _ = mean(SimpleNamespace(normal=lambda middle, sd, shape: np.full(shape, middle)))
+    found = [mean(np.random.default_rng(seed)) for seed in range(50)]
     z = np.array([(one - exact) / (relative * noise) for one, noise in found])
     fits = [fitted(people(60, 3, 2, 0.3, np.random.default_rng(3)), 2.0, seed)[0] for seed in range(50)]
     levels = np.array([(one.log["level"], one.personal.models.level_noise) for one in fits])
@@ -121,6 +124,31 @@ def test_noise_of_the_mean_and_of_the_level_is_as_large_as_it_is_said_to_be(rela
     right = 0.5 < np.sqrt((z**2).mean()) < 1.15 and (np.abs(z) < 1.96).mean() >= 0.93
     assert right == (relative == 1.0)
     assert (0.7 < np.median(np.abs(of_level)) / 0.6745 < 1.5) == (relative == 1.0)
+
+
+def test_a_changed_sensitivity_is_followed(monkeypatch):
+    """Stated once, it reaches the ledger, the stated noise, the interval, and where noise could have made a size."""
+
+    def found():
+        ledger = Ledger()
+        release = Release.from_one(2.0, np.random.default_rng(0), 300, ledger)
+        last = list(MixedModel(0.5, constant=True).fit(people(300, 5, 8, 0.3, np.random.default_rng(2)), release))[-1]
+        sds = {entry.name: (entry.sensitivity, entry.noise_sd) for entry in ledger.entries}
+        width = (last.log["gain_high"] - last.log["gain_low"]) / sds["mixed_answer"][1]
+        return sds["mixed_level"], last.personal.models, width
+
+    def size():
+        large = people(300, 5, 8, 0.3, np.random.default_rng(2))
+        large = replace(large, features=4 * large.features)
+        return learned_level(large, Release.from_one(6.0, np.random.default_rng(0), 300, Ledger()))
+
+    before, seen = found(), size()
+    for kind in (Rows, Scalars):
+        monkeypatch.setattr(kind, "sensitivity", staticmethod(lambda clip, neighbours="replaced": 20 * clip))
+    after = found()
+    assert (seen, size()) == (4.0, 1.0)
+    np.testing.assert_allclose(after[0], 10 * np.array(before[0]), rtol=1e-12)
+    assert after[1].level_noise > 3 * before[1].level_noise and after[2] == pytest.approx(before[2], rel=0.5)
 
 
 def test_a_matrix_whose_eigenvalues_are_not_found_stops_no_other():

@@ -105,6 +105,10 @@ class Case:
     def law(self) -> NoiseSpec:
         return self.make(user(1.0)).noise_spec(self.clip)
 
+    def most(self, neighbours: str) -> float:
+        """How far a sum may move, in units of its noise at multiplier 1."""
+        return self.make(user(1.0)).sensitivity(self.clip, neighbours) / self.law.noise_sd
+
     def sums(self, numbers: np.ndarray, there: np.ndarray | None = None) -> tuple[np.ndarray, ...]:
         return self.make(numbers).clipped(self.clip, there)
 
@@ -216,16 +220,23 @@ def test_no_user_moves_a_score_by_more_than_the_width(numbers):
 @given(numbers=crowds())
 def test_a_user_who_is_replaced_moves_a_sum_by_the_sensitivity_at_most(case, numbers):
     """In units of the noise, among others."""
-    before, after = case.sums(numbers[:3]), case.sums(numbers[[3, 1, 2]])
-    assert distance(case.law, before, after) <= case.law.sensitivity / case.law.noise_sd * (1 + 1e-12) + case.rounding
+    before, after, without = (case.sums(numbers[who]) for who in ([0, 1, 2], [3, 1, 2], [1, 2]))
+    assert distance(case.law, before, after) <= case.most("replaced") * (1 + 1e-12) + case.rounding
+    assert distance(case.law, before, without) <= case.most("added or removed") * (1 + 1e-12) + case.rounding
 
 
 @every_sum
 def test_the_sensitivity_is_attained(case):
     """Within 1 %, so no smaller one would do; but for all pairs of more than two samples it is larger than need be."""
     one, other = map(case.sums, case.pair)
-    moved, most = distance(case.law, one, other), case.law.sensitivity / case.law.noise_sd
-    assert case.share * most <= moved <= most * (1 + 1e-9)
+    nobody = tuple(np.zeros_like(array) for array in one)
+    moved = {"replaced": distance(case.law, one, other)}
+    moved["added or removed"] = max(
+        distance(case.law, each, nobody) for each in (one, other, case.sums(slanted(0, 99)))
+    )
+    for neighbours, found in moved.items():
+        assert case.share * case.most(neighbours) <= found <= case.most(neighbours) * (1 + 1e-9)
+    assert case.law.sensitivity / case.law.noise_sd == case.most("replaced")
 
 
 def test_differences_of_scores_move_by_twice_the_width():
@@ -348,7 +359,9 @@ def check_released(case: Case, found, numbers: np.ndarray, multiplier: float = 1
     rng = np.random.default_rng(0) if rng is None else rng
     for noisy, exact, noise in zip(as_tuple(found), case.sums(numbers), case.law.noises, strict=True):
         expected = exact + noise.draw(np.shape(exact), multiplier, rng)
-        np.testing.assert_allclose(noisy, expected, rtol=0, atol=10 * case.rounding * noise.sd)
+        np.testing.assert_allclose(noisy.value, expected, rtol=0, atol=10 * case.rounding * noise.sd)
+        assert noisy.sd == noise.sd * multiplier
+        assert noisy.charge == pytest.approx((case.law.sensitivity / case.law.noise_sd / multiplier) ** 2, rel=1e-12)
 
 
 @every_sum
@@ -367,7 +380,8 @@ def test_without_noise_a_sum_is_exact(case):
     found = release.sums(USERS, case.contribution(CROWD), Part("sum", case.clip))
     exact = clipped_sums(USERS, case.contribution(CROWD), case.clip, over=SOME)
     for one, other in zip(as_tuple(found), exact, strict=True):
-        np.testing.assert_array_equal(one, other)
+        np.testing.assert_array_equal(one.value, other)
+        assert (one.sd, one.charge) == (0.0, math.inf)
     assert release.ledger.mu == math.inf
 
 
@@ -394,7 +408,7 @@ def test_several_parts_are_released_in_their_order():
         separate += alone.sums(USERS, CASES[part.name].contribution(CROWD), one)
     assert len(found) == len(separate) == 4
     for one, other in zip(found, separate, strict=True):
-        np.testing.assert_array_equal(one, other)
+        np.testing.assert_array_equal(one.value, other.value)
     rng = np.random.default_rng(0)
     for part, one in zip(parts, (found[0], found[1:3], found[3]), strict=True):
         check_released(CASES[part.name], one, CROWD[3:], 1.7 / math.sqrt(part.share), rng)
@@ -413,7 +427,7 @@ def test_what_users_keep_is_not_summed():
 
     release = opened()
     found, own = release.sums(USERS, with_own, Part("sum", 0.4))
-    np.testing.assert_array_equal(found, opened().sum("sum", USERS, rows, clip=0.4))
+    np.testing.assert_array_equal(found.value, opened().sum("sum", USERS, rows, clip=0.4).value)
     np.testing.assert_array_equal(own.rows, CROWD[3:])
     assert own.start == 3 and len(release.ledger.entries) == 1
 
@@ -511,8 +525,8 @@ def test_a_sum_with_a_key_is_taken_once():
     one, again, other = Counted("one", 1.0), Counted("one", 1.0), Counted("other", 2.0)
     watching = Watching()
     release = opened(0.0, participants=np.random.default_rng(0))
-    first = release.sum("sum", users, one, clip=0.4)
-    np.testing.assert_array_equal(release.sum("sum", users, again, clip=0.4), first)
+    first = release.sum("sum", users, one, clip=0.4).value
+    np.testing.assert_array_equal(release.sum("sum", users, again, clip=0.4).value, first)
     assert (len(one.asked), len(again.asked)) == (1, 0)
     for changed, contribution, clip in (
         (release, again, 0.5),
@@ -523,7 +537,7 @@ def test_a_sum_with_a_key_is_taken_once():
         (replace(release, watch=watching.lengths), again, 0.4),
     ):
         before = len(contribution.asked)
-        found = changed.sum("sum", users, contribution, clip=clip)
+        found = changed.sum("sum", users, contribution, clip=clip).value
         assert len(contribution.asked) == before + 1
         assert not np.array_equal(found, first) or changed.watch is not None
     np.testing.assert_array_equal(found, first)
@@ -538,7 +552,7 @@ def test_who_watches_changes_nothing():
     plain, watched = opened(), replace(opened(), watch=watching.lengths)
     found = [release.sums(USERS, of_all("rows", "outer"), *parts) for release in (plain, watched)]
     for one, other in zip(*found, strict=True):
-        np.testing.assert_array_equal(one, other)
+        np.testing.assert_array_equal(one.value, other.value)
     assert [bound for _, bound in watching.seen] == [0.4, 0.7]
     for (norms, _), kind in zip(watching.seen, ("rows", "outer"), strict=True):
         np.testing.assert_array_equal(norms, CASES[kind].make(CROWD[3:]).norms)

@@ -54,7 +54,13 @@ def blank(users: int, block_size: int | None = None) -> object:
 
 def released(name: str, numbers: np.ndarray, handle: Release) -> np.ndarray:
     case = CASES[name]
-    return handle.sum(name, blank(len(numbers)), case.contribution(numbers), clip=case.clip)
+    return handle.sum(name, blank(len(numbers)), case.contribution(numbers), clip=case.clip).value
+
+
+def matrix(handle: Release, exact: np.ndarray, spec: NoiseSpec) -> np.ndarray:
+    (found,) = handle._gaussian("x", (exact,), spec)
+    assert found.sd == pytest.approx(handle.ledger.entries[-1].noise_sd, rel=1e-15)
+    return found.value
 
 
 def of_matrix(form: str, sensitivity: float = 1.0) -> NoiseSpec:
@@ -86,18 +92,18 @@ def test_every_number_is_a_multiple_of_the_spacing(name, rng):
 def test_matrices_lie_on_the_lattice(form, rng):
     """Symmetric ones are symmetric, and only their upper triangle is read."""
     exact = rng.standard_normal((5, 5))
-    (found,) = opened()._gaussian("x", (exact + exact.T,), of_matrix(form))
+    found = matrix(opened(), exact + exact.T, of_matrix(form))
     assert not np.fmod(found, spacing(MULTIPLIER)).any()
     assert np.array_equal(found, found.T) == (form != "independent")
     if form != "independent":
-        (upper,) = opened(Still())._gaussian("x", (np.triu(exact + exact.T),), of_matrix(form))
-        (whole,) = opened(Still())._gaussian("x", (exact + exact.T,), of_matrix(form))
+        upper = matrix(opened(Still()), np.triu(exact + exact.T), of_matrix(form))
+        whole = matrix(opened(Still()), exact + exact.T, of_matrix(form))
         assert np.array_equal(upper, whole)
 
 
 def test_a_sum_is_rounded_to_the_nearest_multiple(rng):
     exact = 1e6 * rng.standard_normal(1000)
-    (found,) = opened(Still())._gaussian("x", (exact,), of_matrix("independent"))
+    found = matrix(opened(Still()), exact, of_matrix("independent"))
     assert np.abs(found - exact).max() <= spacing(MULTIPLIER) / 2
     assert np.abs(found - exact).max() > 0.49 * spacing(MULTIPLIER)
 
@@ -154,14 +160,14 @@ def test_the_noise_has_the_sd_of_its_entry(form):
     """A continuous Gaussian's, on the diagonal and beside it; the ledger has the sd that was drawn."""
     ledger = Ledger()
     law = of_matrix(form)
-    draws = np.array([opened(ledger=ledger)._gaussian("x", (np.zeros((5, 5)),), law)[0] for _ in range(200)])
+    draws = np.array([matrix(opened(ledger=ledger), np.zeros((5, 5)), law) for _ in range(200)])
     sd = ledger.entries[0].noise_sd
     rows, columns = np.triu_indices(5, 1)
     check_sd(draws[:, range(5), range(5)], sd)
     check_sd(draws[:, rows, columns], sd / math.sqrt(2) if form == "averaged" else sd)
     source = Still()
     handle = opened(source, 2.0**14, ledger=ledger)  # so large that the enlargement is seen
-    handle._gaussian("x", (np.zeros((5, 5)),), law)
+    matrix(handle, np.zeros((5, 5)), law)
     scale = ledger.entries[-1].noise_sd / spacing(2.0**14)
     assert scale > 1.05 * 2**20
     beside = (scale / math.sqrt(2) if form == "averaged" else scale, 10)
@@ -183,8 +189,8 @@ def test_rounding_moves_a_sum_by_what_the_sensitivity_has(form):
     below, above = (np.full((6, 6), step * number) for number in (0.5 - just, steps + 0.5 + just))
     assert distance(law, (below,), (above,)) == pytest.approx(1, rel=1e-12)
     handle = opened(Still(), 1.0, ledger=ledger)
-    one, other = (handle._gaussian("x", (exact,), law) for exact in (below, above))
-    moved = sensitivity * distance(law, one, other)
+    one, other = (matrix(handle, exact, law) for exact in (below, above))
+    moved = sensitivity * distance(law, (one,), (other,))
     assert moved > sensitivity * (1 + 1e-6)
     assert moved <= ledger.entries[0].sensitivity <= moved + 0.01 * (moved - sensitivity)
 

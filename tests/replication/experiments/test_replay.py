@@ -158,7 +158,8 @@ class Direction:
         return (rows, Own(block.labels.T, block.start)) if self.cheat == "what users keep" else rows
 
     def fit(self, users, release):
-        mean, *own = release.sums(users, self.added, Part("direction", self.clip))
+        released, *own = release.sums(users, self.added, Part("direction", self.clip))
+        mean = released.value
         if self.cheat == "what users keep":
             mean = mean + own[0].rows.mean()
         if self.cheat == "exact covariance":
@@ -222,7 +223,7 @@ class Opposite(Direction):
         for sign in (1.0, -1.0):  # both at once: what the first user adds is +-clip, by the sign of its first label
             added = lambda block, sign=sign: kind(sign * 9 * np.sign(block.labels[0, :, None]))  # noqa: E731
             found = release.share(0.5).sum("sign", users, added, clip=self.clip)
-            yield Iterate(np.eye(PROBLEM.dim)[:, :1], log={"sign": float(found[0])})
+            yield Iterate(np.eye(PROBLEM.dim)[:, :1], log={"sign": float(found.value[0])})
 
 
 def test_half_the_bound_is_seen():

@@ -74,8 +74,8 @@ def calibration(users: UserData, mixture: Mixture, level: float, unit: float, re
     n, knots, least = users.known.users, unit * np.linspace(-1, 1, plan.KNOTS), 2 * unit * plan.LEAST_PROBABILITY
     clip = plan.between(n / max(release.noise_multiplier, 1e-9) / plan.UNCLIPPED, 1.0, 2 * unit / level)
     sums = release.sum("mixed_calibration", users, partial(by_size, left_out_changes, mixture, knots, level), clip=clip)
-    there, left = np.clip(2 * sums[: plan.KNOTS], 0.0, n), sums[plan.KNOTS :]
-    variance = np.maximum((2 * clip * release.noise_multiplier) ** 2 + there, 1e-9)
+    there, left = np.clip(2 * sums.value[: plan.KNOTS], 0.0, n), sums.value[plan.KNOTS :]
+    variance = np.maximum(sums.sd**2 + there, 1e-9)
     precision = there**2 / variance + plan.CHANGE_SD**-2
     values = isotonic_regression(knots + level * there * left / variance / precision, weights=precision).x
     return Calibration(knots, np.clip(values, least - unit, unit - least))

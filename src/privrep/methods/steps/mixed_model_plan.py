@@ -10,6 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from privrep.privacy.contributions import SymmetricOuter
+
 GUESSED_LABEL = 0.55  # root mean square label: what is in units of half the range is multiplied by label_sd over it
 LEVEL, LENGTH, ANSWER = 0.02, 0.015, 0.1  # shares of mu^2
 MEAN, COMPARED = (160.0, 0.08, 0.37), (250.0, 0.05, 0.15)  # n mu at which a share is 1, its ends: mean; scores, weights
@@ -54,7 +56,7 @@ class Plan:
         """Return the plan; dim : coordinates in which heads differ from the mean, of which one alone has no shape."""
         mean, compared = (between((at / (users * mu)) ** 2, *ends) for at, *ends in (MEAN, COMPARED))
         shape = 1 - LEVEL - LENGTH - ANSWER - mean - 2 * compared
-        if dim > 1 and edge(users, dim, mu * math.sqrt(shape)) < EDGE:
+        if dim > 1 and edge(dim, SymmetricOuter.sensitivity(1.0) / (users * mu * math.sqrt(shape))) < EDGE:
             return cls(mean, compared, compared, shape)
         return cls(mean, compared + shape / 2, compared + shape / 2, 0.0)
 
@@ -64,9 +66,9 @@ def score_clip(users_mu: float) -> float:
     return between(math.sqrt(users_mu / SCORES_GROW), 1.0, MOST_SCORE)
 
 
-def edge(users: int, dim: int, mu: float) -> float:
-    """Return the norm of the noise in S, which is released with this mu."""
-    return 2 * math.sqrt(2 * dim) / (users * mu)
+def edge(dim: int, noise_sd: float) -> float:
+    """Return the norm of averaged noise in S, by that of an entry on its diagonal."""
+    return math.sqrt(2 * dim) * noise_sd
 
 
 def two_spectra(values: np.ndarray, edge: float) -> tuple[np.ndarray, np.ndarray]:

@@ -106,10 +106,8 @@ class MomentStep:
         averaged = self.symmetry == "averaged"
         contribution = UserMoments(head_rule, self.samples, averaged)
         second, first = release.sums(users, contribution, Part("moment_step", self.clip))
-        bounds = self.clip.bounds(count(self.samples))
-        eigenvalues, vectors = np.linalg.eigh(second)
-        noise = release.noise_multiplier
-        noise_norm = 2 * (2 * bounds[0] * noise) * (len(first) / (1 + averaged)) ** 0.5 if noise else 0.0
-        solution = vectors @ ((vectors.T @ first) / FALLBACKS[self.fallback](eigenvalues, noise_norm))
+        eigenvalues, vectors = np.linalg.eigh(second.value)
+        noise_norm = 2 * second.sd * (len(eigenvalues) / (1 + averaged)) ** 0.5
+        solution = vectors @ ((vectors.T @ first.value) / FALLBACKS[self.fallback](eigenvalues, noise_norm))
         minimiser = solution.reshape(-1, users.known.dim).T
         return Step(minimiser, float(eigenvalues[0] / np.abs(eigenvalues).mean()))

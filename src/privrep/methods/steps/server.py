@@ -74,4 +74,4 @@ class Server:
         """Release the noisy mean of one round, by its number, GM (shen2023, Algorithm 1)."""
         handle = self.handle(release)
         many = self.divisor(handle)
-        return handle.sum(name, users, contribution, clip=self.clip_of(number)) / many
+        return handle.sum(name, users, contribution, clip=self.clip_of(number)).value / many

@@ -26,6 +26,7 @@ CONSTANT_PARTS = (0.3, 0.9)  # of the variance that an isotropic prior gives a l
 OWN_STRENGTHS, OWN_LEVEL_STRENGTHS = ((3.0,), (3.0, 30.0)), (2.0, 30.0)  # by part; of the constant alone
 SHARED_STRENGTHS, CONSTANT_STRENGTHS = (0.3, 1.5, 8.0, 50.0), (0.3, 3.0)
 LEAST_WEIGHT = 1e-3  # priors of less are left out
+LEAST_SD = 1e-4  # differences of scores and products below this count as none
 
 
 def isotropic(dim: int, part: float, constant: bool) -> np.ndarray:
@@ -220,18 +221,15 @@ def released_mixture(
     people : released count of users of two rows or more, which is at most n, and its standard deviation."""
     n, (count, count_sd) = users.known.users, people
 
-    def noise_sd(release: Release, clip: float) -> float:
-        return max(2 * clip * release.noise_multiplier / n, 1e-4)
-
     clip = plan.score_clip(n / of_scores.multiplier if of_scores.multiplier else math.inf)
     compared = partial(by_size, gains, candidates, level, clip, unit)
     scores = of_scores.sum("mixed_scores", users, compared, clip=clip) / n
-    weights = candidates.weights(scores, noise_sd(of_scores, clip))
+    weights = candidates.weights(scores.value, max(scores.sd, LEAST_SD))
     mixed = partial(by_size, products, candidates, weights, level, unit)
     found = of_weights.sum("mixed_weights", users, mixed, clip=plan.WEIGHT_CLIP) / n
-    kinds, sd = len(weights) - 1, noise_sd(of_weights, plan.WEIGHT_CLIP)
-    squares = found[kinds:].reshape(kinds, kinds)
-    own, *others = best_weights(found[:kinds], squares, plan.PENALTY * sd)
+    kinds, sd = len(weights) - 1, max(found.sd, LEAST_SD)
+    squares = found.value[kinds:].reshape(kinds, kinds)
+    own, *others = best_weights(found.value[:kinds], squares, plan.PENALTY * sd)
     others = np.array(others)
     chosen = np.r_[own, others] @ weights
     size = level * math.sqrt(max(others @ squares @ others, 0.0) + sd * others @ others) + 1e-4 * level
@@ -239,8 +237,8 @@ def released_mixture(
     clip = plan.ANSWER_CLIP * more * size
     mine = partial(by_size, gain, candidates, np.array([weights[0], chosen]), clip, unit)
     answer = of_answer.sum("mixed_answer", users, mine, clip=clip)
-    mean, doubt, square = (answer + np.array([0, 0, n * clip])) / count * np.array([1, 1, clip])
-    private = (2 * clip * of_answer.noise_multiplier / count) ** 2
+    mean, doubt, square = (answer.value + np.array([0, 0, n * clip])) / count * np.array([1, 1, clip])
+    private = (answer.sd / count) ** 2
     variance = min(max(square - mean**2, 0.0), clip**2) / count + (mean * count_sd / count) ** 2
     half = 1.96 * math.sqrt(private + variance + max(doubt**2 - private, 0.0))
     # Gains are understated more often than overstated: a clip cuts large ones, and further rows count with caution.

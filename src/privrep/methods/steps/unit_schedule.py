@@ -15,6 +15,8 @@ from functools import lru_cache, reduce
 
 import numpy as np
 
+from privrep.privacy.contributions import Outer, Semidefinite
+
 SCALE = 0.005  # share of the whole mu^2 for the scale of the heads
 LEVEL = 0.0025  # share of the whole mu^2 for the size of the features
 COORDINATES = 0.01  # share of the whole mu^2 for the scales of the features' coordinates
@@ -89,19 +91,20 @@ class Sizes:
         return np.sqrt(gradient2 / head2) / self.outside
 
     def step_noise2(self, mu: Values, error2: Values, noise2: float) -> Values:
-        """Return the variance of an entry of the released mean, a sum of sensitivity 2, over kappa, for C = I, with
-        which the schedule is planned.
+        """Return the variance of an entry of the released mean, a sum of products of norm 1, over kappa, for C = I,
+        with which the schedule is planned.
 
         X^T r has m - k degrees of freedom; its mean square is (m - k) ((d - k) s^2 + (d + m - 2k + 1) (d - k) k e^2),
         that of a Wishart matrix times a vector. A head strays by the residual over m - k - 1."""
         out, left = self.outside, self.freedom
         gradient2 = left * (out * noise2 + (out + left + 1) * self.dist2(error2))
         head2 = self.rank * (1 + self.residual(error2, noise2) / max(left - 1, 1))
-        return (2 / (self.users * mu * left)) ** 2 * gradient2 * head2
+        return (Outer.sensitivity(1.0) / (self.users * mu * left)) ** 2 * gradient2 * head2
 
     def covariance_noise(self, mu: Values) -> Values:
         """Return the norm of the noise in the released covariance with its share of mu^2."""
-        return 2 * self.dim**1.5 / (self.users * mu * math.sqrt(COVARIANCE))
+        sd = Semidefinite.sensitivity(1.0) / (mu * math.sqrt(COVARIANCE))
+        return math.sqrt(2 * self.dim) * sd * self.dim / self.users
 
     def isotropic_share(self, mu: Values) -> Values:
         """Return `descent_share` after one release of a covariance that its noise would not hide."""

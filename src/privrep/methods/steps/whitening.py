@@ -46,9 +46,8 @@ LEAST_VARIANCE = 1e-4  # variances of the features are taken to be at least this
 def learned_level(users: UserData, release: Release) -> float:
     """Release f, a coordinate's size over the public guess 1, as a power of two; 1 where noise could have made it."""
     n = users.known.users
-    logs = float(release.sum("unit_level", users, log_levels, clip=LEVEL_WIDTH)) / n
-    noise_sd = 2 * LEVEL_WIDTH * release.noise_multiplier / n
-    logs = min(max(logs, -LEVEL_WIDTH), LEVEL_WIDTH) if abs(logs) > SURE * noise_sd else 0.0
+    mean = release.sum("unit_level", users, log_levels, clip=LEVEL_WIDTH) / n
+    logs = min(max(float(mean.value), -LEVEL_WIDTH), LEVEL_WIDTH) if abs(mean.value) > SURE * mean.sd else 0.0
     return 2.0 ** round(logs / math.log(4))
 
 
@@ -72,9 +71,9 @@ def learned_scales(users: UserData, release: Release) -> np.ndarray:
     n, d = users.known.users, users.known.dim
     bound = LOG_LENGTH * math.sqrt(d)
     logs = release.sum("unit_coordinates", users, log_coordinates, clip=bound) / n
-    differs = logs - logs.mean()
+    differs = logs.value - logs.value.mean()
     differs = differs * (bound / max(float(np.linalg.norm(differs)), bound))  # what is longer is noise
-    energy, noise = (differs**2).sum(), (d - 1) * (2 * bound * release.noise_multiplier / n) ** 2
+    energy, noise = (differs**2).sum(), (d - 1) * logs.sd**2
     kept = 1 - noise / energy if energy > 2 * noise else 0.0
     scales = np.exp(kept * differs / 2)
     return scales / np.sqrt((scales**2).mean())
@@ -148,7 +147,7 @@ def released_whitening(users: UserData, whitening: Whitening, release: Release, 
     """Release a better W, of mu^2 = 1 / noise_multiplier^2, and whether another covariance than I was seen."""
     n, d = users.known.users, users.known.dim
     found = release.sum("unit_covariance", users, partial(whitened_samples, whitening), clip=1.0)
-    values, vectors, differs = shrunk(found * (d / n), math.sqrt(2) * release.noise_multiplier * d / n)
+    values, vectors, differs = shrunk(found.value * (d / n), found.sd * d / n)
     values = np.maximum(values, floor)
     return whitening.then((vectors / np.sqrt(values * (d / values.sum()))) @ vectors.T), differs
 

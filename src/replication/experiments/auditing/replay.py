@@ -24,7 +24,7 @@ from scipy.special import log_softmax, ndtri
 from privrep.methods.running.method import Method
 from privrep.privacy.accounting import UNLIMITED
 from privrep.privacy.ledger import Ledger
-from privrep.privacy.mechanisms import Release
+from privrep.privacy.mechanisms import Release, Released
 from privrep.privacy.noise import Noise, NoiseSpec
 from privrep.users.given_users import GivenUsers
 from privrep.users.rng import Streams
@@ -153,7 +153,7 @@ class RecordingRelease(Release):
             return np.random.default_rng(seeds)
         return super().noise
 
-    def _gaussian(self, name: str, exact: tuple[np.ndarray, ...], spec: NoiseSpec) -> tuple[np.ndarray, ...]:
+    def _gaussian(self, name: str, exact: tuple[np.ndarray, ...], spec: NoiseSpec) -> tuple[Released, ...]:
         if self.fault.mean_clip:
             exact = tuple(clipped_as_a_whole(*part, len(self.users)) for part in zip(exact, spec.bounds, strict=True))
         spec = self.fault.noise_spec(spec)
@@ -166,8 +166,11 @@ class RecordingRelease(Release):
             answer, noisy = given.answer, given.noisy
         else:
             pairs = zip(exact, super()._gaussian(name, exact, spec), strict=True)
-            answer = tuple(part + self.fault.noise_scale * (released - part) for part, released in pairs)
-            noisy = in_units(answer)
+            answer = tuple(
+                replace(released, value=part + self.fault.noise_scale * (released.value - part))
+                for part, released in pairs
+            )
+            noisy = in_units(tuple(released.value for released in answer))
         record = GaussianRecord(name, self.role, in_units(exact), noisy, answer, self.rate, len(exact))
         self.transcript.records.append(record)
         return answer
