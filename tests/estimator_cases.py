@@ -27,7 +27,6 @@ CONFIGURATIONS: list[dict] = [
     {"rank": 1},
     {"method": "unit_steps", "rank": 2},
     {"kind": PrivateRepresentationClassifier, "labels": lambda numbers: numbers.gt(0.3).where(numbers.notna())},
-    {"family": "poisson", "label_bounds": (0, 10), "labels": lambda numbers: (5 * numbers + 5).round()},
 ]
 """What is replayed and audited: arguments of an estimator, the class `kind`, and what `labels` makes of numbers."""
 

@@ -23,12 +23,12 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, c
 from privrep.estimator.journal import entered
 from privrep.estimator.shared_prior import SharedPrior
 from privrep.estimator.stated import stated
-from privrep.estimator.statement import doubts, statement
+from privrep.estimator.statement import DELTA_POWER, doubts, statement
 from privrep.estimator.summary import Summary
 from privrep.methods.mixed_model import MixedModel
 from privrep.methods.running.method import Iterate, Method, Task
 from privrep.methods.running.runner import open_release
-from privrep.methods.steps.calibration import BINARY, COUNT, GAUSSIAN
+from privrep.methods.steps.calibration import BINARY, GAUSSIAN
 from privrep.methods.steps.posterior import Mixture, by_size
 from privrep.methods.steps.stacking import ANSWERS, OWN, SHARE, UNKNOWN
 from privrep.methods.steps.unit_round import Round
@@ -55,7 +55,7 @@ CHECKS = {
     "delta": unless(None, check_share),
     "method": among(("prior", "unit_steps")),
     "rank": unless(None, check_count),
-    "family": among((GAUSSIAN, BINARY, COUNT)),
+    "family": among((GAUSSIAN, BINARY)),
     "unit": among(("user", "row")),
     "users": unless(None, check_text),
     "max_samples": requires(
@@ -73,8 +73,6 @@ LABEL_SD = 0.55
 """Public guess of the root mean square label, and of the residual, in units of half the label's range."""
 UNIT_STEPS_NOISE = 0.5
 """Public guess of the label noise over a label's root mean square, for unit steps."""
-DELTA_POWER = 2.0
-"""delta is n to this power, inverted, where none is given: small beside 1/n, where one user may be exposed entirely."""
 ADVICE = {
     SHARE: "sharing helps",
     UNKNOWN: "it cannot be told whether sharing helps; take it as no",
@@ -113,14 +111,14 @@ class PrivateRepresentation(RegressorMixin, BaseEstimator):
     method : "prior", the released mixed model, or "unit_steps", a subspace of the given rank.
     rank : of the released prior; None for all of it. Unit steps need one. A rank one too low is ruinous for every
         method that seeks a subspace, one too high costs little.
-    family : "gaussian"; "poisson" for counts, whose predictions are positive; or "binary" for 0 and 1, where they are
-        probabilities, calibrated by one further release. `PrivateRepresentationClassifier` has two classes of any
-        names; more classes, and survival times that are censored, are not served.
+    family : "gaussian"; or "binary" for 0 and 1, whose predictions are probabilities, calibrated by one further
+        release. `PrivateRepresentationClassifier` has two classes of any names; more classes, counts, and survival
+        times that are censored, are not served.
     structure : in what people are said to differ beyond the shared mean: "full", all features; "level", a constant
         alone; or a list of columns, beside the constant. Own data, which are always mixed in, have all features.
     kinds : of the features: "number", "flag" or the levels of a category; by name or in order. By default numbers.
     feature_bounds : (low, high) of all numbers, or one pair for each. Required, public; values beyond count as nearest.
-    label_bounds : (low, high) of the label; (0, high) of counts. Required, public; labels beyond count as nearest.
+    label_bounds : (low, high) of the label. Required, public; labels beyond count as nearest.
     unit : "user", or "row" where each row is a person of its own, and fit takes no users.
     users : name of the column that says whose a row is, where X is a DataFrame; else `users` goes to fit.
     max_samples : rows of a user that are used at most, a random choice.
@@ -443,8 +441,8 @@ class PrivateRepresentation(RegressorMixin, BaseEstimator):
 
     def _method(self, schema: Schema) -> Method:
         label, family = schema.label, self.family
-        if family != GAUSSIAN and (self.method, label.low, label.high if family == BINARY else 1) != ("prior", 0, 1):
-            raise ValueError(f"family is {family!r}; it needs method 'prior' and labels from 0, and binary ones to 1")
+        if family == BINARY and (self.method, label.low, label.high) != ("prior", 0, 1):
+            raise ValueError(f"family is {family!r}; it needs method 'prior' and labels from 0 to 1")
         if self.method == "prior":
             return MixedModel(LABEL_SD, self.rank, True, varying(schema, self.structure), family)
         signal = LABEL_SD**2 / (1 + UNIT_STEPS_NOISE**2)

@@ -29,7 +29,7 @@ class SharedPrior:
     max_samples : the most rows by which a head is fitted.
     mean_noise : standard deviations of the noise of privacy in `mean`, (d,), at most.
     error : typical squared error of a label that was left out; NaN for a method that releases none.
-    calibration : of predictions, where the label is one of two classes; for a count it keeps them above 0.
+    calibration : of predictions, where the label is one of two classes.
     """
 
     schema: Schema

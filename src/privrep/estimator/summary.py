@@ -16,11 +16,12 @@ from privrep.users.schema import Category, Flag, Kind, Schema
 
 READING = """\
 Intercept: numbers in the middle of their ranges, flags at their stated share, the mean of all levels. A number: per 1
-of its unit; a flag: 1 less 0; a level: less the mean of all levels. noise_sd, low, high: of the noise of privacy alone,
-as if no step made less of it, and its 95 % interval; which users there are, and shrinkage towards 0, is not in it."""
+of its unit; a flag: 1 less 0; a level: less the mean of all levels. noise_sd: of the noise of privacy alone, as if no
+step made less of it. It makes no interval: few noisy steps from the middle of all ranges end before they arrive, which
+users there are is chance, too, and neither is in it."""
 BETWEEN = """\
-Between users: how far coefficients are from 0 or the shared mean, in priors that predict well; often too wide, and with
-no interval. Residual: error of a left-out label. Own data: a typical user's by own rows alone, with its noise."""
+Between users: how far coefficients are from 0 or the shared mean, in priors that predict well; often too wide.
+Residual: error of a left-out label. Own data: a typical user's by own rows alone, with its noise."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,9 +30,9 @@ class Summary:
 
     Attributes
     ----------
-    coefficients : of the shared mean: estimate, noise_sd, low and high, by names of features and levels.
+    coefficients : of the shared mean: estimate and noise_sd, by names of features and levels.
     components : variance and sd of the coefficients between users, of the residual, and of own data's errors, whose sd
-        has noise_sd, low and high.
+        has noise_sd.
     head : the statement of privacy, and the advice.
     """
 
@@ -51,8 +52,8 @@ class Summary:
         components = pd.DataFrame({"variance": variances, "sd": np.sqrt(variances)}, [*names, "Residual", "Own data"])
         unknown = np.full(len(names) + 1, math.nan)
         return cls(
-            with_interval(means, "estimate", np.sqrt(units**2 @ shared.mean_noise**2)),
-            with_interval(components, "sd", np.r_[unknown, own[1]]),
+            means.assign(noise_sd=np.sqrt(units**2 @ shared.mean_noise**2)),
+            components.assign(noise_sd=np.r_[unknown, own[1]]),
             f"{PrivacyStatement(privacy).public}\n{advice_line(advice)}",
         )
 
@@ -60,11 +61,6 @@ class Summary:
         tables = (self.coefficients, self.components)
         first, second = (one.to_string(float_format="{:.4g}".format, na_rep="") for one in tables)
         return f"{self.head}\nShared mean\n{first}\n{READING}\n\nBetween users\n{second}\n{BETWEEN}\n"
-
-
-def with_interval(table: pd.DataFrame, name: str, noise: np.ndarray) -> pd.DataFrame:
-    """Return a table with the standard deviation of the noise of a column, and its 95 % interval."""
-    return table.assign(noise_sd=noise, low=table[name] - 1.96 * noise, high=table[name] + 1.96 * noise)
 
 
 def in_units(schema: Schema) -> tuple[list[str], np.ndarray]:

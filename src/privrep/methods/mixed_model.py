@@ -36,7 +36,7 @@ import numpy as np
 
 from privrep.methods.running.method import FullRank, Iterate
 from privrep.methods.steps import mixed_model_plan as plan
-from privrep.methods.steps.calibration import BINARY, COUNT, GAUSSIAN, Calibration, calibration, positive
+from privrep.methods.steps.calibration import BINARY, GAUSSIAN, Calibration, calibration
 from privrep.methods.steps.posterior import Mixture, by_size, spectra
 from privrep.methods.steps.stacking import (
     ANSWERS,
@@ -93,7 +93,7 @@ class SharedHeads:
     mean_noise: np.ndarray  # standard deviations, (d,), where no step takes anything from the noise of those before
     level_noise: float  # standard deviation
     error: float  # typical squared error of the mixture on a left-out sample
-    calibration: Calibration | None = None  # of predictions of two values; of counts, what keeps them above 0
+    calibration: Calibration | None = None  # of predictions of two values
 
     def __call__(self, block: Block) -> np.ndarray:
         return by_size(self.mixture.heads, block).values
@@ -108,7 +108,7 @@ class MixedModel:
     constant: bool = False  # whether the first feature is the constant 1
     varies: np.ndarray | None = None  # marks coordinates in which heads differ from the mean, (d,); None for all
 
-    family: str = GAUSSIAN  # or BINARY, whose predictions are calibrated, or COUNT, whose are above 0
+    family: str = GAUSSIAN  # or BINARY, whose predictions are calibrated
 
     cost = GAUSSIAN_COST
     """All releases together, since their shares of mu^2 add up to one."""
@@ -140,9 +140,7 @@ class MixedModel:
         mixture, own, answer = released_mixture(users, candidates, square, unit, (at_most, count_sd), *of_mixture)
         log = {"answer": ANSWERS.index(answer.text), "own_part": answer.own, "level": level * unit}
         log |= {"gain": answer.gain, "gain_low": answer.low, "gain_high": answer.high}
-        bent = positive(level * unit, unit) if self.family == COUNT else None
-        if self.family == BINARY:
-            bent = calibration(users, mixture, level * unit, unit, of_calibration)
+        bent = calibration(users, mixture, level * unit, unit, of_calibration) if self.family == BINARY else None
         subspace = None if self.rank is None or not shapes else orthonormalise(shapes[0])
         error = unit**2 * plan.between(square - answer.gain / unit**2, plan.LEAST_ERROR * square, square)
         models = SharedHeads(mixture, own, mean, mean_noise, level_noise * unit, error, bent)

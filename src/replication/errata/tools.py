@@ -41,6 +41,5 @@ def noisy_steps(
     problem, clip = users.problem, thresholds(users.problem, slack)
     contribution = UserMoments(true_heads, slice(0, problem.samples))
     release = Release.from_one(multiplier, rng, problem.users, Ledger())
-    released = [release.sums(users, contribution, Part("erratum", clip)) for _ in range(draws)]
-    moments = [(a.value, b.value) for a, b in released]
-    return [(a, orthonormalise(np.linalg.solve(a, b).reshape(-1, problem.dim).T)) for a, b in moments]
+    sums = ([one.value for one in release.sums(users, contribution, Part("erratum", clip))] for _ in range(draws))
+    return [(a, orthonormalise(np.linalg.solve(a, b).reshape(-1, problem.dim).T)) for a, b in sums]

@@ -70,8 +70,8 @@ def descent(users: UserData, release: Release) -> np.ndarray:
     """Return a single model by private gradient descent with the whole budget, (d,)."""
     mean = np.zeros(users.known.dim)
     for each in release.split(*[1 / STEPS] * STEPS):
-        change = each.sum("pooled_step", users, partial(gradients, mean), clip=CLIP) / users.known.users
-        mean = mean + RATE * change.value
+        total = each.sum("pooled_step", users, partial(gradients, mean), clip=CLIP).value
+        mean = mean + RATE * total / users.known.users
     return mean
 
 

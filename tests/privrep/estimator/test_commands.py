@@ -244,10 +244,10 @@ def test_the_command_is_installed():
 
 
 @pytest.mark.filterwarnings("always")
-@pytest.mark.parametrize(("family", "low"), [("gaussian", -4), ("poisson", 0)])
-def test_rows_are_predicted_by_the_heads_of_a_fit(family, low):
-    """By the heads of those who have one, in the order of the rows; ids of any type, heads by name; counts as well."""
-    Path("bounds.toml").write_text(BOUNDS.replace("low = -4", f"low = {low}"))
+@pytest.mark.parametrize(("family", "low", "high"), [("gaussian", -4, 4), ("binary", 0, 1)])
+def test_rows_are_predicted_by_the_heads_of_a_fit(family, low, high):
+    """By the heads of those who have one, in the order of the rows; ids of any type; calibrated as well."""
+    Path("bounds.toml").write_text(BOUNDS.replace("low = -4", f"low = {low}").replace("high = 4", f"high = {high}"))
     fit("--family", family)
     table = pd.read_parquet("table.parquet")
     shared, _ = release.read_release(Path("release/public/release.json"))

@@ -27,7 +27,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from privrep.estimator import PrivateRepresentation, PrivateRepresentationClassifier, RowsWithinUsers, journal
 from privrep.estimator.shared_prior import SharedPrior
 from privrep.estimator.stated import from_toml, stated
-from privrep.estimator.statement import doubts, statement
+from privrep.estimator.statement import doubts, enough, statement
 from privrep.methods.steps.stacking import Candidates
 from privrep.privacy.accounting import gdp_delta, gdp_mu
 from privrep.privacy.lattice import SystemNoise
@@ -36,7 +36,7 @@ from privrep.privacy.mechanisms import Release
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:random_state is:UserWarning"),
-    pytest.mark.filterwarnings("ignore:there are .* users. noise that hides:UserWarning"),
+    pytest.mark.filterwarnings("ignore:users times mu:UserWarning"),
     pytest.mark.filterwarnings("ignore:.* rows lie beyond:UserWarning"),
 ]
 
@@ -86,8 +86,8 @@ def test_scikit_learn_finds_nothing(estimator, check):
         ),
         ({"method": "best"}, "method is 'best'; it must be one of prior, unit_steps"),
         ({"method": "unit_steps"}, "rank is None; unit steps need one"),
-        ({"family": "best"}, "family is 'best'; it must be one of gaussian, binary, poisson"),
-        ({"family": "poisson"}, "family is 'poisson'; it needs method 'prior' and labels from 0, and binary ones to 1"),
+        ({"family": "best"}, "family is 'best'; it must be one of gaussian, binary"),
+        ({"family": "binary"}, "family is 'binary'; it needs method 'prior' and labels from 0 to 1"),
         ({"rank": 9}, "rank is 9; the scaled features have 4 dimensions"),
         *(({"max_samples": one}, "max_samples is .*; it must be an int") for one in (0, True, 2.5, "9", 10**9)),
         *(({"delta": one}, "delta is .*; it must lie") for one in (1.5, "0.1", True, float("nan"))),
@@ -489,7 +489,7 @@ def test_wrong_tables_are_named_and_quote_nobody(broken):
 @pytest.mark.parametrize(
     ("settings", "words"),
     [
-        ({}, "there are 18 users: noise that hides one of so few"),
+        ({}, "users times mu is .*; epsilon .* would reach 150, and so would [0-9,]+ users"),
         ({"label_bounds": (100, 101)}, "label: 108 of 108 rows lie beyond its range"),
         ({"feature_bounds": (100, 101)}, "column 'feature 2': 108 of 108 rows lie beyond its range"),
     ],
@@ -504,8 +504,10 @@ def test_what_says_nothing_is_said_in_words(settings, words):
     ("sizes", "words"),
     [
         ((3.2897, 1 / 200, 200, 1000), ""),
-        ((3.2897, 1 / 100, 100, 1000), ""),
-        ((3.2897, 1 / 100, 99, 1000), "there are 99 users"),
+        ((1.5, 1 / 100, 100, 1000), ""),
+        ((1.4999, 1 / 100, 100, 1000), "users times mu is 149; below 150 a fit may be worse"),
+        ((0.75, 1 / 100, 100, 1000), "users times mu is 75; below 150 a fit may be worse"),
+        ((0.7499, 1 / 100, 100, 1000), "users times mu is 74; below 75 a fit is likely to be worse"),
         ((3.2898, 1 / 200, 200, 1000), "this budget protects nobody"),
         ((3.2897, 1 / 199, 200, 1000), "delta is 0.00502513, more than 1/n = 0.005"),
         ((3.2897, 1 / 200, 200, 1001), "max_samples is 1001"),
@@ -515,6 +517,18 @@ def test_doubts_begin_at_their_limits(sizes, words):
     """An advantage of 0.9 is that of mu = 3.28971."""
     found = doubts(*sizes)
     assert len(found) == bool(words) and words in "".join(found)
+
+
+@pytest.mark.parametrize(("users", "epsilon"), [(12, 1.0), (300, 0.5), (545, 0.5), (90, 5.0), (5000, 0.01)])
+@pytest.mark.parametrize("delta", [None, 1e-6])
+def test_what_is_said_to_be_enough_is_enough(users, epsilon, delta):
+    """The named epsilon at these users, and the named users at this epsilon, with delta by default or as it is; a
+    tenth less is too little."""
+    spent = users**-2.0 if delta is None else delta
+    at_users, more = enough(spent, users, gdp_mu(epsilon, spent))
+    assert users * gdp_mu(at_users, spent) == pytest.approx(150, rel=1e-6)
+    for count, right in ((more, True), (int(0.9 * more), False)):
+        assert (count * gdp_mu(epsilon, count**-2.0 if delta is None else delta) >= 150) == right
 
 
 def test_printed_guarantees_hold():
@@ -612,16 +626,3 @@ def test_wrong_classes_end_in_one_line(classes, label, words):
     with pytest.raises(ValueError, match=words) as error:
         of_classes(classes=classes).fit(frame, [label] * len(frame))
     assert "secret" not in str(error.value) and "\n" not in str(error.value) and not journal.place().exists()
-
-
-def test_counts_are_predicted_by_positive_numbers():
-    """And nothing more is spent; labels beyond the range are its ends."""
-    frame, labels = table()
-    counts, settings = np.floor(np.exp(labels)), {"family": "poisson", "label_bounds": (0, 20), "random_state": 0}
-    fitted = model(**settings).fit(frame, counts)
-    assert 0 < fitted.predict(frame).min() < fitted.predict(frame).max() < 20
-    assert "mixed_calibration" not in fitted.privacy_["releases"] and fitted.privacy_["epsilon"] == pytest.approx(4)
-    shared = SharedPrior.from_dict(json.loads(fitted.shared_.to_json()))
-    assert shared.to_json() == fitted.shared_.to_json() and shared.labels(-np.ones(1)) == fitted.predict(frame).min()
-    assert model(**settings).fit(frame, np.where(counts == 0, -3, counts)).shared_.to_json() == shared.to_json()
-    assert "calibration" not in model(random_state=0).fit(frame, labels).shared_.to_dict()

@@ -30,7 +30,7 @@ from privrep.estimator.commands.main import app
 from privrep.estimator.private_representation import ADVICE, LocalHeads, advice
 from privrep.estimator.shared_prior import SharedPrior
 from privrep.estimator.stated import from_toml, stated
-from privrep.estimator.statement import statement
+from privrep.estimator.statement import SAFE, statement
 from privrep.methods.running.method import Iterate
 from privrep.methods.steps.posterior import Mixture, Prior
 from privrep.methods.steps.stacking import ANSWERS, SHARE
@@ -82,13 +82,16 @@ def test_of_the_statement(unit, who):
     words = (
         f"What is shared is (#, #)-differentially private where {who} replaced (#-GDP over # Gaussian releases about # "
         f"{unit}s): no attack distinguishes two such tables with an advantage over #. With # fits on record that share "
-        "users it is #-GDP, (#, #)-differentially private.\nNot covered: "
+        "users it is #-GDP, (#, #)-differentially private.\n"
+        "Strength: users times mu is #; from # on a fit is hardly ever worse than users' own data.\nNot covered: "
     )
     text, numbers["releases"] = str(found).partition("heads")[0], len(LEDGER.entries)
     names = ("epsilon", "delta", "mu", "releases", "users", "attack_advantage", "fits_on_record", "mu_on_record")
     said = [float(one.replace(",", "")) for one in re.findall(NUMBER, text)]
     assert re.sub(NUMBER, "#", text) == words
-    assert said == pytest.approx([numbers[name] for name in (*names, "epsilon_on_record", "delta")], rel=0.011)
+    assert said == pytest.approx(
+        [numbers[name] for name in (*names, "epsilon_on_record", "delta")] + [USERS * MU, SAFE], rel=0.011
+    )
 
 
 def test_of_the_advice(files):
@@ -162,8 +165,6 @@ def test_of_the_summary(files):
     parts = pd.DataFrame({"sd": spread, "variance": np.square(spread)}, [*names, "Residual", "Own data"])
     parts = parts.assign(noise_sd=[math.nan] * 7 + [TOLD["typical_error_noise"]])
     for middle, wanted, table in (("estimate", means, found.coefficients), ("sd", parts, found.components)):
-        half = 1.96 * wanted.noise_sd
-        wanted = wanted.assign(low=wanted[middle] - half, high=wanted[middle] + half)
         pd.testing.assert_frame_equal(table, wanted, check_like=True)
         lines = str(found).split("Between users\n" if middle == "sd" else "Shared mean\n")[1].splitlines()
         for line, (name, row) in zip(lines[1:], wanted.iterrows(), strict=False):
@@ -281,8 +282,8 @@ def test_options_of_advise(given):
     assert called.mock_calls == [call(**ADVISED, **both), call(**ADVISED, **dict.fromkeys(both) | given)]
 
 
-SETTINGS = {"epsilon": 3.5, "delta": 0.0041, "method": "prior", "rank": 2, "family": "poisson", "structure": ["b"]}
-SETTINGS |= {"kinds": {"b": "flag"}, "feature_bounds": {"a": (-1, 2)}, "label_bounds": (0, 9), "unit": "user"}
+SETTINGS = {"epsilon": 3.5, "delta": 0.0041, "method": "prior", "rank": 2, "family": "binary", "structure": ["b"]}
+SETTINGS |= {"kinds": {"b": "flag"}, "feature_bounds": {"a": (-1, 2)}, "label_bounds": (0, 1), "unit": "user"}
 SETTINGS |= {"users": "who", "max_samples": 3, "unseen": "raise", "heads": "pickle", "random_state": 0}
 SETTINGS |= {"engine": "dask", "scheduler": "s:1"}
 STATED = [SETTINGS[name] for name in ("kinds", "feature_bounds", "label_bounds")]
@@ -308,7 +309,7 @@ CALLEES += ["MixedModel", "UnitSteps"]
 
 @pytest.mark.filterwarnings("ignore::UserWarning")
 @pytest.mark.parametrize("where", ["in memory", "on disk"])
-@pytest.mark.parametrize(("method", "family"), [("prior", "poisson"), ("unit_steps", "gaussian")])
+@pytest.mark.parametrize(("method", "family"), [("prior", "binary"), ("unit_steps", "gaussian")])
 def test_parameters_of_a_fit(method, family, where):
     """The journal, too, has what the ledger has; `method` and `unit` alone have the default."""
     model = PrivateRepresentation(**SETTINGS | {"method": method, "family": family})
@@ -332,7 +333,7 @@ def test_parameters_of_a_fit(method, family, where):
         assert scattered.mock_calls == [call("table.parquet", **given)]
     if method == "prior":
         *numbers, constant, varying, family = asked["MixedModel"].args
-        assert (*numbers, constant, list(varying), family) == (0.55, 2, True, [True, False, True], "poisson")
+        assert (*numbers, constant, list(varying), family) == (0.55, 2, True, [True, False, True], "binary")
     else:
         assert asked["UnitSteps"].args == pytest.approx((2, math.sqrt(0.242 / 2), math.sqrt(0.242) / 2))
     mu = gdp_mu(3.5, 0.0041)
@@ -344,7 +345,7 @@ def test_parameters_of_a_fit(method, family, where):
     assert (model.shared_.max_samples, model.n_features_in_) == (3, 2)
 
 
-@pytest.mark.filterwarnings("ignore:there are")
+@pytest.mark.filterwarnings("ignore:users times mu")
 def test_the_journal_has_every_fit_and_one_that_fails():
     """What is on record is the sum of all that shares users, at the delta of the last one."""
     kinds, features, label = STATED

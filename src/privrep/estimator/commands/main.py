@@ -185,7 +185,7 @@ def fit(
     rank: Annotated[
         int | None, typer.Option(help=f"Rank of the released prior; by default all of it. {RANK_IN_DOUBT}")
     ] = None,
-    family: Annotated[str, typer.Option(help="gaussian, binary for 0 and 1, or poisson for counts.")] = "gaussian",
+    family: Annotated[str, typer.Option(help="gaussian, or binary for 0 and 1.")] = "gaussian",
     max_samples: Annotated[int, typer.Option(help="Rows of a user that are used at most.")] = 64,
     seed: Annotated[
         int | None, typer.Option(help="For experiments alone: seed of noise that can be drawn again.")

@@ -18,6 +18,7 @@ import privrep
 from privrep.estimator import PrivateRepresentation
 from privrep.estimator.private_representation import LocalHeads
 from privrep.estimator.shared_prior import SharedPrior
+from privrep.estimator.statement import strength
 from privrep.options import check_count
 from privrep.users.problem import Block
 from privrep.users.table_files import naming
@@ -121,6 +122,7 @@ def page(fitted: PrivateRepresentation) -> str:
     spectrum = fitted.shared_.spectrum
     return TEMPLATES.get_template("report.html.jinja").render(
         privacy=fitted.privacy_,
+        strength=strength,
         advice=fitted.advice_,
         spectrum=[(value, 100 * value / spectrum[0] if spectrum[0] else 0.0) for value in spectrum[:20]],
         entries=fitted.ledger_.entries,

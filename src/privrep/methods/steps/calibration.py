@@ -17,9 +17,6 @@ where hardly anything is clipped.
 All else is a function of the release. The change of a knot is the posterior mean of e = a * change, with the variance
 of the noise and of the errors of users, for changes of sd `CHANGE_SD` levels: knots of few users keep the identity.
 Then isotonic, with the posterior precisions as weights.
-
-Predictions of counts are only kept above 0, by what is released already: a calibration of theirs earned nothing on the
-tables that were tried.
 """
 
 from __future__ import annotations
@@ -36,8 +33,8 @@ from privrep.methods.steps.stacking import errors, mean_over_samples
 from privrep.privacy.mechanisms import Release
 from privrep.users.problem import Block, UserData
 
-GAUSSIAN, BINARY, COUNT = "gaussian", "binary", "poisson"
-"""Families of labels; predictions of the second are calibrated, those of the third are above 0."""
+GAUSSIAN, BINARY = "gaussian", "binary"
+"""Families of labels; predictions of the second are calibrated."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,12 +56,6 @@ def left_out_changes(mixture: Mixture, knots: np.ndarray, level: float, block: B
     near = np.where(np.isfinite(block.feature_norms).T, near, 0.0)
     sums = near / 2, near * (block.labels.T - np.clip(predicted, knots[0], knots[-1])) / level
     return np.concatenate([mean_over_samples(one, block) for one in sums]).T
-
-
-def positive(level: float, unit: float) -> Calibration:
-    """Return predictions of counts as they are, but at least a part of the level."""
-    ends = np.array([plan.LEAST_COUNT * level - unit, unit])
-    return Calibration(ends, ends)
 
 
 def calibration(users: UserData, mixture: Mixture, level: float, unit: float, release: Release) -> Calibration:

@@ -33,7 +33,7 @@ UPPER = 2.0  # upper part of the interval over the lower, chosen on tables that 
 RAISED, LEAST_SHAPE = 0.25, 1e-3  # least eigenvalues of S over its noise's norm, and over the largest
 LEAST_ERROR = 0.25  # least squared error of the mixture over that of own data, of which one less its gain is left
 CALIBRATION, KNOTS, CHANGE_SD, UNCLIPPED = 0.1, 9, 0.2, 80.0  # share of mu^2; knots, prior sd in levels; n mu over clip
-LEAST_PROBABILITY, LEAST_COUNT = 0.01, 0.1  # least predictions; of counts in levels
+LEAST_PROBABILITY = 0.01  # least prediction of 0 and 1
 EVEN = 0.1  # least part of the trace that is spread evenly where eigenvalues are shrunk
 
 

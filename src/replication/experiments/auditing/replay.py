@@ -159,18 +159,15 @@ class RecordingRelease(Release):
         spec = self.fault.noise_spec(spec)
 
         def in_units(arrays: tuple) -> np.ndarray:
-            units = [scaled(*part, self.noise_multiplier) for part in zip(arrays, spec.noises, strict=True)]
-            return np.concatenate(units)
+            parts = zip(arrays, spec.noises, strict=True)
+            return np.concatenate([scaled(*part, self.noise_multiplier) for part in parts])
 
         if given := self.transcript.given:
             answer, noisy = given.answer, given.noisy
         else:
-            pairs = zip(exact, super()._gaussian(name, exact, spec), strict=True)
-            answer = tuple(
-                replace(released, value=part + self.fault.noise_scale * (released.value - part))
-                for part, released in pairs
-            )
-            noisy = in_units(tuple(released.value for released in answer))
+            scale, pairs = self.fault.noise_scale, zip(exact, super()._gaussian(name, exact, spec), strict=True)
+            answer = tuple(replace(found, value=part + scale * (found.value - part)) for part, found in pairs)
+            noisy = in_units(tuple(found.value for found in answer))
         record = GaussianRecord(name, self.role, in_units(exact), noisy, answer, self.rate, len(exact))
         self.transcript.records.append(record)
         return answer
