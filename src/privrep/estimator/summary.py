@@ -40,7 +40,7 @@ class Summary:
     head: str
 
     @classmethod
-    def of(cls, shared: SharedPrior, privacy: Mapping, advice: Mapping) -> Summary:
+    def of(cls, shared: SharedPrior, privacy: PrivacyStatement, advice: Mapping) -> Summary:
         """Return the summary of a release; what a method does not release is NaN, and blank in the text."""
         names, units = in_units(shared.schema)
         means = pd.DataFrame({"estimate": units @ shared.mean}, names)
@@ -53,7 +53,7 @@ class Summary:
         return cls(
             with_interval(means, "estimate", np.sqrt(units**2 @ shared.mean_noise**2)),
             with_interval(components, "sd", np.r_[unknown, own[1]]),
-            f"{PrivacyStatement(privacy).public}\n{advice_line(advice)}",
+            f"{privacy}\n{advice_line(advice)}",
         )
 
     def __str__(self) -> str:
