@@ -113,7 +113,7 @@ class Fit:
             patch.setattr(private_representation, "open_release", self.open)
             journal.place().unlink(missing_ok=True)
             if self.known is not None:
-                journal.entered(None, sketch(hashed_numbers(self.known.y.to_numpy())), 1.0)
+                journal.entered(None, sketch(hashed_numbers(self.known.y.to_numpy())), 1.0, 1e-5)
             self.model = self.fitted()
 
     def open(self, method: Method, task: Task) -> Release:

@@ -4,85 +4,115 @@ A line for each fit: when, mu^2, and the smallest of hashes of the users' ids an
 where such hashes meet: those of ids, or, where rows are people of their own and have no ids, those of labels, which
 no choice of features and ranges changes. With half in common this fails with probability below 1e-9, with one in a
 hundred about every second time; labels of few values make other tables look the same, which counts too much. The file
-is as private as ids and labels, and stays where it is.
+is as private as ids and labels, and stays where it is, and so does what it says of a fit: no release covers it.
 """
 
 from __future__ import annotations
 
-import fcntl
 import json
 import math
 import os
+import time
 import warnings
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import IO
 
 import numpy as np
 import pandas as pd
 from platformdirs import user_state_dir
 
+from privrep.estimator.statement import upward
+from privrep.privacy.accounting import gdp_epsilon
 from privrep.users.identity import sketch, spelled
 
 PLACE = "PRIVREP_JOURNAL"
 """Environment variable: the journal's file, in place of that in the user's folder of states."""
+PAUSE, SOON, PATIENCE = 0.05, 40, 1200
+"""Seconds between two tries to lock the file; tries before a word is said, and before it is given up."""
+KNOWN = (
+    "People are known by their ids, and equal ids of other people, such as 1, 2, 3, count as well, unless "
+    f"{PLACE} names another file for these. Where rows are people, they are known by labels alone: "
+    "fits of the same people with another label do not count"
+)
 _unwritten: list[dict] = []
 """Fits of this process where the file cannot be written."""
 
 
 def place() -> Path:
-    """Return the path of the journal."""
-    return Path(os.environ.get(PLACE) or Path(user_state_dir("privrep")) / "journal.jsonl")
+    """Return the path of the journal; raise RuntimeError where there is no home folder for it."""
+    return Path(os.environ.get(PLACE) or Path(user_state_dir("privrep")).expanduser() / "journal.jsonl")
 
 
-def read(line: str) -> dict | None:
-    """Read the fit of a line; warn about a broken one, whose fit is lost."""
+def read(line: bytes, number: int) -> dict:
+    """Read the fit of a line; raise ValueError where there is none, since nobody knows then what was spent."""
     try:
-        fit = json.loads(line)
-        if not 0 <= float(fit["mu_squared"]) < math.inf:
+        fit = {"labels": (), **json.loads(line)}
+        if not 0 <= fit["mu_squared"] < math.inf:
             raise ValueError("no mu has this square")
-        return {
-            "mu_squared": float(fit["mu_squared"]),
-            "users": set(fit["users"]),
-            "labels": set(fit.get("labels", ())),
-        }
-    except (ValueError, KeyError, TypeError, AttributeError):
-        if line.strip():
-            warnings.warn(f"the journal of fits {place()} has a broken line, which does not count", stacklevel=2)
-        return None
+        return fit | {name: {int(one, 16) for one in fit[name]} for name in ("users", "labels")}
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
+        what = f"the journal of fits {place()} has no fit in line {number}, and what was spent there is not known"
+        raise ValueError(f"{what}: mend or remove the line, or name another file by {PLACE}") from None
 
 
 def same_people(one: dict, other: dict) -> bool:
     """Whether two fits share people, as far as their hashes say."""
     by = "users" if one["users"] and other["users"] else "labels"
-    return not set(one[by]).isdisjoint(other[by])
+    return not one[by].isdisjoint(other[by])
 
 
-def entered(ids: np.ndarray | None, labels: np.ndarray, mu_squared: float) -> tuple[int, float]:
-    """Record a fit by its users' ids, None where rows are people of their own, and a sketch of the labels; return how
-    many recorded fits share people with it, and the sum of their mu^2, this one included."""
+def lock(file: IO[bytes]) -> None:
+    """Lock the journal, so that of two fits at once the later one sees the earlier; raise ValueError after a minute,
+    and ImportError where a system has no such locks."""
+    import fcntl
+
+    held = f"the journal of fits {file.name} is locked by another process"
+    for tries in range(PATIENCE):
+        try:
+            return fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if tries == SOON:
+                warnings.warn(f"{held}; this fit waits for {PATIENCE * PAUSE:.0f} seconds at most", stacklevel=2)
+            time.sleep(PAUSE)
+    raise ValueError(f"{held}: end that one, or name another file by {PLACE}")
+
+
+def entered(ids: np.ndarray | None, labels: np.ndarray, mu_squared: float, delta: float) -> dict:
+    """Record a fit by its users' ids, None where rows are people of their own, and a sketch of the labels.
+
+    Return how many fits on record may be of the same people, this one included, mu of all together, its epsilon at
+    delta, and a text, none of which may be published; raise ValueError where too little would count."""
     users = [] if ids is None else sketch(pd.util.hash_array(spelled(ids)))
-    fit = {
+    fit: dict = {
         "when": datetime.now(UTC).isoformat(timespec="seconds"),
         "mu_squared": mu_squared,
         "users": [f"{one:016x}" for one in users],
         "labels": [f"{one:016x}" for one in labels],
     }
-    earlier = []
+    line, earlier, known = json.dumps(fit).encode(), [], KNOWN
+    fit = read(line, 0)
     try:
         place().parent.mkdir(parents=True, exist_ok=True)
-        with open(place(), "a+", opener=lambda path, flags: os.open(path, flags, 0o600)) as file:
-            fcntl.flock(file, fcntl.LOCK_EX)  # of two fits at once, the later one sees the earlier
+        with open(place(), "ab+", opener=lambda path, flags: os.open(path, flags, 0o600)) as file:
+            lock(file)
             file.seek(0)
             text = file.read()
-            earlier = [one for one in map(read, text.splitlines()) if one]
-            file.write("\n" * (text[-1:] not in ("", "\n")) + json.dumps(fit) + "\n")
-    except OSError as error:
-        warnings.warn(
-            f"the journal of fits {place()} cannot be written ({error}); it ends with this process", stacklevel=2
-        )
+            earlier = [read(one, 1 + at) for at, one in enumerate(text.splitlines()) if one.strip()]
+            file.write(b"\n" * (text[-1:] not in (b"", b"\n")) + line + b"\n")
+    except (OSError, RuntimeError, ImportError) as error:
+        unused = f"the journal of fits cannot be used ({error}), and counts fits of this process alone"
+        warnings.warn(f"{unused}; {PLACE} names another file", stacklevel=2)
+        known = f"{KNOWN}; {unused}"
         earlier += _unwritten
         _unwritten.append(fit)
     else:
         earlier += _unwritten
     shared = [one["mu_squared"] for one in [*earlier, fit] if same_people(one, fit)]
-    return len(shared), float(sum(shared))
+    mu = math.sqrt(sum(shared))
+    epsilon = gdp_epsilon(mu, delta)
+    text = (
+        f"Not to be published. Fits on record that may be of these people, with this one: {len(shared)}, together "
+        f"{upward(mu, 4)}-GDP, ({upward(epsilon, 4)}, {upward(delta, 3)})-differentially private. {known}."
+    )
+    return {"fits": len(shared), "mu": mu, "epsilon": epsilon, "text": text}

@@ -136,7 +136,8 @@ class PrivateRepresentation(RegressorMixin, BaseEstimator):
     shared_ : `SharedPrior`, which may be published. privacy_ : `PrivacyStatement`. ledger_ : all releases.
     advice_ : whether sharing helps, and the gain over own data in squared error, a mean over users of two rows or more,
         with its 95 % interval; the typical error of own data with the standard deviation of its noise. Released.
-    local_ : `LocalHeads`, or None after unpickling.
+    local_ : `LocalHeads`, or None after unpickling. journal_ : how many fits in this
+        machine's journal may be of the same people, and what all of them spend; or None. Neither may be published.
 
     References
     ----------
@@ -194,7 +195,7 @@ class PrivateRepresentation(RegressorMixin, BaseEstimator):
         state: Any = super().__getstate__()
         if self.heads == "pickle" or "local_" not in state:
             return state
-        return state | {"local_": None, "privacy_": self.privacy_.public}
+        return state | {"local_": None, "journal_": None}
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
@@ -283,12 +284,13 @@ class PrivateRepresentation(RegressorMixin, BaseEstimator):
         release = open_release(method, task)
         # Written down after all that can be checked and before anything is released: a crash in between may count too
         # much, never too little.
-        record = entered(ids if self.unit == "user" else None, labels, mu**2)
+        record = entered(ids if self.unit == "user" else None, labels, mu**2, budget.delta)
         last = list(method.fit(data, release))[-1]
         self.shared_ = self._shared(schema, last)
         self.advice_ = advice(last, schema)
         self.ledger_ = ledger
-        self.privacy_ = statement(ledger, budget.delta, n, self.unit, seeded, record)
+        self.privacy_ = statement(ledger.mu, budget.delta, n, self.unit, seeded, [one.name for one in ledger.entries])
+        self.journal_ = record
         self.local_ = local_heads(self.shared_, ids, data)
         return self
 

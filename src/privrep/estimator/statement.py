@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from decimal import ROUND_CEILING, Context, Decimal
 
 from scipy.special import ndtr
 
 from privrep.privacy.accounting import gdp_epsilon, gdp_mu
-from privrep.privacy.ledger import Ledger
 
 PUBLIC = (
     "how many users there are, and that these users are among them",
@@ -19,7 +19,7 @@ NOT_COVERED = (
     "heads, their predictions and the score on users who took part: they are local and not private",
     "the duration of a fit, and its errors and warnings, which count rows: they are for whoever has the table",
     "ranges, kinds and other parameters that were chosen after a look at the data, and what looks at them before a fit",
-    "further fits, unless they stand in the journal",
+    "further fits of the same people: a journal on the machine counts those that it knows",
     "people who have several ids, and what the rows of others say of a person",
     "what stays on the machine and on workers that see the rows: the table, temporary files, memory, the journal",
 )
@@ -91,57 +91,49 @@ def upward(value: float, digits: int) -> str:
     return f"{float(Decimal(value * (1 - 1e-9)).normalize(Context(digits, ROUND_CEILING))):.{digits}g}"
 
 
+STATED = ("mu", "delta", "users", "unit", "seeded", "releases", "assumed_public")
+"""Numbers and texts from which a statement is written."""
+
+
 class PrivacyStatement(dict):
-    """Numbers by name; as text, the sentence, the journal's addition to it, which is not published, and what is not
-    covered."""
+    """Numbers by name; as text, the sentence and what is not covered. All of it may be published."""
 
     def __str__(self) -> str:
-        said = f"{self['statement']}{self.get('on_record', '')}\nStrength: {strength(self['users'], self['mu'])}."
+        said = f"{self['statement']}\nStrength: {strength(self['users'], self['mu'])}."
         return f"{said}\nNot covered: {'; '.join(self['not_covered'])}."
-
-    @property
-    def public(self) -> PrivacyStatement:
-        """The statement without the local journal's numbers on other fits."""
-        return PrivacyStatement({name: value for name, value in self.items() if not name.endswith("on_record")})
 
 
 def statement(
-    ledger: Ledger, delta: float, users: int, unit: str, seeded: bool, on_record: tuple[int, float]
+    mu: float,
+    delta: float,
+    users: int,
+    unit: str,
+    seeded: bool,
+    releases: Sequence[str],
+    assumed_public: Sequence[str] = PUBLIC,
 ) -> PrivacyStatement:
-    """Write the privacy statement of a fit from its ledger. `unit` is protected, "user" or "row"; `on_record` counts
-    the fits that share users, this one included, and sums their mu^2."""
-    mu, epsilon = ledger.mu, ledger.epsilon(delta)
-    fits, all_mu = on_record[0], max(on_record[1], mu**2) ** 0.5
+    """Write the privacy statement of a fit that is mu-GDP, with names of its releases. `unit` is protected, "user" or
+    "row"."""
+    epsilon, advantage, printed = gdp_epsilon(mu, delta), advantage_of(mu), upward(delta, 3)
     who = "all rows of one user are" if unit == "user" else "one row is"
-    advantage, printed = advantage_of(mu), upward(delta, 3)
     text = (
         f"What is shared is ({upward(epsilon, 4)}, {printed})-differentially private where {who} replaced "
-        f"({upward(mu, 4)}-GDP over {len(ledger.entries)} Gaussian releases about {users:,} {unit}s): no attack "
+        f"({upward(mu, 4)}-GDP over {len(releases)} Gaussian releases about {users:,} {unit}s): no attack "
         f"distinguishes two such tables with an advantage over {upward(advantage, 3)}."
     )
     if seeded:
         text += f" It has {SEEDED}."
-    record = ""
-    if fits > 1:
-        record = (
-            f" With {fits} fits on record that share users it is {upward(all_mu, 4)}-GDP, "
-            f"({upward(gdp_epsilon(all_mu, delta), 4)}, {printed})-differentially private."
-        )
     return PrivacyStatement(
         statement=text,
-        on_record=record,
         epsilon=epsilon,
         delta=delta,
         mu=mu,
         neighbours=f"{who} replaced",
         unit=unit,
         users=users,
-        releases=[entry.name for entry in ledger.entries],
+        releases=list(releases),
         seeded=seeded,
         attack_advantage=advantage,
-        fits_on_record=fits,
-        mu_on_record=all_mu,
-        epsilon_on_record=gdp_epsilon(all_mu, delta),
-        assumed_public=list(PUBLIC),
+        assumed_public=list(assumed_public),
         not_covered=list(NOT_COVERED),
     )

@@ -41,7 +41,7 @@ class Summary:
     head: str
 
     @classmethod
-    def of(cls, shared: SharedPrior, privacy: Mapping, advice: Mapping) -> Summary:
+    def of(cls, shared: SharedPrior, privacy: PrivacyStatement, advice: Mapping) -> Summary:
         """Return the summary of a release; what a method does not release is NaN, and blank in the text."""
         names, units = in_units(shared.schema)
         means = pd.DataFrame({"estimate": units @ shared.mean}, names)
@@ -54,7 +54,7 @@ class Summary:
         return cls(
             means.assign(noise_sd=np.sqrt(units**2 @ shared.mean_noise**2)),
             components.assign(noise_sd=np.r_[unknown, own[1]]),
-            f"{PrivacyStatement(privacy).public}\n{advice_line(advice)}",
+            f"{privacy}\n{advice_line(advice)}",
         )
 
     def __str__(self) -> str:

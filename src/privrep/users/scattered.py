@@ -9,7 +9,6 @@ and any fixed positions, such as every second one, are a random choice.
 
 from __future__ import annotations
 
-import fcntl
 import os
 import tempfile
 import weakref
@@ -151,7 +150,10 @@ def _seen(known: Known, counts: np.ndarray, ids: pa.Array, name: str) -> Scatter
 
 
 def check_room() -> None:
-    """Raise ValueError where TMPDIR is no folder: Python would take another one without a word."""
+    """Raise ValueError where TMPDIR is no folder: Python would take another one without a word. So where a system
+    cannot read files as `ScatteredUsers` does."""
+    if not hasattr(os, "preadv"):
+        raise ValueError("this system reads no tables on disk (it has no preadv); fit them in memory")
     room = os.environ.get("TMPDIR")
     if room and not os.path.isdir(room):
         raise ValueError(f"TMPDIR is {room!r}; it must be a folder that exists")
@@ -160,6 +162,8 @@ def check_room() -> None:
 def named_file() -> IO[bytes]:
     """Make a file that other processes can open, which this one locks, and delete those of processes that were killed,
     whose lock is gone."""
+    import fcntl  # not everywhere, as little as the workers
+
     for left in Path(tempfile.gettempdir()).glob(f"{ROWS_PREFIX}*"):
         with suppress(OSError), open(left, "rb") as file:  # locked, or somebody else's
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import copy
+import fcntl
 import json
 import os
 import pickle
 import re
+import subprocess
+import sys
+import time
 from concurrent.futures import ThreadPoolExecutor
 from itertools import product
 from multiprocessing.reduction import ForkingPickler
@@ -31,7 +35,6 @@ from privrep.estimator.statement import doubts, enough, statement
 from privrep.methods.steps.stacking import Candidates
 from privrep.privacy.accounting import gdp_delta, gdp_mu
 from privrep.privacy.lattice import SystemNoise
-from privrep.privacy.ledger import GaussianRelease, Ledger
 from privrep.privacy.mechanisms import Release
 
 pytestmark = [
@@ -241,7 +244,7 @@ def test_scikit_learns_tools():
             assert search.cv_results_["mean_test_score"][1] == within.mean()
             best = search.best_estimator_
             assert best.score(features, labels, people) == search.score(features, labels, users=people) > 0.5
-    assert best.privacy_["fits_on_record"] >= 2 + 3 + 3 + 2 * 3 + 1
+    assert best.journal_["fits"] >= 2 + 3 + 3 + 2 * 3 + 1
 
 
 def test_folds_within_users():
@@ -257,7 +260,8 @@ def test_folds_within_users():
 
 
 def entered(ids: np.ndarray, mu_squared: float) -> tuple[int, float]:
-    return journal.entered(ids, np.empty(0, np.uint64), mu_squared)
+    found = journal.entered(ids, np.empty(0, np.uint64), mu_squared, 1e-5)
+    return found["fits"], pytest.approx(found["mu"] ** 2)
 
 
 def test_fits_add_up_where_they_share_users(tmp_path):
@@ -267,12 +271,34 @@ def test_fits_add_up_where_they_share_users(tmp_path):
     assert os.stat(journal.place()).st_mode & 0o777 == 0o600
 
 
-def test_a_journal_that_cannot_be_written_is_kept_by_the_process(monkeypatch, tmp_path):
+def no_home(monkeypatch, tmp_path):
+    monkeypatch.delenv(journal.PLACE)
+    monkeypatch.delenv("HOME")
+    monkeypatch.setattr("pwd.getpwuid", lambda _: {}["uid"])
+
+
+def no_folder(monkeypatch, tmp_path):
     (tmp_path / "file").write_text("")
     monkeypatch.setenv(journal.PLACE, str(tmp_path / "file" / "journal"))
+
+
+def no_locks(monkeypatch, tmp_path):
+    monkeypatch.setitem(sys.modules, "fcntl", None)
+
+
+@pytest.mark.parametrize("lacking", [no_home, no_folder, no_locks])
+def test_a_journal_that_cannot_be_used_is_kept_by_the_process(lacking, monkeypatch, tmp_path):
+    """And says so, in a warning and beside the count."""
+    lacking(monkeypatch, tmp_path)
     monkeypatch.setattr(journal, "_unwritten", [])
-    with pytest.warns(UserWarning, match="cannot be written"):
-        assert [entered(np.arange(9), 0.5)[0] for _ in range(2)] == [1, 2]
+    with pytest.warns(UserWarning, match="cannot be used .*this process alone; PRIVREP_JOURNAL names another file"):
+        found = [journal.entered(np.arange(9), np.arange(3), 0.5, 1e-5) for _ in range(2)]
+    assert [one["fits"] for one in found] == [1, 2] and "this process alone" in found[1]["text"]
+
+
+def test_all_is_there_where_a_system_has_no_fcntl():
+    code = "import sys; sys.modules['fcntl'] = None; import privrep.estimator.commands.main"
+    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 def test_bounds_are_read_from_a_file(tmp_path):
@@ -298,15 +324,58 @@ def test_bounds_are_read_from_a_file(tmp_path):
             from_toml(path)
 
 
-def test_a_broken_line_of_the_journal_is_skipped():
-    """It warns, and what is written after it stands on a line of its own."""
-    entered(np.arange(9), 0.0)
-    with open(journal.place(), "a") as file:
-        file.write('{"mu_squared": Infinity, "users": []}\n\n{"when": "2026-')
-    for fits in (2, 3):
-        with pytest.warns(UserWarning, match="has a broken line, which does not count") as told:
-            assert entered(np.arange(9), 0.5) == (fits, (fits - 1) / 2)
-        assert len(told) == 2
+LINES = [b"text", b"[]", b"\xff\xfe", b"[" * 100_000, b'{"when": "2026-', b'{"users": []}', b'{"mu_squared": 1}', b"7"]
+LINES += [b'{"users": %s, "mu_squared": %s}' % pair for pair in ((b"[]", b"Infinity"), (b"7", b"1"), (b'["x"]', b"1"))]
+LINES += [b'{"users": [], "mu_squared": %s}' % one for one in (b"NaN", b"-1", b'"1"', b"null")]
+
+
+@pytest.mark.parametrize("line", LINES)
+def test_a_line_that_is_no_fit_stops_the_next_one_before_it_spends(line):
+    """Its place is said; a line that was not ended, and blank ones, do no harm."""
+    frame, labels = table(users=60)
+    assert entered(np.arange(9), 0.5) == (1, 0.5)
+    whole = journal.place().read_bytes()
+    journal.place().write_bytes(whole + b"\n" + line + b"\n")
+    with pytest.raises(
+        ValueError, match=r"journal.jsonl has no fit in line 3, .* mend or remove the line, or"
+    ) as error:
+        model(epsilon=1.0).fit(frame, labels)
+    assert "\n" not in str(error.value) and journal.place().read_bytes() == whole + b"\n" + line + b"\n"
+    journal.place().write_bytes(whole + b"\n" + whole.rstrip())
+    assert [entered(np.arange(9), 0.5) for _ in range(2)] == [(3, 1.5), (4, 2.0)]
+
+
+@pytest.mark.parametrize("tries", [9, 1200])
+def test_a_lock_that_is_held_is_waited_for_with_a_word_and_not_for_ever(tries, monkeypatch):
+    monkeypatch.setattr(journal, "PATIENCE", tries)
+    monkeypatch.setattr(journal, "SOON", 1)
+    with open(journal.place(), "a") as held, ThreadPoolExecutor(1) as pool, pytest.warns(UserWarning) as told:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        found = pool.submit(entered, np.arange(9), 0.5)
+        if tries == 9:
+            with pytest.raises(ValueError, match=r"journal.jsonl is locked by another process: end that one, or name"):
+                found.result()
+        else:
+            while not told:
+                time.sleep(0.01)
+            fcntl.flock(held, fcntl.LOCK_UN)
+            assert found.result() == (1, 0.5)
+    assert [str(one.message).partition("is ")[2] for one in told] == [
+        f"locked by another process; this fit waits for {tries / 20:.0f} seconds at most"
+    ]
+
+
+def test_what_the_journal_says_is_no_more_than_it_knows():
+    """It never gives a count alone, and names what parts people of equal ids."""
+    frame, labels = table(users=60)
+    by_row = model(unit="row", users=None, epsilon=1.0).fit(frame.drop(columns="person"), labels)
+    for fitted in (by_row, model(epsilon=1.0).fit(frame, -labels)):
+        said, spent = fitted.journal_["text"], fitted.journal_
+        assert said.startswith("Not to be published. Fits on record that may be of these people, with this one: 1,")
+        assert "another label do not count" in said and "unless PRIVREP_JOURNAL names another file" in said
+        assert spent["epsilon"] == pytest.approx(fitted.privacy_["epsilon"], rel=1e-6)
+        assert pickle.loads(pickle.dumps(fitted)).journal_ is None
+    assert pickle.loads(pickle.dumps(by_row.set_params(heads="pickle"))).journal_ == by_row.journal_
 
 
 def test_of_fits_at_once_each_sees_those_before_it():
@@ -377,7 +446,7 @@ def test_input_of_all_kinds_gives_the_same_fit_and_predictions(levels, features,
     turned = model(**settings).fit(features(frame.iloc[turn].reset_index(drop=True)), labels[turn], ids(number[turn]))
     np.testing.assert_array_equal(found.shared_.mean, plain.shared_.mean)
     assert turned.shared_.to_json() == found.shared_.to_json()
-    assert found.privacy_["fits_on_record"] == 2 and turned.privacy_["fits_on_record"] == 3
+    assert found.journal_["fits"] == 2 and turned.journal_["fits"] == 3
     expected = plain.predict(frame, number)
     for one in (plain, found, turned)[isinstance(table, np.ndarray) :]:  # of which 1 is no true
         for rows in product(((frame, table)[isinstance(table, np.ndarray) :]), (number, people)):
@@ -444,15 +513,15 @@ def test_rows_that_are_people_add_up_with_users_of_the_same_table(monkeypatch):
     frame, labels = table(users=120)
     features, turn = frame.drop(columns="person"), np.random.default_rng(1).permutation(len(frame))
     by_row = model(unit="row", users=None)
-    assert by_row.fit(features, labels).privacy_["fits_on_record"] == 1
+    assert by_row.fit(features, labels).journal_["fits"] == 1
     again = clone(by_row).set_params(label_bounds=(-5, 5)).fit(features.iloc[turn], labels[turn])
-    assert again.privacy_["fits_on_record"] == 2
-    assert model().fit(frame[["feature 0", "person"]], labels).privacy_["fits_on_record"] == 3
+    assert again.journal_["fits"] == 2
+    assert model().fit(frame[["feature 0", "person"]], labels).journal_["fits"] == 3
     part = clone(by_row).fit(features[:400], labels[:400])
-    assert part.privacy_["fits_on_record"] == 4
-    assert part.privacy_["mu_on_record"] > 1.9 * part.privacy_["mu"]
+    assert part.journal_["fits"] == 4
+    assert part.journal_["mu"] > 1.9 * part.privacy_["mu"]
     other, others_labels = table(users=120, seed=7)
-    assert clone(by_row).fit(other.drop(columns="person"), others_labels).privacy_["fits_on_record"] == 1
+    assert clone(by_row).fit(other.drop(columns="person"), others_labels).journal_["fits"] == 1
 
 
 @pytest.mark.parametrize(
@@ -535,9 +604,7 @@ def test_printed_guarantees_hold():
     """The printed pair is no smaller than what holds, for any budget."""
     for mu in np.geomspace(0.01, 5, 60):
         for delta in (0.0123456, 1e-5 / 3, 400**-1.1):
-            ledger = Ledger()
-            ledger.entries.append(GaussianRelease("x", 1.0, 1 / mu, 0, 9))
-            words = str(statement(ledger, delta, 1000, "user", False, (1, mu**2)))
+            words = str(statement(float(mu), delta, 1000, "user", False, ["x"]))
             epsilon, printed, gdp = map(float, re.search(r"is \(([^,]+), ([^)]+)\).*?\(([^-]+)-GDP", words).groups())
             assert gdp_delta(epsilon, mu) <= printed and gdp >= mu * (1 - 1e-8)
 

@@ -22,14 +22,17 @@ EPSILONS = 1.0, 200.0
 
 
 def told(fit: Fit, folder: Path) -> dict[str, bytes]:
-    """All that a fit may tell the world, by name, and the heads of all but the first user."""
+    """All that a fit may tell the world, by name, and the heads of all but the first user. It may tell all that stands
+    in the estimator, but for what a pickle leaves out."""
     folder.mkdir()
     release.write(fit.model, folder)
     files = [path for path in folder.rglob("*") if path.is_file() and release.PRIVATE not in path.parts]
     found = {path.name: path.read_bytes() for path in files} | {"pickle": pickle.dumps(fit.model)}
     read = pickle.loads(found["pickle"])
     printed = f"{read!r} {read.privacy_} {read.summary()}"
-    found |= {name: pickle.dumps(value) for name, value in vars(read).items()} | {"printed": printed.encode()}
+    local = {name for name, value in vars(read).items() if value is None}
+    found |= {name: pickle.dumps(value) for name, value in vars(fit.model).items() if name not in local}
+    found |= {"printed": printed.encode()}
     assert len(files) >= 3 and not any(b"person 0" in part for part in found.values())
     heads = fit.model.local_
     same = heads.ids != (FIRST if fit.model.users else list(fit.rows.who).index(FIRST))

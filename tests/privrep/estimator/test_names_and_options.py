@@ -47,7 +47,7 @@ SCHEMA = Schema({"age": Number(20, 80), "smokes": Flag(0.2), "city": Category(("
 PRIOR = Prior(*(RNG.standard_normal(shape) for shape in (DIM, (DIM, 4))), np.array([1.3, 0.4]), np.array([0.25, 0.35]))
 SHARED = SharedPrior(SCHEMA, RNG.standard_normal(DIM), Mixture((PRIOR,)), 17, RNG.uniform(0.1, 0.2, DIM), 0.37)
 LEDGER = Ledger([GaussianRelease(f"part <{s}>", s, sd, 0, USERS) for s, sd in ((0.31, 1.7), (0.53, 2.9), (0.11, 1.9))])
-MU = math.hypot(0.31 / 1.7, 0.53 / 2.9, 0.11 / 1.9)
+MU, ENTRIES = math.hypot(0.31 / 1.7, 0.53 / 2.9, 0.11 / 1.9), [entry.name for entry in LEDGER.entries]
 LOG = {"gain": 0.0041, "gain_low": 0.0023, "gain_high": 0.0067, "level": 0.19, "own_part": 0.28}
 LAST = Iterate(None, SimpleNamespace(models=SimpleNamespace(level_noise=0.017)), LOG | {"answer": ANSWERS.index(SHARE)})
 TOLD = {name: HALF**2 * LOG[name] for name in ("gain", "gain_low", "gain_high")}
@@ -63,7 +63,7 @@ def files(tmp_path):
     """The folder of a release of the made-up fit."""
     fitted = PrivateRepresentation()
     fitted.shared_, fitted.ledger_, fitted.advice_ = SHARED, LEDGER, advice(LAST, SCHEMA)
-    fitted.privacy_ = statement(LEDGER, DELTA, USERS, "user", True, (5, 0.97))
+    fitted.privacy_ = statement(MU, DELTA, USERS, "user", True, ENTRIES)
     fitted.local_ = LocalHeads(np.arange(3), RNG.standard_normal((3, DIM)), RNG.standard_normal((3, 2 + DIM)))
     release.write(fitted, tmp_path)
     return fitted, tmp_path
@@ -72,26 +72,22 @@ def files(tmp_path):
 @pytest.mark.parametrize(("unit", "who"), [("user", "all rows of one user are"), ("row", "one row is")])
 def test_of_the_statement(unit, who):
     """As numbers, and as a sentence, whose digits are few."""
-    found, wide = statement(LEDGER, DELTA, USERS, unit, False, (5, 0.97)), math.sqrt(0.97)
-    numbers = {"epsilon": gdp_epsilon(MU, DELTA), "delta": DELTA, "mu": MU, "users": USERS, "fits_on_record": 5}
-    numbers |= {"attack_advantage": 2 * norm.cdf(MU / 2) - 1, "mu_on_record": wide}
-    numbers |= {"epsilon_on_record": gdp_epsilon(wide, DELTA)}
+    found = statement(LEDGER.mu, DELTA, USERS, unit, False, ENTRIES)
+    numbers = {"epsilon": gdp_epsilon(MU, DELTA), "delta": DELTA, "mu": MU, "users": USERS}
+    numbers |= {"attack_advantage": 2 * norm.cdf(MU / 2) - 1}
     assert {name: found[name] for name in numbers} == pytest.approx(numbers)
     assert (found["unit"], found["neighbours"], found["seeded"]) == (unit, f"{who} replaced", False)
-    assert found["releases"] == [entry.name for entry in LEDGER.entries]
+    assert found["releases"] == ENTRIES
     words = (
         f"What is shared is (#, #)-differentially private where {who} replaced (#-GDP over # Gaussian releases about # "
-        f"{unit}s): no attack distinguishes two such tables with an advantage over #. With # fits on record that share "
-        "users it is #-GDP, (#, #)-differentially private.\n"
-        "Strength: users times mu is #; from # on a fit is hardly ever worse than users' own data.\nNot covered: "
+        f"{unit}s): no attack distinguishes two such tables with an advantage over #."
+        "\nStrength: users times mu is #; from # on a fit is hardly ever worse than users' own data.\nNot covered: "
     )
     text, numbers["releases"] = str(found).partition("heads")[0], len(LEDGER.entries)
-    names = ("epsilon", "delta", "mu", "releases", "users", "attack_advantage", "fits_on_record", "mu_on_record")
+    names = ("epsilon", "delta", "mu", "releases", "users", "attack_advantage")
     said = [float(one.replace(",", "")) for one in re.findall(NUMBER, text)]
     assert re.sub(NUMBER, "#", text) == words
-    assert said == pytest.approx(
-        [numbers[name] for name in (*names, "epsilon_on_record", "delta")] + [USERS * MU, SAFE], rel=0.011
-    )
+    assert said == pytest.approx([*(numbers[name] for name in names), USERS * MU, SAFE], rel=0.011)
 
 
 def test_of_the_advice(files):
@@ -138,11 +134,7 @@ def test_of_the_prior_and_the_heads(files):
     for name, stated in vars(PRIOR).items():
         np.testing.assert_array_equal(np.array(read["shared"]["priors"][0][name], float), stated)
         np.testing.assert_array_equal(getattr(found.heads.priors[0], name), stated)
-    assert found.schema == SCHEMA and read["privacy"] == dict(fitted.privacy_.public)
-    for wrong in (["nan"] * DIM, ["0"] * (DIM - 1)):
-        (folder / "wrong.json").write_text(json.dumps(read | {"shared": read["shared"] | {"mean": wrong}}))
-        with pytest.raises(ValueError, match="mean must have 6 finite numbers"):
-            release.read_release(folder / "wrong.json")
+    assert found.schema == SCHEMA and read["privacy"] == fitted.privacy_
     heads, local = pd.read_parquet(folder / "private/heads.parquet"), fitted.local_
     for name, columns in (("head", local.vectors.T), ("doubt", local.doubts.T), ("user", None)):
         for number, column in enumerate([local.ids] if columns is None else columns):
@@ -224,9 +216,9 @@ def test_options_of_fit():
     given |= {"engine": "e", "scheduler": "s"}
     with patch.multiple(main, PrivateRepresentation=DEFAULT, write=DEFAULT) as called:
         model = called["PrivateRepresentation"].return_value
-        model.advice_, model.privacy_ = {}, "what was spent"
+        model.advice_, model.privacy_, model.journal_ = {}, "what was spent", {"text": "before, too"}
         files = {"table": "table.parquet", "user": "who", "label": "y", "bounds": "bounds.toml", "out": "there"}
-        assert "what was spent\nthere: public may be" in run("fit", **files, **given, seed=13)
+        assert "what was spent\nbefore, too\nthere: public may be" in run("fit", **files, **given, seed=13)
     asked = called["PrivateRepresentation"].call_args
     bound = inspect.signature(PrivateRepresentation).bind(*asked.args, **asked.kwargs).arguments
     assert bound == given | {"random_state": 13}
@@ -239,7 +231,7 @@ def recorders(*names: str) -> dict[str, Mock]:
     """Callees of the commands, the first of which reads a release."""
     read = Mock(max_samples=11, error=0.3)
     read.schema.features = ["a"]
-    return {"read_release": Mock(return_value=(read, "all"))} | {name: Mock() for name in names}
+    return {"read_release": Mock(return_value=(read, {"sha256": "all"}))} | {name: Mock() for name in names}
 
 
 def test_options_of_personalise():
@@ -252,7 +244,7 @@ def test_options_of_personalise():
     of = call(Path("t.csv"), user="u", label="l", schema=shared.schema, max_samples=11)
     assert called["ScatteredUsers"].of.call_args == of
     assert called["local_heads"].call_args == call(shared, ids, users)
-    assert called["write_heads"].call_args == call(called["local_heads"].return_value, shared, Path("o"))
+    assert called["write_heads"].call_args == call(called["local_heads"].return_value, shared, "all", Path("o"))
 
 
 def test_options_of_predict():
@@ -263,7 +255,7 @@ def test_options_of_predict():
     with patch.multiple(main, **called):
         run("predict", release="r.json", rows="t.csv", user="u", heads="h.parquet", out="o")
     assert called["read_release"].call_args == call(Path("r.json"))
-    assert called["read_heads"].call_args == call(Path("h.parquet"), shared)
+    assert called["read_heads"].call_args == call(Path("h.parquet"), shared, "all")
     assert called["TableFile"].call_args == call(Path("t.csv"), "u", None, shared.schema)
     assert (model.shared_, model.local_) == (shared, called["read_heads"].return_value)
     ((rows,), given), ((table, out), _) = model.predict.call_args, called["write_private"].call_args
@@ -339,9 +331,10 @@ def test_parameters_of_a_fit(method, family, where):
     mu = gdp_mu(3.5, 0.0041)
     assert asked["open_release"].args[1].budget == Budget(3.5, 0.0041, "exact")
     assert asked["doubts"] == call(pytest.approx(mu), 0.0041, 40, 3)
-    ids, _, mu_squared = asked["entered"].args
-    assert sorted(ids) == list(range(40)) and mu_squared == pytest.approx(model.ledger_.mu**2)
-    assert asked["statement"] == call(model.ledger_, 0.0041, 40, "user", True, (1, mu_squared))
+    ids, _, mu_squared, delta = asked["entered"].args
+    assert sorted(ids) == list(range(40)) and (mu_squared, delta) == (pytest.approx(model.ledger_.mu**2), 0.0041)
+    names = [entry.name for entry in model.ledger_.entries]
+    assert asked["statement"] == call(model.ledger_.mu, 0.0041, 40, "user", True, names)
     assert (model.shared_.max_samples, model.n_features_in_) == (3, 2)
 
 
@@ -355,6 +348,7 @@ def test_the_journal_has_every_fit_and_one_that_fails():
         PrivateRepresentation(3, 0.003, **settings).fit(TABLE.drop(columns="y"), TABLE.y)
     spent = [json.loads(line)["mu_squared"] for line in journal.place().read_text().splitlines()]
     assert spent == pytest.approx([*(one.ledger_.mu**2 for one in fits), gdp_mu(3, 0.003) ** 2])
-    mu = fits[1].privacy_["mu_on_record"]
-    assert mu**2 == pytest.approx(sum(spent[:2]))
-    assert fits[1].privacy_["epsilon_on_record"] == pytest.approx(gdp_epsilon(mu, 0.002))
+    found, mu = fits[1].journal_, math.sqrt(sum(spent[:2]))
+    assert found | {"text": ""} == pytest.approx({"fits": 2, "mu": mu, "epsilon": gdp_epsilon(mu, 0.002), "text": ""})
+    said = [float(one) for one in re.findall(NUMBER, found["text"])]
+    assert said[:4] == pytest.approx([2, mu, found["epsilon"], 0.002], rel=1e-3)

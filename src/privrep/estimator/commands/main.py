@@ -23,7 +23,6 @@ from privrep.estimator.commands.release import (
     PUBLIC,
     read_heads,
     read_release,
-    reading,
     write,
     write_heads,
     write_private,
@@ -88,7 +87,8 @@ def in_one_line(command: Callable) -> Callable:
     @wraps(command)
     def wrapped(*arguments, **options):
         try:
-            for ends in (signal.SIGTERM, signal.SIGHUP):  # as an interrupt: what is half written is removed
+            # As an interrupt: what is half written is removed.
+            for ends in {signal.SIGTERM, getattr(signal, "SIGHUP", signal.SIGTERM)}:
                 signal.signal(ends, signal.default_int_handler)
             with warnings.catch_warnings():
                 warnings.showwarning = warned
@@ -221,7 +221,8 @@ def fit(
     with says, in_one_move(out, folder=True) as folder:  # made first: what cannot be written spends no budget
         model.fit_table(table, user=user, label=label, schema=schema)
         write(model, folder)
-    typer.echo(f"{model.privacy_}\n{advice_line(model.advice_)}{out}: {PUBLIC} may be published; {PRIVATE} may not")
+    typer.echo(f"{model.privacy_}\n{model.journal_['text']}\n{advice_line(model.advice_)}", nl=False)
+    typer.echo(f"{out}: {PUBLIC} may be published; {PRIVATE} may not")
 
 
 @app.command()
@@ -240,10 +241,10 @@ def personalise(
     """
     if out.exists():
         raise ValueError(f"{out} is there already; choose another name with --out, or remove it")
-    shared, _ = read_release(release)
+    shared, contents = read_release(release)
     users = ScatteredUsers.of(rows, user=user, label=label, schema=shared.schema, max_samples=shared.max_samples)
     ids = users.ids.to_numpy(zero_copy_only=False)
-    write_heads(local_heads(shared, ids, users), shared, out)
+    write_heads(local_heads(shared, ids, users), shared, contents["sha256"], out)
     typer.echo(f"{out}: heads of {len(ids):,} users; they are not private")
 
 
@@ -267,10 +268,10 @@ def predict(
     if out.exists():
         raise ValueError(f"{out} is there already; choose another name with --out, or remove it")
     model = PrivateRepresentation()
-    model.shared_, _ = read_release(release)
+    model.shared_, contents = read_release(release)
     model.feature_names_in_ = np.array(list(model.shared_.schema.features), object)
     model.n_features_in_ = len(model.feature_names_in_)
-    model.local_ = read_heads(heads or release.parent.parent / PRIVATE / HEADS, model.shared_)
+    model.local_ = read_heads(heads or release.parent.parent / PRIVATE / HEADS, model.shared_, contents["sha256"])
     read = pa.Table.from_batches(TableFile(rows, user, None, model.shared_.schema).batches())
     ids = read[user].to_numpy()
     rows, with_sd = read.drop_columns(user).to_pandas(), not math.isnan(model.shared_.error)
@@ -289,8 +290,7 @@ def show(release: Annotated[Path, typer.Argument(help="release.json of a fit.")]
     """
     shared, read = read_release(release)
     spectrum = ", ".join(f"{value:.3g}" for value in shared.spectrum[:10])
-    with reading(release):
-        typer.echo(Summary.of(shared, read["privacy"], read["advice"]))
+    typer.echo(Summary.of(shared, read["privacy"], read["advice"]))
     typer.echo(f"Spectrum of the prior over the label noise: {spectrum}{', ...' if len(shared.spectrum) > 10 else ''}")
 
 

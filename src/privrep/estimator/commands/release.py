@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import jinja2
@@ -17,18 +16,19 @@ from pyarrow import parquet
 import privrep
 from privrep.estimator import PrivateRepresentation
 from privrep.estimator.private_representation import LocalHeads
-from privrep.estimator.shared_prior import SharedPrior
-from privrep.estimator.statement import strength
-from privrep.options import check_count
-from privrep.users.problem import Block
+from privrep.estimator.shared_prior import VERSION, SharedPrior
+from privrep.estimator.statement import STATED, statement, strength
+from privrep.users.identity import numbers, people, spelled
 from privrep.users.table_files import naming
 from privrep.users.whole_files import in_one_move, write_whole
 
 PUBLIC, PRIVATE = "public", "private"
+PARTS = ("privacy", "advice", "shared")
 RELEASE, LEDGER, REPORT, HEADS = "release.json", "ledger.csv", "report.html", "heads.parquet"
 DO_NOT_PUBLISH = (
     "heads.parquet has a model of each user, fitted on that user's rows alone with the published prior.\n"
     "It is not private: do not publish it. Give each user their own row, or keep the file as you keep the table.\n"
+    "The column check tells that a row belongs to the release and is whole; rows may be parted and joined.\n"
 )
 TEMPLATES = jinja2.Environment(
     loader=jinja2.PackageLoader("privrep.estimator.commands"), autoescape=True, undefined=jinja2.StrictUndefined
@@ -37,70 +37,91 @@ TEMPLATES = jinja2.Environment(
 
 def published(fitted: PrivateRepresentation) -> dict:
     """Return the contents of release.json."""
-    return {
+    contents = {
         "privrep": privrep.__version__,
-        "privacy": fitted.privacy_.public,
+        "privacy": fitted.privacy_,
         "advice": fitted.advice_,
         "shared": fitted.shared_.to_dict(),
     }
+    return contents | {"sha256": hashes(contents)}
 
 
-@contextmanager
-def reading(path: Path) -> Iterator[None]:
-    """Turn errors of the contents of a file into ValueErrors that name it."""
-    try:
-        yield
-    except (ValueError, TypeError, LookupError, AttributeError) as error:
-        raise ValueError(f"{path} is no release of privrep fit, or was edited: {error}") from None
+def sha256(value: object) -> str:
+    """Hash what JSON can hold."""
+    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()
+
+
+def hashes(contents: dict) -> dict[str, str]:
+    """Hash all entries of a release, by name. This finds accidents; whoever edits a file can make its hashes anew."""
+    entries = {f"{part}: {name}": value for part in PARTS for name, value in contents[part].items()}
+    return {name: sha256(value) for name, value in {"privrep": contents.get("privrep"), **entries}.items()}
 
 
 def read_release(path: Path) -> tuple[SharedPrior, dict]:
-    """Return the prior of a release and all contents of its file, or raise ValueError that names the file."""
-    with reading(path):
+    """Return the prior of a release and all contents of its file, the statement written anew from its numbers; raise
+    ValueError that names the file, and the entry that is not as it was written."""
+    try:
         read = json.loads(path.read_text(encoding="utf-8"))
-        missing = [name for name in ("privacy", "advice", "shared") if name not in read]
-        if missing:
-            raise ValueError(f"it has no {missing[0]!r}")
+        for name in PARTS:
+            if not isinstance(read.get(name), dict):
+                raise ValueError(f"it has no {name!r}")
+        found, written = hashes(read), dict(read.get("sha256", ()))
+        wrong = sorted(name for name in found | written if found.get(name) != written.get(name))
+        if wrong and read["shared"].get("version") == VERSION:
+            raise ValueError(f"{wrong[0]} is not as it was written")
         shared = SharedPrior.from_dict(read["shared"])
-        dim = shared.schema.dim
-        if shared.mean.shape != (dim,) or not np.isfinite(shared.mean).all():
-            raise ValueError(f"mean must have {dim} finite numbers")
-        check_count("max_samples", shared.max_samples)
-        nobody = Block(0, np.zeros((1, 1, dim), np.float32), np.zeros((1, 1), np.float32))
-        shared.labels(shared.heads.heads(nobody)[:, 0])  # an error where lengths do not fit
-        return shared, read
+        return shared, read | {"privacy": statement(**{name: read["privacy"][name] for name in STATED})}
+    except (ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:
+        raise ValueError(f"{path} is no release of privrep fit, or was edited: {error}") from None
 
 
-def read_heads(path: Path, shared: SharedPrior) -> LocalHeads:
-    """Return the heads that `write_heads` has written, or raise ValueError that names the file."""
+def read_heads(path: Path, shared: SharedPrior, release: dict) -> LocalHeads:
+    """Return the heads that `write_heads` has written for a release of these hashes, all or some; raise ValueError that
+    names the file, and the column or row."""
     with naming(path):
         read = parquet.read_table(path)
     if read.column_names != head_columns(shared):
         raise ValueError(f"{path} has other columns than heads of this release, user and {shared.schema.dim} numbers")
-    users, *columns = (column.to_numpy() for column in read.columns)
-    return LocalHeads(users, *np.split(np.stack(columns, axis=1), [shared.schema.dim], axis=1))
+    where = [f"{path}: column {name!r}" for name in read.column_names]
+    ids, *columns, written = (column.to_pandas() for column in read.columns)
+    users, values = people(ids, where[0]), np.stack([*map(numbers, columns, where[1:])], axis=1)
+    if len(set(users)) < len(users):
+        raise ValueError(f"{where[0]} has a user twice")
+    heads = LocalHeads(users, *np.split(values, [shared.schema.dim], axis=1))
+    if not (same := checks(heads, release) == written.to_numpy()).all():
+        raise ValueError(f"{path}: row {np.argmin(same) + 1} belongs to another release, or was edited")
+    return heads
 
 
 def write(fitted: PrivateRepresentation, folder: Path) -> None:
     """Write all files of a fit into an empty folder."""
     public, private = folder / PUBLIC, folder / PRIVATE
+    contents = published(fitted)
     private.mkdir(mode=0o700)
     write_whole(private / "README", DO_NOT_PUBLISH)
-    write_heads(fitted.local_, fitted.shared_, private / HEADS)
+    write_heads(fitted.local_, fitted.shared_, contents["sha256"], private / HEADS)
     write_whole(public / LEDGER, ledger_table(fitted))
     write_whole(public / REPORT, page(fitted))
-    write_whole(public / RELEASE, json.dumps(published(fitted), indent=1))
+    write_whole(public / RELEASE, json.dumps(contents, indent=1))
 
 
 def head_columns(shared: SharedPrior) -> list[str]:
     """Return the names of the columns of a file of heads."""
     dim = shared.schema.dim
-    return ["user", *map("head_{}".format, range(dim)), *map("doubt_{}".format, range(dim + 2))]
+    return ["user", *map("head_{}".format, range(dim)), *map("doubt_{}".format, range(dim + 2)), "check"]
 
 
-def write_heads(heads: LocalHeads, shared: SharedPrior, path: Path) -> None:
-    """Write ids, vectors and doubts of heads as Parquet that only the owner may read."""
-    columns = [heads.ids, *heads.vectors.T, *heads.doubts.T]
+def checks(heads: LocalHeads, release: dict) -> np.ndarray:
+    """Hash each user's row together with the hashes of the release that it belongs to, (n,) uint64."""
+    found = pd.util.hash_array(spelled(heads.ids), hash_key=sha256(release)[:16])
+    for column in (*heads.vectors.T, *heads.doubts.T):
+        found = pd.util.hash_array(found + pd.util.hash_array(column.astype(np.float64)))
+    return found
+
+
+def write_heads(heads: LocalHeads, shared: SharedPrior, release: dict, path: Path) -> None:
+    """Write ids, vectors and doubts of heads, and their checks, as Parquet that only the owner may read."""
+    columns = [heads.ids, *heads.vectors.T, *heads.doubts.T, checks(heads, release)]
     write_private(pa.table([*map(pa.array, columns)], head_columns(shared)), path)
 
 
