@@ -56,7 +56,7 @@ class Federation:
     def users(self) -> ImageUsers:
         """The clients as a source of users."""
         classes = int((self.shards > 0).sum(axis=1).max())
-        return ImageUsers.of(self.clients, classes, ImageUsers.of(self.kept, classes))
+        return ImageUsers.of(self.clients, classes)
 
     def task(self, shift: int = 0) -> ImageTask:
         """The clients' task, with the paper's network for the set; `shift` as in `ImageTask`."""

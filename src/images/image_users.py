@@ -25,19 +25,18 @@ class Everybody(NamedTuple):
 @dataclass(frozen=True, eq=False)
 class ImageUsers:
     """Clients with pixels uint8 (n, m, height, width, channels) and labels (n, m), which stay where they are; `known`
-    has n, images of each, pixels of an image and classes of a client; `held_out` has images that no fit reads."""
+    has n, images of each, pixels of an image and classes of a client."""
 
     known: Known
     clients: Client
-    held_out: ImageUsers | None = None
 
     truth = block_size = None
 
     @classmethod
-    def of(cls, clients: Client, rank: int, held_out: ImageUsers | None = None) -> ImageUsers:
+    def of(cls, clients: Client, rank: int) -> ImageUsers:
         """Take the sizes from the arrays; `rank` is the number of classes of a client."""
         users, samples, *image = clients.images.shape
-        return cls(Known(users, samples, math.prod(image), rank), clients, held_out)
+        return cls(Known(users, samples, math.prod(image), rank), clients)
 
     def blocks(self, start: int = 0, stop: int | None = None) -> Iterator[Everybody]:
         """Yield the clients numbered start, ..., stop - 1, by default all, as one block: a scan goes over them one by

@@ -1,17 +1,12 @@
-"""One fit of simulated users from a Python shell, with the random streams that a study would give it, or of your own
-rows.
+"""One fit of simulated users from a Python shell, with the random streams that a study would give it.
 
-from privrep.simulate import fit, fit_users
+from privrep.simulate import fit
 row, ledger = fit("centaur", users=2000, samples=24, dim=20, rank=2, epsilon=2.0, rounds=20, clip=0.5, batch_samples=8)
 print(row["excess_risk"], row["dist2"], ledger)
 
-table = pd.read_csv("people.csv")
-outcome, models, ledger = fit_users(
-    "unit_steps", table[["x1", "x2", "x3"]], table.y, table.who, rank=1, held_out=0.2, label_noise_sd=0.5, epsilon=2.0
-)
-print(outcome.held_out, ledger)
+Its noise can be drawn again from the master seed. Rows of people go to `privrep.estimator`, whose noise cannot.
 
-Both take an engine on which passes over users run, and the same bytes come out: engine="threads", or engine="dask" with
+It takes an engine on which passes over users run, and the same bytes come out: engine="threads", or engine="dask" with
 the address of a scheduler, or without one for a worker on each core of this machine.
 """
 
@@ -20,31 +15,25 @@ from __future__ import annotations
 import difflib
 import os
 import time
-import warnings
 from dataclasses import dataclass, fields, replace
-from functools import cached_property, partial
+from functools import cached_property
 
 import numpy as np
 
 from privrep.methods.running import runner
 from privrep.methods.running.columns import check_columns, option_column
-from privrep.methods.running.method import MethodOptions, NotRun, Outcome, Task
+from privrep.methods.running.method import MethodOptions, NotRun, Task
 from privrep.methods.running.registry import load_options, options_class
-from privrep.methods.running.runner import check_spent, is_private, prepared, scored
+from privrep.methods.running.runner import is_private, prepared
 from privrep.options import Declared, among, build, check_positive, check_share, check_whole, option, unless
 from privrep.privacy.accounting import Budget, FixedNoise
 from privrep.privacy.ledger import Ledger
 from privrep.users.engines import running_on
-from privrep.users.given_users import GivenUsers
-from privrep.users.known import Known
-from privrep.users.passes import rows
 from privrep.users.problem import STREAMS_PER_BLOCK, Problem, Users
 from privrep.users.rng import digest, stream
 from privrep.users.subspace import dist2, dist_frobenius
 
 PROBLEM_AXES = tuple(field.name for field in fields(Problem))
-PUBLIC = tuple(field.name for field in fields(Known))[4:]
-"""What a caller may state of rows of their own, beside the sizes and the rank."""
 MOST = 10**12
 """Largest size of a fit; one pass over so many users takes a day or more."""
 SHARED_ROLES = ("init",)
@@ -127,16 +116,15 @@ def run_cell(cell: Cell, users: Users) -> tuple[dict, dict, Ledger]:
     return cell.row | row, {"key": cell.key, "cpu_seconds": cpu, "wall_seconds": wall}, ledger
 
 
-ALONE = "{} releases a subspace and fits no model of any user, so that there is no {}"
-"""Sentence on a method whose last iterate has no personal models."""
-
-
 class Row(dict):
     """The row of a fit, which says why it lacks a risk."""
 
     def __missing__(self, name: str) -> None:
         if name in ("excess_risk", "mse") and self["status"] == "ok":
-            raise KeyError(f"{ALONE.format(self['algorithm'], name)}; dist2 and distF are its distances from the truth")
+            raise KeyError(
+                f"{self['algorithm']} releases a subspace and fits no model of any user, so that there is no {name}; "
+                "dist2 and distF are its distances from the truth"
+            )
         raise KeyError(f"{name}; the fit {self['status']}: {self['reason']}" if "reason" in self else name)
 
 
@@ -161,11 +149,6 @@ class Privacy(Declared):
     delta: float = option("delta of the budget", check_share)
     calibration: str = option("how noise is chosen", among(("paper", "exact")))
     master_seed: int = option("number from which all streams are drawn", check_whole)
-
-    @classmethod
-    def of(cls, *values: object) -> Privacy:
-        """Return these arguments, checked."""
-        return build(cls, dict(zip((one.name for one in fields(cls)), values, strict=True)), "fit")
 
     def budget(self, algorithm: str, method: object) -> Budget | None:
         """Return the budget, after checking that a private method has one, and no other."""
@@ -204,7 +187,8 @@ def fit(
     for letter, name in LETTERS.items():
         if letter in settings:
             raise ValueError(f"{letter} is {settings[letter]!r}; fit has no argument of this name, write {name}=")
-    privacy = Privacy.of(epsilon, delta, calibration, master_seed)
+    given = {"epsilon": epsilon, "delta": delta, "calibration": calibration, "master_seed": master_seed}
+    privacy = build(Privacy, given, "fit")
     known = [*PROBLEM_AXES, *(one.name for one in fields(options_class(algorithm)))]
     for name in settings:
         if name not in known:
@@ -229,56 +213,3 @@ def check_memory(problem: Problem) -> None:
             f"samples is {problem.samples} and dim is {problem.dim}; {users} users at once take {needed:.2g} bytes, "
             f"and this machine has {there:.2g}"
         )
-
-
-def fit_users(
-    algorithm: str,
-    features: np.ndarray,
-    labels: np.ndarray,
-    user: np.ndarray,
-    *,
-    rank: int,
-    held_out: float = 0.0,
-    epsilon: float | None = None,
-    delta: float = 1e-6,
-    calibration: str = "exact",
-    master_seed: int = 0,
-    engine: str = "process",
-    scheduler: str | None = None,
-    **settings: object,
-) -> tuple[Outcome, np.ndarray | None, Ledger]:
-    """Fit rows of your own, in any order, and return the outcome, the users' own models and the ledger.
-
-    Its privacy is that of its releases. Models and `Outcome.held_out`, the error on rows that the fit has not read, are
-    exact; all else in an outcome may be published. Tables with kinds and ranges, or on disk, go to `privrep.estimator`.
-    A method that releases a subspace alone has neither, and says so.
-
-    Parameters
-    ----------
-    features, labels, user : (N, d), (N,) and (N,) whose each row is. Models (n, d) stand in the order of
-        np.unique(user) and predict labels in their own unit; None from a method that personalises nothing.
-    rank : of the subspace that is sought. held_out : share of each user's rows, the last ones, that no fit reads.
-    settings : what is public of the data (`privrep.users.known.Known`), and options of the algorithm.
-    epsilon, delta, calibration, engine, scheduler : as of `fit`.
-
-    Raises
-    ------
-    ValueError
-        As `fit`, and if the arrays do not fit together.
-    """
-    privacy = Privacy.of(epsilon, delta, calibration, master_seed)
-    public = {name: value for name, value in settings.items() if name in PUBLIC}
-    options = {name: value for name, value in settings.items() if name not in PUBLIC}
-    users = GivenUsers.from_rows(features, labels, user, rank=rank, held_out=held_out, **public)
-    known, chosen, ledger = users.known, load_options(algorithm, options), Ledger()
-    method = chosen.build(known)
-    axes = {"algorithm": algorithm, **options, **vars(privacy), **vars(known)}
-    task = Task(users, privacy.budget(algorithm, method), partial(stream, master_seed, axes=axes), ledger)
-    with running_on(engine, scheduler):
-        outcome = check_spent(method, task, scored(method, chosen.scores, task))
-        own = outcome.personal
-        models = rows(users, lambda block: (own.models(block),))[0] if own else None
-    if models is None:
-        warnings.warn(ALONE.format(algorithm, "model of a user to return"), stacklevel=2)
-        return outcome, None, ledger
-    return outcome, models * (known.label_scale / known.feature_scale), ledger

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import math
 from dataclasses import replace
-from unittest.mock import ANY, DEFAULT, Mock, call, patch
+from unittest.mock import DEFAULT, Mock, call, patch
 
 import dp_accounting
 import numpy as np
@@ -16,9 +16,8 @@ from privrep.methods.running import scoring
 from privrep.methods.running.columns import IDENTITY, RESULTS, option_column, own_columns
 from privrep.methods.running.method import Candidates, Iterate, Outcome
 from privrep.privacy.accounting import Budget, FixedNoise, gdp_epsilon
-from privrep.privacy.ledger import GaussianRelease, Ledger
-from privrep.simulate import PUBLIC, Cell, Row, fit, fit_users, run_cell
-from privrep.users.known import Known
+from privrep.privacy.ledger import GaussianRelease
+from privrep.simulate import Cell, Row, fit, run_cell
 from privrep.users.problem import Problem, Users
 from replication.run.csv_tables import read_rows, write_rows
 from replication.run.registry import load_options
@@ -186,33 +185,17 @@ GIVEN = {"epsilon": 3.5, "delta": 0.01, "master_seed": 7, "engine": "dask", "sch
 
 
 @pytest.mark.parametrize("calibration", ["paper", "exact"])
-@pytest.mark.parametrize("function", [fit, fit_users])
-def test_every_argument_of_a_fit_is_handed_on(function, calibration):
+def test_every_argument_of_a_fit_is_handed_on(calibration):
     """None has its default; recorders stand in place of what is called."""
-    known, options = Known(60, 8, 6, 2, 0.3, 2.0, None, 8.0, 4.0), OPTIONS | {"epochs": 3}
-    budget, given = Budget(3.5, 0.01, calibration), GIVEN | {"calibration": calibration}
-    public = {name: getattr(known, name) for name in PUBLIC}
-    if function is fit_users:
-        given |= {"rank": 2, "held_out": 0.25}
-    asked = inspect.signature(function).parameters.values()
+    options, given = OPTIONS | {"epochs": 3}, GIVEN | {"calibration": calibration}
+    asked = inspect.signature(fit).parameters.values()
     assert {one.name for one in asked if one.kind is one.KEYWORD_ONLY} == given.keys()
-    callees = ("running_on", "run_cell", "scored", "GivenUsers", "stream", "rows", "check_spent")
-    with patch.multiple(simulate, **dict.fromkeys(callees, DEFAULT)) as callee:
+    with patch.multiple(simulate, running_on=DEFAULT, run_cell=DEFAULT) as callee:
         callee["run_cell"].return_value = {"status": "ok"}, {}, "ledger"
-        callee["GivenUsers"].from_rows.return_value.known = known
-        if function is fit:
-            assert fit("altmin", **vars(PROBLEM), **given, **options) == ({"status": "ok"}, "ledger")
-            one, users = callee["run_cell"].call_args.args
-            assert one == Cell("altmin", load_options("altmin", options), PROBLEM, budget)
-            assert (users.problem, users.master_seed) == (PROBLEM, 7)
-        else:
-            fit_users("altmin", "x", "y", "who", **given, **public, **options)
-            assert callee["GivenUsers"].from_rows.mock_calls == [call("x", "y", "who", rank=2, held_out=0.25, **public)]
-            method, _, task = callee["scored"].call_args.args
-            assert method == load_options("altmin", options).build(known)
-            assert (task.users.known, task.budget, task.ledger) == (known, budget, Ledger())
-            task.stream("noise")
-            assert callee["stream"].mock_calls == [call(7, "noise", axes=ANY)]
+        assert fit("altmin", **vars(PROBLEM), **given, **options) == ({"status": "ok"}, "ledger")
+    one, users = callee["run_cell"].call_args.args
+    assert one == Cell("altmin", load_options("altmin", options), PROBLEM, Budget(3.5, 0.01, calibration))
+    assert (users.problem, users.master_seed) == (PROBLEM, 7)
     assert callee["running_on"].call_args == call("dask", "s:1")
 
 

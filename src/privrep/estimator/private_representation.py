@@ -37,6 +37,7 @@ from privrep.options import among, check_count, check_share, check_whole, misnam
 from privrep.privacy.accounting import Budget, gdp_mu
 from privrep.privacy.lattice import SystemNoise
 from privrep.privacy.ledger import Ledger
+from privrep.privacy.mechanisms import NOISE_ROLES
 from privrep.users.engines import ENGINES, running_on
 from privrep.users.given_users import GivenUsers
 from privrep.users.identity import hashed_numbers, numbers, people, sketch, spelled
@@ -518,12 +519,15 @@ def local_heads(shared: SharedPrior, ids: np.ndarray, data: UserData) -> LocalHe
 
 
 def noise_from(seed: int | None) -> Callable[[str], np.random.Generator]:
-    """Return the streams of a fit by role: noise from the system where there is no seed; other draws are public."""
+    """Return the streams of a fit by role, noise alone, from the system where there is no seed; other roles are an
+    error, since what they draw would be public."""
 
     def start(role: str) -> np.random.Generator:
-        if seed is None and role in ("noise", "init_noise"):
-            return SystemNoise()  # pyright: ignore[reportReturnType] -- of this role Gaussian noise alone is drawn
-        return stream(0 if seed is None else int(seed), role, {"estimator": "PrivateRepresentation"})
+        if role not in NOISE_ROLES:
+            raise ValueError(f"role is {role!r}; a fit of given rows draws from {' and '.join(NOISE_ROLES)} alone")
+        if seed is None:
+            return SystemNoise()  # pyright: ignore[reportReturnType] -- of these roles Gaussian noise alone is drawn
+        return stream(int(seed), role, {"estimator": "PrivateRepresentation"})
 
     return start
 

@@ -26,6 +26,8 @@ from privrep.users.problem import Block, UserData
 
 GAUSSIAN_COST = Cost(mu_squared=1.0, rho=1 / 2)
 PURE_COST = Cost(mu_squared=0.0, rho=0.0, pure=1.0)
+NOISE_ROLES = ("noise", "init_noise")
+"""Streams that hide people. All others are public."""
 
 
 @dataclass(frozen=True)
@@ -149,7 +151,7 @@ class Release:
         users : how many there are.
         ledger : where each release is written.
         """
-        return cls(noise_multiplier, ledger, range(users), {"noise": rng, "init_noise": rng}, UNLIMITED)
+        return cls(noise_multiplier, ledger, range(users), dict.fromkeys(NOISE_ROLES, rng), UNLIMITED)
 
     def of(self, users: range) -> Release:
         """Return the same handle for a part of the users.

@@ -106,17 +106,16 @@ class Setting:
             f'print(row["excess_risk"] / {self.rank})'
         )
 
-    def fit(self, name: str, options: dict[str, object]) -> str:
-        """Return the command, or else the line of Python, that fits a table by a method."""
-        budget = {"epsilon": self.epsilon, "delta": float(f"{self.spent:.3g}")}
-        if name in FITTED_BY:
-            words = {**budget, "method": FITTED_BY[name]} | ({"rank": self.rank} if name == "unit" else {})
-            given = " ".join(f"--{key} {value}" for key, value in words.items())
-            return f"privrep fit TABLE --user USER --label LABEL --bounds bounds.toml {given}"
-        given = {"rank": self.rank, **(budget if name != "own" else {}), "label_noise_sd": self.noise} | options
-        words = ", ".join(f"{key}={value!r}" for key, value in given.items())
-        unit = "label_scale=, in the label's unit, is the scale of a coordinate of a head, by default 1"
-        return f"privrep.simulate.fit_users({METHODS[name][0]!r}, features, labels, user, {words})  # {unit}"
+    def fit(self, name: str) -> str:
+        """Return the command that fits a table by a method, or else a sentence that there is none."""
+        if name == "own":
+            return "No command: each user fits a model to their own rows alone, and nothing is released."
+        if name not in FITTED_BY:
+            return f"No command: {NAMES[name]} runs on simulated users only."
+        words = {"epsilon": self.epsilon, "delta": float(f"{self.spent:.3g}"), "method": FITTED_BY[name]}
+        given = " ".join(f"--{key} {value}" for key, value in words.items())
+        rank = f" --rank {self.rank}" if name == "unit" else ""
+        return f"privrep fit TABLE --user USER --label LABEL --bounds bounds.toml {given}{rank}"
 
 
 @dataclass(frozen=True)
@@ -132,7 +131,7 @@ class Advice:
     recommended : name of the method with the least predicted risk, or of own data or unit steps where these are
         expected within a tenth of it; its flag says if own data may do as well.
     equals : names of the others that are expected within a tenth of the least.
-    fits : by method, the command or line of Python that fits a table.
+    fits : by method, the command that fits a table, or a sentence that there is none.
     checks : by method, code that runs it once and prints the risk.
     setting : with the value that was solved for.
     """
@@ -251,6 +250,6 @@ def advise(
         solved["target"] = rows[best]["high"]
     table["series"] = [setting.series(name, row["options"]) for name, row in rows.items()]
     checks = {NAMES[name]: setting.check(name, row["options"]) for name, row in rows.items()}
-    fits = {NAMES[name]: setting.fit(name, row["options"]) for name, row in rows.items()}
+    fits = {NAMES[name]: setting.fit(name) for name in rows}
     columns = ["risk", "low", "high", "users", "flag", "series"]
     return Advice(table.rename(NAMES)[columns], solved, NAMES[best], equals, fits, checks, setting)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -28,16 +28,10 @@ def positions(user: np.ndarray) -> np.ndarray:
     return np.arange(len(user)) - np.searchsorted(user, user)
 
 
-def held_out_rows(user: np.ndarray, share: float) -> np.ndarray:
-    """Mark the held-out rows (N,), for ascending user numbers (N,): the last of each user's, `share` rounded down."""
-    first, last = np.searchsorted(user, user), np.searchsorted(user, user, side="right")
-    return np.arange(len(user)) >= last - np.floor(share * (last - first))
-
-
 @dataclass(frozen=True, eq=False)
 class GivenUsers(UserData):
     """Users with given arrays: `features` (m, n, d) and `labels` (m, n), or, with the `counts` (n,) of each user's
-    rows, features (N, d) and labels (N,) user by user, each block padded when it is read; `held_out` has more.
+    rows, features (N, d) and labels (N,) user by user, each block padded when it is read.
     """
 
     known: Known
@@ -45,39 +39,9 @@ class GivenUsers(UserData):
     labels: np.ndarray
     heads: np.ndarray | None = None
     truth: Truth | None = None
-    held_out: GivenUsers | None = None
     block_size: int | None = None
     counts: np.ndarray | None = None
     stream_users: int | None = None
-
-    @classmethod
-    def from_rows(
-        cls, features: np.ndarray, labels: np.ndarray, user: np.ndarray, *, rank: int, held_out: float = 0.0, **known
-    ) -> GivenUsers:
-        """Take one row a sample, in any order, with `held_out` of each user's in [0, 1) for scoring.
-
-        Features (N, d) are divided by `feature_scale` and labels (N,) by `label_scale`, as `Known` says, which has the
-        meaning of all that is `known`; `user` (N,) says whose the rows are. Raise ValueError if the arrays do not fit
-        together, or no user keeps a sample.
-        """
-        features, labels, user = np.asarray(features), np.asarray(labels), np.asarray(user)
-        if features.ndim != 2 or not len(features) == len(labels) == len(user):
-            shapes = ", ".join(str(array.shape) for array in (features, labels, user))
-            raise ValueError(f"features, labels and user are {shapes}; they must be (N, d), (N,) and (N,)")
-        if not 0 <= held_out < 1:
-            raise ValueError(f"held_out is {held_out!r}; it must be at least 0 and less than 1")
-        names, number = np.unique(user, return_inverse=True)
-        order = np.argsort(number, kind="stable")
-        held = held_out_rows(number[order], held_out)
-        parts = []
-        for kept in (order[~held], order[held]):
-            counts = np.bincount(number[kept], minlength=len(names))
-            facts = Known(len(names), int(counts.max()), features.shape[1], rank, **known)
-            scaled = features[kept] / facts.feature_scale, labels[kept] / facts.label_scale
-            parts.append(cls(facts, *scaled, counts=counts))
-        if not parts[0].known.samples:
-            raise ValueError("no user has a sample")
-        return replace(parts[0], held_out=parts[1] if held_out else None)
 
     @classmethod
     def capped(

@@ -13,8 +13,6 @@ class Known:
     """Public inputs of a method.
 
     Methods count in units: features have a root mean square coordinate of 1, and the smallest scale of the heads is 1.
-    Users divide their features by `feature_scale` and their labels by `label_scale` before anything else; in a
-    simulation both are 1.
 
     Attributes
     ----------
@@ -23,8 +21,6 @@ class Known:
     head_condition : sqrt(lam_1 / lam_k) >= 1 of the second moments of the heads, whose scales lie between in geometric
         steps.
     longest_head : max ||v_j|| / sqrt(k lam_1), for heads of limited length; None for Gaussian ones.
-    feature_scale : root mean square coordinate of the features.
-    label_scale : what a head of scale 1 and features of scale 1 make a label, in its own unit.
     """
 
     users: int
@@ -34,8 +30,6 @@ class Known:
     label_noise_sd: float = 0.0
     head_condition: float = 1.0
     longest_head: float | None = 1.0
-    feature_scale: float = 1.0
-    label_scale: float = 1.0
 
     @property
     def head_scales(self) -> np.ndarray:

@@ -325,7 +325,7 @@ def draw_stream(problem: Problem, truth: Truth, streams: BlockStreams, index: in
 class UserData:
     """Users as a method reads them: simulated, in memory, or in a table; `images.image_users` has the same names.
 
-    `known` is public, and scoring also reads `problem`, `truth` and `held_out`; `block_size` is None where all are one
+    `known` is public, and scoring also reads `problem` and `truth`; `block_size` is None where all are one
     block. Blocks stay in memory where all users fit into `memory_budget` bytes, and as much of what is computed of them
     does; they are read again otherwise, with the same numbers. What an object keeps is no field: a copy with other data
     has none of it.
@@ -335,7 +335,6 @@ class UserData:
     problem: Problem
     block_size: int | None
     truth: Truth | None = None
-    held_out: UserData | None = None
     memory_budget = 400 * 2**20
 
     def read(self, first: int, last: int) -> Block:

@@ -4,7 +4,7 @@ of the papers.
 The excess risk of predictions <x, theta_hat_j> is (1/n) sum_j ||R (theta_j - theta_hat_j)||^2, over the users that have
 a theta_j: no risk is counted for corrupted users. The mean squared error that jain2021 plots adds the label noise
 variance. For Gaussian features in another loss the residual of user j is N(0, ||theta_j - theta_hat_j||^2 + sigma_F^2),
-whose mean loss is an integral over one variable. Where no truth is known, models are scored on held-out samples.
+whose mean loss is an integral over one variable.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from privrep.users.heads import FittedHeads, HeadRule
 from privrep.users.losses import Loss
 from privrep.users.misspecification import MISSPECIFICATIONS, are_scaled, feature_root
 from privrep.users.passes import total
-from privrep.users.problem import Block, Problem, Truth, UserData, Users, true_heads
+from privrep.users.problem import Block, Problem, Truth, Users, true_heads
 
 
 def block_excess(block: Block, truth: Truth, basis: np.ndarray, heads: np.ndarray) -> np.ndarray:
@@ -90,19 +90,3 @@ def model_risk(users: Users, models_of: Callable[[Block], np.ndarray]) -> float:
         return float((uncorrupted(users, block, error) ** 2).sum())
 
     return mean_over_users(users, total(users, excess))
-
-
-def held_out_errors(users: UserData, held_out: UserData, models: Callable[[Block], np.ndarray]) -> tuple[float, float]:
-    """Return mean squared errors on held-out samples, of models (B, d) and of zero, in the labels' own unit squared."""
-    sums, counted = np.zeros(2), 0
-    for block, held in zip(users.blocks(), held_out.blocks(), strict=True):
-        predicted = np.einsum("mbd,bd->mb", held.features.astype(np.float64), models(block))
-        scored = held.counts > 0
-        present = np.isfinite(held.feature_norms)
-        for number, left in enumerate((held.labels - predicted, held.labels)):
-            squares = np.where(present, left.astype(np.float64) ** 2, 0.0).sum(axis=0)
-            sums[number] += (squares[scored] / held.counts[scored]).sum()
-        counted += int(scored.sum())
-    scale = users.known.label_scale**2
-    own, zero = scale * sums / max(counted, 1)
-    return float(own), float(zero)

@@ -11,9 +11,10 @@ import numpy as np
 import pandas as pd
 import pytest
 import yaml
+from typer.testing import CliRunner
 from workflow_helpers import script
 
-import privrep.simulate
+from privrep.estimator.commands.main import app
 from privrep.methods.steps.mixed_model_plan import two_spectra
 from privrep.theory.advise import Setting, advise
 from privrep.theory.choice import CLOSE, METHODS, NAMES, expected, method_to_use
@@ -143,18 +144,27 @@ def test_signal_is_a_share_of_the_variance():
     pd.testing.assert_frame_equal(one.table[["risk", "high"]], other.table[["risk", "high"]])
 
 
-def test_series_and_checks_can_be_used():
+@pytest.mark.filterwarnings("ignore:there are .* users", "ignore:.*says little")
+def test_series_checks_and_commands_can_be_used(tmp_path, monkeypatch):
+    """What has a command is what the estimator serves."""
     found = advise(users=600, epsilon=2.0, **HERE)
     for text in found.table["series"]:
         ((_, entry),) = yaml.safe_load(text).items()
         load_options(Series(**entry).algorithm, entry["options"])
     with contextlib.redirect_stdout(io.StringIO()) as printed:
         exec(found.checks["unit steps"], {})
-    rng = np.random.default_rng(0)
-    rows = {"features": rng.standard_normal((720, 16)), "labels": rng.standard_normal(720), "user": np.arange(720) % 60}
-    for line in found.fits.values():
-        if not line.startswith("privrep fit"):
-            exec(line, {"privrep": privrep, **rows})
+    rows = pd.DataFrame(np.random.default_rng(0).uniform(-1, 1, (720, 17))).set_axis([*"abcdefghijklmnopq"], axis=1)
+    rows.assign(USER=np.arange(720) % 60, LABEL=rows.q).to_csv(tmp_path / "TABLE.csv", index=False)
+    (tmp_path / "bounds.toml").write_text('[label]\nlow = -1\nhigh = 1\n[features."?"]\nlow = -1\nhigh = 1\n')
+    monkeypatch.chdir(tmp_path)
+    fitted = set()
+    for name, line in found.fits.items():
+        if not line.startswith("No command: "):
+            fitted.add(name)
+            words = line.replace("TABLE", "TABLE.csv").split()[1:]
+            result = CliRunner().invoke(app, [*words, "--out", name])
+            assert result.exit_code == 0, result.output
+    assert fitted == {"unit steps", "mixed model"}
     row = found.table.loc["unit steps"]
     assert row["low"] / 2 < float(printed.getvalue()) < 2 * row["high"]
     assert set(found.checks) == set(found.table.index) <= set(NAMES.values())

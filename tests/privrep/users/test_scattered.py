@@ -88,9 +88,8 @@ def small_pieces(monkeypatch):
 def test_sums_are_those_of_the_same_rows_in_memory(tmp_path, small_pieces, name):
     frame = people()
     users = ScatteredUsers.of(written(frame.sample(frac=1, random_state=0), tmp_path / name), max_samples=9, **COLUMNS)
-    in_memory = GivenUsers.from_rows(
-        SCHEMA.scaled(frame), SCHEMA.scaled_labels(frame["y"]), frame["who"], rank=SCHEMA.dim
-    )
+    scaled = SCHEMA.scaled_labels(frame["y"]), SCHEMA.scaled(frame)
+    in_memory = GivenUsers.capped(*scaled, frame["who"].to_numpy(), 50, 9, SCHEMA.dim)
     assert users.known == in_memory.known
     assert len(list(users.blocks())) > 1
     for found, expected in zip(total(users, moments), total(in_memory, moments), strict=True):

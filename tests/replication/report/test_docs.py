@@ -148,7 +148,7 @@ def test_the_example_of_the_readme_runs(capsys):
 
 
 def test_the_example_of_a_table_runs(tmp_path, monkeypatch, capsys):
-    """On 4,000 people of ten rows, heads in a plane: the error on held-out rows is below half of predicting zero's."""
+    """On 4,000 people of ten rows, heads in a plane: more than half of the variance of held-out rows is explained."""
     rng = np.random.default_rng(0)
     features, heads = rng.standard_normal((40_000, 4)), np.repeat(rng.standard_normal((4000, 2)), 10, axis=0)
     labels = (features[:, :2] * heads).sum(axis=1) + 0.1 * rng.standard_normal(40_000)
@@ -156,8 +156,8 @@ def test_the_example_of_a_table_runs(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     people.assign(y=labels, who=np.repeat(np.arange(4000), 10)).to_csv("people.csv", index=False)
     exec(EXAMPLES[2], {})
-    error, zero, epsilon = map(float, re.findall(r"[\d.]+(?:e-\d+)?", capsys.readouterr().out))
-    assert error < zero / 2 and abs(epsilon - 8) < 1e-6
+    score, _, statement = capsys.readouterr().out.partition(" ")
+    assert float(score) > 0.5 and statement.startswith("What is shared is (8, ")
 
 
 def test_the_example_of_a_private_model_runs(capsys):

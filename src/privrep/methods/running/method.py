@@ -124,4 +124,3 @@ class Outcome:
     log: dict[str, float] = field(default_factory=dict)  # further columns of the row
     scores: dict[str, float] = field(default_factory=dict)  # the same, for numbers that look at the truth
     personal: LowRank | FullRank | None = None
-    held_out: tuple[float, float] | None = None  # error on samples that no fit has seen, and that of predicting zero

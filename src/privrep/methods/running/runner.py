@@ -13,7 +13,7 @@ from privrep.privacy.accounting import UNLIMITED, Cost
 from privrep.privacy.ledger import ROUNDING, OverBudget
 from privrep.privacy.mechanisms import Release
 from privrep.users.problem import Problem
-from privrep.users.risk import held_out_errors, personal_loss
+from privrep.users.risk import personal_loss
 from privrep.users.rng import Streams
 
 
@@ -65,8 +65,8 @@ def check_spent(method: object, task: Task, outcome: Outcome) -> Outcome:
 
 
 def scored(method: Method, names: tuple[str, ...], task: Task) -> Outcome:
-    """Run a method and score it, by the named scores where a truth is known, and on held-out samples."""
-    users, held_out, watch = task.users, task.users.held_out, NormWatch()
+    """Run a method and score it, by the named scores where a truth is known."""
+    users, watch = task.users, NormWatch()
     release = replace(open_release(method, task), watch=watch.lengths if WATCHED.intersection(names) else None)
     noise_multiplier = release.noise_multiplier
     path: list[Iterate] = []
@@ -85,7 +85,6 @@ def scored(method: Method, names: tuple[str, ...], task: Task) -> Outcome:
         subspace=last.subspace,
         **statement(method, noise_multiplier, task),
         log={**({"noise_multiplier": noise_multiplier} if task.ledger.entries else {}), **last.log},
-        held_out=held_out_errors(users, held_out, last.personal.models) if held_out and last.personal else None,
         personal=last.personal,
         **of_truth,
     )
