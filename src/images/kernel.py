@@ -12,6 +12,7 @@ import os
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
@@ -55,7 +56,7 @@ def _call(name: str, *found: tuple[tuple[int, ...], type]):
     return jax.ffi.ffi_call(name, results, vmap_method="sequential")
 
 
-def _forward(convolutions: Convolutions, images: jax.Array) -> list[jax.Array]:
+def _forward(convolutions: Convolutions, images: jax.Array) -> Sequence[jax.Array]:
     """Return maps (B, 1600) of the second convolution and (B, 12544) of the first, and of each number in both which of
     its four places it comes from, in the other order."""
     count = len(images)

@@ -81,6 +81,7 @@ class Row:
     def __str__(self) -> str:
         o = self.options
         what = "" if o.method == STAND_ALONE else f", epsilon {self.epsilon:g}, clip {o.clip:g}, {o.rounds} rounds"
+        what += f", images moved by {o.shift}" if o.shift else ""
         return f"{o.images}, {self.clients} x {self.samples}, S = {self.rank}, {o.method}{what}, seed {self.seed}"
 
 

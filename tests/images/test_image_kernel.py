@@ -28,7 +28,7 @@ METHODS = {
     "centaur": lambda task: ImageCentaur(task, ROUND, HEAD),
     "ppsgd": lambda task: Ppsgd(task, ROUND, HEAD, Descent(0.1, 1, IMAGES)),
     "fedavg": lambda task: FedAvg(task, ROUND, HEAD),
-    "pmtl": lambda task: Pmtl(task, Descent(0.01, 2, batch=IMAGES // 2), HEAD),
+    "pmtl": lambda task: Pmtl(task, Descent(0.01, 2, batch=IMAGES), HEAD),
 }
 
 
