@@ -14,7 +14,7 @@ from typing import Any, Protocol
 import jax
 import numpy as np
 
-from images import accuracy, rounds
+from images import accuracy, kernel, rounds
 from images.accuracy import Counts, TestSet
 from images.centaur import ImageCentaur
 from images.clients import split
@@ -217,11 +217,13 @@ def resumed(state: dict[str, Any], release: Release) -> tuple[rounds.Begun, Prog
     return rounds.Begun(state["number"], np.asarray(state["flat"]), [np.asarray(leaf) for leaf in own]), progress
 
 
-def device() -> str:
-    """Return the kind of the GPU that JAX runs on, or the model of the processor."""
+def device(name: str) -> str:
+    """Return the kind of the GPU that JAX runs on, or the model of the processor, and whether a set's network runs with
+    its kernel."""
     found = jax.devices()[0]
     if found.platform != "cpu":
         return found.device_kind
     names = [line.split(":", 1)[1].strip() for line in Path("/proc/cpuinfo").read_text().splitlines()
              if line.startswith("model name")] if Path("/proc/cpuinfo").exists() else []  # fmt: skip
-    return names[0] if names else platform.processor() or platform.machine()
+    model = names[0] if names else platform.processor() or platform.machine()
+    return f"{model}, kernel" if SETS[name].dense and kernel.ready() else model

@@ -81,6 +81,7 @@ class Row:
     def __str__(self) -> str:
         o = self.options
         what = "" if o.method == STAND_ALONE else f", epsilon {self.epsilon:g}, clip {o.clip:g}, {o.rounds} rounds"
+        what += f", images moved by {o.shift}" if o.shift else ""
         return f"{o.images}, {self.clients} x {self.samples}, S = {self.rank}, {o.method}{what}, seed {self.seed}"
 
 
@@ -160,11 +161,13 @@ def locked(path: Path, wait: bool = False) -> Iterator[bool]:
 @dataclass
 class StateFile:
     """The state of a run in a file, written at most every `every` seconds. It has clients' heads and exact lengths,
-    which are private: the folder is not to be shared. `about` has the row's settings and the checksum of its images."""
+    which are private: the folder is not to be shared. `about` has the row's settings and the checksum of its images;
+    `devices` are those that the run has been on, this one last."""
 
     path: Path
     about: Mapping[str, object]
     every: float = SAVED_EVERY
+    devices: tuple[str, ...] = ()
 
     def __post_init__(self):
         self._last = self._begun = time.monotonic()
@@ -195,6 +198,7 @@ class StateFile:
             what = f"the state of a run with other {', '.join(wrong)}"
             raise ValueError(f"{self.path}: {what}; remove it, or name another folder")
         self._before = state.pop("seconds", 0.0)
+        self.devices = tuple(dict.fromkeys((*state.pop("devices", ["unknown"]), *self.devices)))
         self._first = state.get("number", len(parts.get("right", ())))
         own = [parts.pop(name) for name in sorted(parts) if name.startswith("own")]
         return state | parts | ({"own": own} if own else {})
@@ -208,7 +212,7 @@ class StateFile:
         own = {f"own{place:03}": leaf for place, leaf in enumerate(found.pop("own", ()))}
         arrays = {name: value for name, value in found.items() if isinstance(value, np.ndarray)} | own
         meta = {name: value for name, value in found.items() if name not in arrays}
-        meta |= {"about": self.about, "arrays": sorted(arrays), "seconds": self.seconds}
+        meta |= {"about": self.about, "arrays": sorted(arrays), "seconds": self.seconds, "devices": self.devices}
         part = self.path.with_suffix(".part")
         with part.open("wb") as stream:
             np.savez(stream, meta=json.dumps(meta), **arrays)  # pyright: ignore[reportArgumentType] -- no name is that of an option
@@ -226,6 +230,7 @@ def run_row(row: Row, data: Path, states: Path, commit: str) -> Mapping[str, obj
     seed = int(stream(0, "init", clients).integers(2**31))
     federation = images.federation(options.images, row.clients, row.samples, row.rank, seed, data)
     saved = StateFile(states / f"{row.key}.npz", row.settings | {"checksum": federation.checksum})
+    saved.devices = (images.device(options.images),)
     spent_numbers: dict[str, float] = {}
     if options.method == STAND_ALONE:
         found = images.train_alone(federation, options, seed, saved)
@@ -239,7 +244,7 @@ def run_row(row: Row, data: Path, states: Path, commit: str) -> Mapping[str, obj
         spent_numbers = spent(release, DELTA)
     line = {"key": row.key} | row.settings | found.numbers | spent_numbers
     line[BY_CLIENT] = " ".join(f"{1000 * one:.0f}" for one in found.by_client)
-    about = (federation.checksum, images.device(), commit, round(saved.seconds, 1))
+    about = (federation.checksum, " then ".join(saved.devices), commit, round(saved.seconds, 1))
     return line | dict(zip(ABOUT, about, strict=True))
 
 

@@ -1,4 +1,4 @@
-"""Check that no folder holds more lines of Python than its limits in pyproject.toml; --write sets them anew.
+"""Check that no folder holds more lines of Python and C than its limits in pyproject.toml; --write sets them anew.
 
 A limit has two numbers: code lines, which leave out docstrings, comments, imports and blank lines, and all lines.
 The limits keep the project small enough to be taken over; --write sets them 3 % above what is there.
@@ -16,6 +16,12 @@ from pathlib import Path
 
 PROJECT = Path("pyproject.toml")
 UNCOUNTED = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER}
+
+
+def lines_of_c(source: str) -> tuple[int, int]:
+    """Return the number of code lines and of all lines of a C file."""
+    code = re.sub(r"//.*|/\*[\s\S]*?\*/|^#include.*", "", source, flags=re.MULTILINE)
+    return sum(map(bool, map(str.strip, code.splitlines()))), len(source.splitlines())
 
 
 def lines_of(source: str) -> tuple[int, int]:
@@ -38,6 +44,7 @@ def counts() -> dict[str, list[int]]:
     found = {}
     for folder in (*sorted(packages), Path("workflow"), Path("tests"), Path("bench")):
         pairs = [lines_of(path.read_text()) for path in folder.rglob("*.py")]
+        pairs += [lines_of_c(path.read_text()) for path in folder.rglob("*.c")]
         found[folder.as_posix()] = [sum(pair[which] for pair in pairs) for which in (0, 1)]
     return found
 
@@ -54,7 +61,7 @@ def main() -> None:
     for name, numbers in found.items():
         for count, limit, what in zip(numbers, limits.get(name, [0, 0]), ("code lines", "lines"), strict=True):
             if count > limit:
-                sys.exit(f"{name}: {count} {what} of Python, limit {limit} (pyproject.toml); name what leaves")
+                sys.exit(f"{name}: {count} {what} of Python and C, limit {limit} (pyproject.toml); name what leaves")
 
 
 if __name__ == "__main__":

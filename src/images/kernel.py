@@ -1,0 +1,87 @@
+"""LeNet's convolutions in C (`lenet.c`) as a function that JAX can differentiate, for a processor.
+
+The file is compiled for the machine that it runs on when it is first needed, in a second, by the C compiler `cc` or the
+one that the environment variable CC names. Where that fails one line says so, and what XLA makes of `images.networks`
+runs: the same numbers but for rounding, several times slower.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+
+import jax
+import jax.numpy as jnp
+
+Convolutions = tuple[tuple[jax.Array, jax.Array], tuple[jax.Array, jax.Array]]
+"""Weights (75, 64) and (1600, 64), each with offsets (64,)."""
+
+SOURCE = Path(__file__).with_name("lenet.c")
+FLAGS = ("-O3", "-march=native", "-ffp-contract=fast", "-shared", "-fPIC", "-I", jax.ffi.include_dir())
+SECONDS = 60
+"""The longest time that compiling may take."""
+MAPS1, MAPS2 = 14 * 14 * 64, 5 * 5 * 64
+"""Numbers that the two convolutions make of an image."""
+
+
+@cache
+def ready() -> bool:
+    """Compile the file and hand its functions to XLA, once in a process; return whether that could be done."""
+    if jax.default_backend() != "cpu":
+        return False
+    try:
+        with tempfile.TemporaryDirectory() as folder:
+            library = Path(folder) / "lenet.so"
+            command = [os.environ.get("CC", "cc"), *FLAGS, str(SOURCE), "-o", str(library)]
+            subprocess.run(command, check=True, capture_output=True, text=True, timeout=SECONDS)
+            functions = ctypes.CDLL(str(library))
+    except (OSError, subprocess.SubprocessError) as error:
+        said = (getattr(error, "stderr", None) or str(error)).strip().splitlines()[0]
+        print(f"LeNet runs without its kernel, several times slower: {said}", file=sys.stderr, flush=True)
+        return False
+    for name in ("lenet_forward", "lenet_backward"):
+        jax.ffi.register_ffi_target(name, jax.ffi.pycapsule(getattr(functions, name)), platform="cpu")
+    return True
+
+
+def _call(name: str, *found: tuple[tuple[int, ...], type]):
+    """Return the function of the file, with the shapes and types of what it returns."""
+    results = [jax.ShapeDtypeStruct(*one) for one in found]
+    return jax.ffi.ffi_call(name, results, vmap_method="sequential")
+
+
+def _forward(convolutions: Convolutions, images: jax.Array) -> Sequence[jax.Array]:
+    """Return maps (B, 1600) of the second convolution and (B, 12544) of the first, and of each number in both which of
+    its four places it comes from, in the other order."""
+    count = len(images)
+    shapes = ((count, MAPS2), jnp.float32), ((count, MAPS1), jnp.float32)
+    which = ((count, MAPS1), jnp.uint8), ((count, MAPS2), jnp.uint8)
+    return _call("lenet_forward", *shapes, *which)(images, *convolutions[0], *convolutions[1])
+
+
+@jax.custom_vjp
+def convolved(convolutions: Convolutions, images: jax.Array) -> jax.Array:
+    """Return (B, 1600) for images (B, 32, 32, 3): twice a convolution with 2 x 2 maxima and ReLU."""
+    return _forward(convolutions, images)[0]
+
+
+def _kept(convolutions: Convolutions, images: jax.Array):
+    maps, *places = _forward(convolutions, images)
+    return maps, (convolutions, images, maps, places)
+
+
+def _backward(kept, d_maps: jax.Array):
+    """Return derivatives by weights and offsets. Nobody asks for those by images, which are none (NaN)."""
+    convolutions, images, maps, places = kept
+    shapes = [(leaf.shape, jnp.float32) for leaf in jax.tree.leaves(convolutions)]
+    d_w1, d_b1, d_w2, d_b2 = _call("lenet_backward", *shapes)(images, convolutions[1][0], maps, *places, d_maps)
+    return ((d_w1, d_b1), (d_w2, d_b2)), jnp.full_like(images, jnp.nan)
+
+
+convolved.defvjp(_kept, _backward)

@@ -1,0 +1,206 @@
+// LeNet's two convolutions, forward and backward, for a processor; images.kernel compiles this file and hands it to XLA.
+//
+//   forward, for each image:
+//     maps1 <- relu(b1 + the largest of 2 x 2 of convolution(image, w1))     14 x 14 x 64
+//     maps2 <- relu(b2 + the largest of 2 x 2 of convolution(maps1, w2))      5 x  5 x 64
+//     remember which of each four was the largest
+//   backward, for each image and the derivative of the loss by maps2:
+//     live  <- the places that were the largest of their four and are positive
+//     d w2, d b2  <- sums over live places of maps2
+//     d maps1     <- the sum over live places of maps2 of derivative times w2
+//     d w1, d b1  <- sums over live places of maps1
+//
+// At most one place in four is live, one in six by measurement, and all others have derivative 0: the backward sums go
+// over lists of live places, where a product of matrices would multiply by zeros.
+// All arrays are float32, in C order, channels last; windows are 5 x 5, without padding.
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "xla/ffi/api/c_api.h"
+
+enum { SIDE = 32, COLOURS = 3, MAPS = 64, WINDOW = 5, SIDE1 = 14, SIDE2 = 5 };
+enum { IMAGE = SIDE * SIDE * COLOURS, PLACES1 = SIDE1 * SIDE1, PLACES2 = SIDE2 * SIDE2 };
+enum { RUN = 16 };  // a row of a window of an image is 15 numbers; 16 are as fast
+
+#ifdef __AVX512F__
+enum { LANES = 16, WIDE = 4 };  // 4 places x 4 vectors of sums fill half of the registers
+#else
+enum { LANES = 8, WIDE = 2 };
+#endif
+typedef int Places __attribute__((vector_size(4 * LANES)));
+typedef uint8_t Bytes __attribute__((vector_size(LANES), aligned(1), may_alias));
+typedef float Lanes __attribute__((vector_size(4 * LANES), aligned(4), may_alias));
+
+// One term of a sum over live places: where the row begins that is added, and its factor.
+typedef struct {
+  int row;
+  float factor;
+} Term;
+
+// Convolution, the largest of 2 x 2, ReLU: maps (side/2 - 2)^2 x MAPS, and which of the four was the largest.
+static inline void convolved(const float *image, const int side, const int channels, const float *weights,
+                             const float *offsets, float *maps, uint8_t *largest) {
+  const int half = (side - WINDOW + 1) / 2, across = side * channels;
+  for (int place = 0; place < half * half; place++) {
+    const float *corner = image + place / half * 2 * across + place % half * 2 * channels;
+    for (int map = 0; map < MAPS; map += WIDE * LANES) {
+      Lanes sum[4][WIDE] = {0};
+      for (int i = 0; i < WINDOW; i++) {
+        const float *x = corner + i * across, *w = weights + i * WINDOW * channels * MAPS + map;
+        for (int k = 0; k < WINDOW * channels; k++, x++, w += MAPS)
+#pragma GCC unroll 4
+          for (int n = 0; n < WIDE; n++) {
+            Lanes weight = *(const Lanes *)(w + n * LANES);
+            sum[0][n] += x[0] * weight;
+            sum[1][n] += x[channels] * weight;
+            sum[2][n] += x[across] * weight;
+            sum[3][n] += x[across + channels] * weight;
+          }
+      }
+#pragma GCC unroll 4
+      for (int n = 0; n < WIDE; n++) {
+        Lanes most = sum[0][n];
+        Places which = {0};
+#pragma GCC unroll 3
+        for (int q = 1; q < 4; q++) {
+          Places more = sum[q][n] > most;
+          which = (which & ~more) | (more & q);
+          most = (Lanes)(((Places)most & ~more) | ((Places)sum[q][n] & more));
+        }
+        most += *(const Lanes *)(offsets + map + n * LANES);
+        int at = place * MAPS + map + n * LANES;
+        *(Lanes *)(maps + at) = (Lanes)((Places)most & (most > 0));
+        *(Bytes *)(largest + at) = __builtin_convertvector(which, Bytes);
+      }
+    }
+  }
+}
+
+// sum[0:width] += the sum over terms of factor * from[row : row + width], width a multiple of 16 up to 64
+static inline void add_terms(float *sum, const float *from, const Term *terms, int count, const int width) {
+  Lanes s[MAPS / LANES];
+#pragma GCC unroll 8
+  for (int n = 0; n < width / LANES; n++) s[n] = *(Lanes *)(sum + n * LANES);
+  for (int e = 0; e < count; e++) {
+    const float *x = from + terms[e].row;
+#pragma GCC unroll 8
+    for (int n = 0; n < width / LANES; n++) s[n] += terms[e].factor * *(const Lanes *)(x + n * LANES);
+  }
+#pragma GCC unroll 8
+  for (int n = 0; n < width / LANES; n++) *(Lanes *)(sum + n * LANES) = s[n];
+}
+
+// Where the window begins in an image of rows `across` that had the largest value `which` of a place.
+static inline int begins(int place, int half, int which, int across, int channels) {
+  return (place / half * 2 + which / 2) * across + (place % half * 2 + which % 2) * channels;
+}
+
+typedef struct {
+  Term by_map[MAPS][PLACES1], by_place[4 * PLACES2][MAPS];
+  int of_map[MAPS], of_place[4 * PLACES2];
+  float d_maps1[PLACES1 * MAPS], image[IMAGE + 1];
+  float by_input[WINDOW * WINDOW * MAPS * MAPS];                                        // w2, inputs last
+  float d_w1[MAPS * WINDOW * RUN], d_w2[WINDOW * WINDOW * MAPS * MAPS], d_b1[MAPS], d_b2[MAPS];  // inputs last
+} Work;
+
+static void backward_image(Work *k, const float *maps1, const uint8_t *largest1, const float *maps2,
+                           const uint8_t *largest2, const float *d_maps2) {
+  // live places of maps2
+  memset(k->of_map, 0, sizeof k->of_map);
+  memset(k->of_place, 0, sizeof k->of_place);
+  for (int place = 0; place < PLACES2; place++)
+    for (int map = 0; map < MAPS; map++) {
+      int at = place * MAPS + map, which = largest2[at], alive = maps2[at] > 0, four = place * 4 + which;
+      k->by_map[map][k->of_map[map]] = (Term){begins(place, SIDE2, which, SIDE1 * MAPS, MAPS), d_maps2[at]};
+      k->by_place[four][k->of_place[four]] = (Term){map * MAPS, d_maps2[at]};
+      k->of_map[map] += alive;
+      k->of_place[four] += alive;
+      k->d_b2[map] += alive ? d_maps2[at] : 0;
+    }
+  // d w2 and d maps1, one place of the window after the other
+  memset(k->d_maps1, 0, sizeof k->d_maps1);
+  for (int window = 0; window < WINDOW * WINDOW; window++) {
+    int off = (window / WINDOW * SIDE1 + window % WINDOW) * MAPS;
+    for (int map = 0; map < MAPS; map++)
+      add_terms(k->d_w2 + (window * MAPS + map) * MAPS, maps1 + off, k->by_map[map], k->of_map[map], MAPS);
+    for (int four = 0; four < 4 * PLACES2; four++)
+      add_terms(k->d_maps1 + begins(four / 4, SIDE2, four % 4, SIDE1 * MAPS, MAPS) + off,
+                k->by_input + window * MAPS * MAPS, k->by_place[four], k->of_place[four], MAPS);
+  }
+  // live places of maps1
+  memset(k->of_map, 0, sizeof k->of_map);
+  for (int place = 0; place < PLACES1; place++)
+    for (int map = 0; map < MAPS; map++) {
+      int at = place * MAPS + map, alive = maps1[at] > 0;
+      k->by_map[map][k->of_map[map]] =
+          (Term){begins(place, SIDE1, largest1[at], SIDE * COLOURS, COLOURS), k->d_maps1[at]};
+      k->of_map[map] += alive;
+      k->d_b1[map] += alive ? k->d_maps1[at] : 0;
+    }
+  // d w1
+  for (int map = 0; map < MAPS; map++)
+    for (int i = 0; i < WINDOW; i++)
+      add_terms(k->d_w1 + (map * WINDOW + i) * RUN, k->image + i * SIDE * COLOURS, k->by_map[map], k->of_map[map], RUN);
+}
+
+// What XLA calls: buffers in the order of images.kernel. XLA asks first for the version of the interface.
+
+static int asked_for_version(XLA_FFI_CallFrame *call) {
+  XLA_FFI_Extension_Base *asked = call->extension_start;
+  if (!asked || asked->type != XLA_FFI_Extension_Metadata) return 0;
+  XLA_FFI_Api_Version *version = &((XLA_FFI_Metadata_Extension *)asked)->metadata->api_version;
+  version->major_version = XLA_FFI_API_MAJOR;
+  version->minor_version = XLA_FFI_API_MINOR;
+  return 1;
+}
+
+#define ARGUMENT(n) (((XLA_FFI_Buffer *)call->args.args[n])->data)
+#define RESULT(n) (((XLA_FFI_Buffer *)call->rets.rets[n])->data)
+
+// images, w1, b1, w2, b2 -> maps2, maps1, which was the largest for each
+XLA_FFI_Error *lenet_forward(XLA_FFI_CallFrame *call) {
+  if (asked_for_version(call)) return NULL;
+  const float *images = ARGUMENT(0);
+  float *maps2 = RESULT(0), *maps1 = RESULT(1);
+  uint8_t *largest1 = RESULT(2), *largest2 = RESULT(3);
+  int64_t count = ((XLA_FFI_Buffer *)call->args.args[0])->dims[0];
+  for (int64_t b = 0; b < count; b++) {
+    float *mine = maps1 + b * PLACES1 * MAPS;
+    convolved(images + b * IMAGE, SIDE, COLOURS, ARGUMENT(1), ARGUMENT(2), mine, largest1 + b * PLACES1 * MAPS);
+    int64_t at = b * PLACES2 * MAPS;
+    convolved(mine, SIDE1, MAPS, ARGUMENT(3), ARGUMENT(4), maps2 + at, largest2 + at);
+  }
+  return NULL;
+}
+
+// images, w2, maps2, maps1, which was the largest for each, d maps2 -> d w1, d b1, d w2, d b2
+XLA_FFI_Error *lenet_backward(XLA_FFI_CallFrame *call) {
+  if (asked_for_version(call)) return NULL;
+  const float *images = ARGUMENT(0), *w2 = ARGUMENT(1), *maps2 = ARGUMENT(2), *maps1 = ARGUMENT(3), *d = ARGUMENT(6);
+  const uint8_t *largest1 = ARGUMENT(4), *largest2 = ARGUMENT(5);
+  float *d_w1 = RESULT(0), *d_w2 = RESULT(2);
+  int64_t count = ((XLA_FFI_Buffer *)call->args.args[0])->dims[0];
+  Work *k = calloc(1, sizeof *k);
+  for (int window = 0; window < WINDOW * WINDOW; window++)
+    for (int map = 0; map < MAPS; map++)
+      for (int input = 0; input < MAPS; input++)
+        k->by_input[(window * MAPS + map) * MAPS + input] = w2[(window * MAPS + input) * MAPS + map];
+  for (int64_t b = 0; b < count; b++) {
+    int64_t one = b * PLACES1 * MAPS, two = b * PLACES2 * MAPS;
+    memcpy(k->image, images + b * IMAGE, sizeof(float) * IMAGE);
+    backward_image(k, maps1 + one, largest1 + one, maps2 + two, largest2 + two, d + two);
+  }
+  for (int map = 0; map < MAPS; map++) {
+    for (int i = 0; i < WINDOW; i++)
+      for (int j = 0; j < WINDOW * COLOURS; j++)
+        d_w1[(i * WINDOW * COLOURS + j) * MAPS + map] = k->d_w1[(map * WINDOW + i) * RUN + j];
+    for (int window = 0; window < WINDOW * WINDOW; window++)
+      for (int input = 0; input < MAPS; input++)
+        d_w2[(window * MAPS + input) * MAPS + map] = k->d_w2[(window * MAPS + map) * MAPS + input];
+  }
+  memcpy(RESULT(1), k->d_b1, sizeof k->d_b1);
+  memcpy(RESULT(3), k->d_b2, sizeof k->d_b2);
+  free(k);
+  return NULL;
+}
