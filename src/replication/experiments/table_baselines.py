@@ -1,5 +1,4 @@
-"""Baselines on real tables, none of them private: each user alone by ridge regression or by the mean label,
-one model for all, and a mixed model."""
+"""Baselines on real tables, none of them private: each user alone, one model for all, and a mixed model."""
 
 from __future__ import annotations
 
