@@ -25,10 +25,11 @@ def made_up() -> pd.DataFrame:
             of = {"table": table, "users": users, "samples": 4, "dim": 3, "seed": seed, "status": "ok", "reason": None}
             alone = {analysis.OWN: own, analysis.SHRUNK: shrunk, analysis.SINGLE: 0.9, analysis.CEILING: own - 0.2}
             rows += [of | {"series": "judged-alone", "method": name, "error": value} for name, value in alone.items()]
-            mine = {"method": analysis.PRIVATE, "error": error + 0.02 * seed, "answer": 0 if table == "many" else seed}
+            mine = {"method": analysis.PRIVATE, "error": error + 0.02 * seed}
             mine |= {"gain_low": 0.0, "gain_held_out": held_out, "gain_high": 0.2, "epsilon": 1.0}
-            for series, n_mu in (("judged", 200), ("judged-default", 200 if users > 300 else 60)):
-                rows.append(of | mine | {"series": series, "mu": n_mu / users})
+            for series, n_mu, doubt in (("judged", 200, 2), ("judged-default", 200 if users > 300 else 60, 1)):
+                answer = doubt if table == "few" and seed else 0
+                rows.append(of | mine | {"series": series, "mu": n_mu / users, "answer": answer})
             rows.append(of | {"series": "judged", "epsilon": 1.0, "method": analysis.RIVAL, "error": rival})
     return pd.DataFrame(rows)
 
@@ -63,9 +64,9 @@ def test_shares_of_fits():
     expected = {
         "share of intervals that cover, epsilon 1": 4 / 8,
         "share of fits that answer share, epsilon 1": 6 / 8,
-        "share of fits that answer cannot be told, epsilon 1": 2 / 8,
-        "share of fits that answer own data, epsilon 1": 0,
-        "share of answers that are right": 4 / 6,
+        "share of fits that answer cannot be told, epsilon 1": 1 / 8,
+        "share of fits that answer own data, epsilon 1": 1 / 8,
+        "share of answers that are right": 5 / 7,
         "share of clear gains that are answered": 1,
         "share of large gains that are answered": 1,
         "share of fits more than .02 above own data, n mu < 75": 1,
