@@ -302,7 +302,9 @@ class PrivateRepresentation(RegressorMixin, BaseEstimator):
         ----------
         X, users : as in `fit`.
         return_std : whether to return standard deviations of new labels at these rows, too, (N,) in the label's unit:
-            label noise, which is the user's own as far as their rows show it, and what is not known of their head.
+            label noise, which is the user's own as far as their rows show it, and what is not known of their head. On
+            tables that were tried two of them to both sides held 93 to 96 of 100 new labels; one held 64 to 88, most
+            where labels are skewed or 0 and 1: they say how large errors are, not which form they have.
 
         Raises
         ------
