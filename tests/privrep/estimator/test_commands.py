@@ -209,6 +209,14 @@ def test_no_release_is_overwritten_and_an_interrupt_leaves_none(monkeypatch):
         assert sorted(Path().iterdir()) == before
 
 
+def test_a_system_that_cannot_read_a_table_is_told_before_it_spends(monkeypatch):
+    monkeypatch.delattr(os, "preadv")
+    monkeypatch.delattr(signal, "SIGHUP")
+    said = fit(status=2)
+    assert said.endswith("privrep: this system reads no tables on disk (it has no preadv); fit them in memory\n")
+    assert not journal.place().exists()
+
+
 def test_a_warning_is_a_line():
     words = ("--user", "who", "--label", "y", "--bounds", "bounds.toml", "--epsilon", "4", "--seed", "1")
     with warnings.catch_warnings(action="always"):
@@ -375,6 +383,6 @@ def test_heads_belong_to_their_release():
             said = run("predict", *words, "--heads", "edited.parquet", status=2)
             assert said.startswith("privrep: edited.parquet") and said.count("\n") == 1
     pd.concat([mine, mine[:1]]).to_parquet("edited.parquet", index=False)
-    assert "column 'user' has a user twice" in run("predict", *words, "--heads", "edited.parquet", status=2)
+    assert "edited.parquet has a user twice" in run("predict", *words, "--heads", "edited.parquet", status=2)
     said = run("predict", *words, "--heads", "other/private/heads.parquet", status=2)
     assert "other/private/heads.parquet: row 1 belongs to another release, or was edited" in said

@@ -18,7 +18,6 @@ from privrep.estimator import PrivateRepresentation
 from privrep.estimator.private_representation import LocalHeads
 from privrep.estimator.shared_prior import VERSION, SharedPrior
 from privrep.estimator.statement import STATED, statement, strength
-from privrep.users.identity import numbers, people, spelled
 from privrep.users.table_files import naming
 from privrep.users.whole_files import in_one_move, write_whole
 
@@ -77,18 +76,16 @@ def read_release(path: Path) -> tuple[SharedPrior, dict]:
 
 def read_heads(path: Path, shared: SharedPrior, release: dict) -> LocalHeads:
     """Return the heads that `write_heads` has written for a release of these hashes, all or some; raise ValueError that
-    names the file, and the column or row."""
+    names the file, and the row."""
     with naming(path):
         read = parquet.read_table(path)
-    if read.column_names != head_columns(shared):
-        raise ValueError(f"{path} has other columns than heads of this release, user and {shared.schema.dim} numbers")
-    where = [f"{path}: column {name!r}" for name in read.column_names]
-    ids, *columns, written = (column.to_pandas() for column in read.columns)
-    users, values = people(ids, where[0]), np.stack([*map(numbers, columns, where[1:])], axis=1)
-    if len(set(users)) < len(users):
-        raise ValueError(f"{where[0]} has a user twice")
-    heads = LocalHeads(users, *np.split(values, [shared.schema.dim], axis=1))
-    if not (same := checks(heads, release) == written.to_numpy()).all():
+    if read.column_names != head_columns(shared) or not all(map(pa.types.is_floating, read.schema.types[1:-1])):
+        raise ValueError(f"{path} has other columns than heads of this release, of {shared.schema.dim} numbers each")
+    users, *columns, written = (column.to_numpy() for column in read.columns)
+    heads = LocalHeads(users, *np.split(np.stack(columns, axis=1), [shared.schema.dim], axis=1))
+    if not pd.Index(users).is_unique:
+        raise ValueError(f"{path} has a user twice")
+    if not (same := checks(heads, release) == written).all():
         raise ValueError(f"{path}: row {np.argmin(same) + 1} belongs to another release, or was edited")
     return heads
 
@@ -113,7 +110,8 @@ def head_columns(shared: SharedPrior) -> list[str]:
 
 def checks(heads: LocalHeads, release: dict) -> np.ndarray:
     """Hash each user's row together with the hashes of the release that it belongs to, (n,) uint64."""
-    found = pd.util.hash_array(spelled(heads.ids), hash_key=sha256(release)[:16])
+    ids = pa.array(heads.ids).cast(pa.string()).fill_null("").to_numpy(zero_copy_only=False)
+    found = pd.util.hash_array(ids, hash_key=sha256(release)[:16], categorize=False)
     for column in (*heads.vectors.T, *heads.doubts.T):
         found = pd.util.hash_array(found + pd.util.hash_array(column.astype(np.float64)))
     return found
