@@ -170,9 +170,13 @@ def test_the_example_of_a_private_model_runs(capsys):
     exec(code, names := {})
     statement, scores = capsys.readouterr().out.strip().splitlines()
     assert "(1, 1.28e-07)-differentially private" in statement and statement.endswith("sharing helps")
-    score, own = map(float, scores.split())
+    score, own, shrunk = map(float, scores.split())
     assert 0.27 < score < 0.45 and f"−{-own:.2f} by each person's own mean" in README
-    left, means = names["left_out"], names["seen"].groupby("item")["answer"].mean()
+    assert own < shrunk < score and f"{shrunk:.2f} by that mean optimally shrunk" in README
+    theirs, answer = names["own"].to_numpy(), names["answer"].to_numpy()
+    left_by = [np.var(answer - weight * theirs) / np.var(answer) for weight in np.linspace(0, 1, 1001)]
+    assert shrunk == pytest.approx(1 - min(left_by), abs=1e-4)
+    left, means = names["unseen"], names["seen"].groupby("item")["answer"].mean()
     pooled = 1 - (left["answer"] - left["item"].map(means)).var() / left["answer"].var()
     assert f"neither personal nor private, has {pooled:.2f}" in README
 

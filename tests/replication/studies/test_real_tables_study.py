@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 from made_up_cells import analyse
 
+from privrep.estimator import statement
 from replication.evidence.numbers import measure
 from replication.evidence.quantities import measured as quantities
 from replication.evidence.quantities import numbers
@@ -57,6 +58,11 @@ def test_numbers_over_tables_and_splits():
     assert {one.quantity: one.note for one in absent} == dict.fromkeys(listed, "not run: pip install it")
     shown = {row["table"]: (row["shrunk"], row["misses"]) for row in analysis.tables(made_up(), {})}
     assert shown == {"many": (0.6, 0), "few": (0.15, pytest.approx(0.11))}
+
+
+def test_bands_of_n_mu_are_those_of_the_warnings():
+    """What is said before a fit is what the study measures, whose analysis does not load the estimator."""
+    assert (analysis.ENOUGH, analysis.TOO_FEW) == (statement.SAFE, statement.HARMFUL)
 
 
 def test_shares_of_fits():
