@@ -173,10 +173,10 @@ def test_a_state_comes_back_and_is_not_written_too_often(tmp_path, capsys):
 
 def test_a_run_that_goes_on_elsewhere_names_both_machines(tmp_path):
     """Each once, in order; a state of an older version does not say where it was."""
-    for device in ("a GPU", "a processor", "a GPU"):
+    for number, device in enumerate(("a GPU", "a processor", "a GPU"), 1):
         file = StateFile(tmp_path / "a.npz", {}, 0.0, (device,))
         file.load()
-        file.save(1, 8, None, lambda: {"number": 1})
+        file.save(number, 8, None, lambda number=number: {"number": number})
     assert file.devices == ("a GPU", "a processor")
     np.savez(tmp_path / "a.npz", meta=json.dumps({"about": {}, "arrays": []}))
     file.load()
