@@ -60,7 +60,7 @@ def tasks():
 
 
 def test_one_pass_is_that_of_xla(tasks):
-    """Features and derivatives by all weights; features of an image are those whether few images come with it or many."""
+    """Features and derivatives by all weights; features of an image are the same with few images beside it and many."""
     body, head = tasks[0].model(KEY)
     images, labels = photographs(0, 5)
     (loss, ours), (same, theirs) = (
