@@ -26,6 +26,8 @@ SOURCE = Path(__file__).with_name("lenet.c")
 FLAGS = ("-O3", "-march=native", "-ffp-contract=fast", "-shared", "-fPIC", "-I", jax.ffi.include_dir())
 SECONDS = 60
 """The longest time that compiling may take."""
+SIZES = 32, 3, 64
+"""Side and channels of the images, and channels of the convolutions, for which the file is written."""
 MAPS1, MAPS2 = 14 * 14 * 64, 5 * 5 * 64
 """Numbers that the two convolutions make of an image."""
 

@@ -6,7 +6,8 @@
 
 The head is the last layer. There is no normalisation and no dropout. A convolution is written as a product with the
 patches of the images (im2col): on a CPU it is many times faster than XLA's own inside a scan, and for many clients at
-once it becomes a batched product. Weights begin as PyTorch's do, uniform within +-1/sqrt(inputs).
+once it becomes a batched product. On a CPU with a C compiler `images.kernel` takes both convolutions of LeNet. Weights
+begin as PyTorch's do, uniform within +-1/sqrt(inputs).
 """
 
 from __future__ import annotations
@@ -29,8 +30,8 @@ Model = tuple[Body, Layer]
 """Representation and head."""
 
 AT_ONCE = 100
-"""Images on an accelerator: the windows of a convolution take thousands of bytes a pixel."""
-KERNEL = 5
+"""Images on an accelerator, and those that the kernel takes in one call: maps take thousands of bytes a pixel."""
+WINDOW = 5
 """Side of a convolution's window."""
 
 
@@ -81,8 +82,8 @@ def mlp(pixels: int, widths: tuple[int, ...] = (256, 128, 16)) -> Network:
 def patches(images: jax.Array) -> jax.Array:
     """Return the windows of a 5 x 5 convolution without padding, (B, h, w, c) -> (B, h - 4, w - 4, 25 c)."""
     _, height, width, _ = images.shape
-    rows, columns = height - KERNEL + 1, width - KERNEL + 1
-    windows = [images[:, i : i + rows, j : j + columns] for i in range(KERNEL) for j in range(KERNEL)]
+    rows, columns = height - WINDOW + 1, width - WINDOW + 1
+    windows = [images[:, i : i + rows, j : j + columns] for i in range(WINDOW) for j in range(WINDOW)]
     return jnp.concatenate(windows, axis=3)
 
 
@@ -96,22 +97,26 @@ def halved(images: jax.Array) -> jax.Array:
 @cache
 def lenet(side: int, channels: int, widths: tuple[int, int] = (384, 32), filters: int = 64) -> Network:
     """Return the network for CIFAR, with dense widths (384, 32) for CIFAR-10 and (128, 32) for CIFAR-100."""
-    left = ((side - KERNEL + 1) // 2 - KERNEL + 1) // 2
+    left = ((side - WINDOW + 1) // 2 - WINDOW + 1) // 2
 
     def init(key: jax.Array) -> Body:
         first, second, rest = jax.random.split(key, 3)
-        window = KERNEL**2
+        window = WINDOW**2
         convolutions = dense(first, window * channels, filters), dense(second, window * filters, filters)
         return (*convolutions, *layers(rest, (left**2 * filters, *widths)))
 
     def forward(body: Body, images: jax.Array) -> jax.Array:
+        compiled = (side, channels, filters) == kernel.SIZES and kernel.ready()
+
         def convolved(image: jax.Array) -> jax.Array:
+            if compiled:
+                return kernel.convolved(body[:2], image[None])[0]
             maps = image[None]
             for layer in body[:2]:
                 maps = jax.nn.relu(halved(apply(layer, patches(maps))))  # a quarter of the entries
             return maps.reshape(-1)
 
-        if (side, channels, filters) == (32, 3, 64) and kernel.ready():
+        if compiled and len(images) <= AT_ONCE:
             rows = kernel.convolved(body[:2], images)
         else:
             # On a CPU the windows of one image fit its cache, which makes a round nearly twice as fast.

@@ -1,6 +1,7 @@
 """The table of long image runs: its list, its lines, and runs that are killed and go on; on digits of scikit-learn."""
 
 import importlib.util
+import json
 import os
 import re
 import signal
@@ -168,6 +169,18 @@ def test_a_state_comes_back_and_is_not_written_too_often(tmp_path, capsys):
         assert one.dtype == other.dtype
     assert re.fullmatch(r"  1 of 8 done, 0 min left, accuracy 0\.5000\n", capsys.readouterr().err)
     assert state(tmp_path / "b.npz", {}, every=60.0)[0].load() is None and not list(tmp_path.glob("b*"))
+
+
+def test_a_run_that_goes_on_elsewhere_names_both_machines(tmp_path):
+    """Each once, in order; a state of an older version does not say where it was."""
+    for number, device in enumerate(("a GPU", "a processor", "a GPU"), 1):
+        file = StateFile(tmp_path / "a.npz", {}, 0.0, (device,))
+        file.load()
+        file.save(number, 8, None, lambda number=number: {"number": number})
+    assert file.devices == ("a GPU", "a processor")
+    np.savez(tmp_path / "a.npz", meta=json.dumps({"about": {}, "arrays": []}))
+    file.load()
+    assert file.devices == ("unknown", "a GPU", "a processor")
 
 
 def test_no_damage_of_a_state_goes_unseen(tmp_path):

@@ -21,7 +21,7 @@ from privrep.estimator.stated import stated
 from privrep.privacy.lattice import SystemNoise
 from privrep.privacy.mechanisms import NOISE_ROLES, Release
 
-pytestmark = pytest.mark.filterwarnings("ignore:there are .* users. noise that hides")
+pytestmark = pytest.mark.filterwarnings("ignore:users times mu")
 ROWS = {"X", "y", "features", "labels", "table", "path", "rows"}
 """Names of parameters that take rows."""
 RELEASING = {f"PrivateRepresentation{kind}.{name}" for kind in ("", "Classifier") for name in ("fit", "fit_table")}

@@ -27,6 +27,7 @@ def test_the_pages_are_built(tmp_path):
     assert "<li><strong>epsilon</strong>: at least 0.</li>" in page and f"privrep {privrep.__version__}" in page
 
 
+C_SOURCE = "#include <math.h>\n/* two\nlines */\nint one;  // a comment\n\n"
 SOURCE = '"""Text."""\n\nimport os  # a comment\n\nHELD = """two\nlines"""\n'
 
 
@@ -40,10 +41,11 @@ def test_a_folder_beyond_its_limit_is_named(tmp_path):
     package = tmp_path / "src" / "privrep" / "users"
     package.mkdir(parents=True)
     (package / "a.py").write_text(SOURCE)
+    (package / "a.c").write_text(C_SOURCE)
     project = tmp_path / "pyproject.toml"
     project.write_text('[tool.privrep.lines]\n"tests" = [9, 9]\n\n[tool.other]\n')
-    assert count().startswith("src/privrep/users: 2 code lines of Python, limit 0 ")
+    assert count().startswith("src/privrep/users: 3 code lines of Python and C, limit 0 ")
     assert count("--write") == count() == ""
-    assert '"src/privrep/users" = [3, 7]\n' in project.read_text() and project.read_text().endswith("\n[tool.other]\n")
+    assert '"src/privrep/users" = [4, 12]\n' in project.read_text() and project.read_text().endswith("\n[tool.other]\n")
     (package / "a.py").write_text(2 * SOURCE)
-    assert count().startswith("src/privrep/users: 4 code lines of Python, limit 3 ")
+    assert count().startswith("src/privrep/users: 5 code lines of Python and C, limit 4 ")

@@ -144,7 +144,7 @@ def test_signal_is_a_share_of_the_variance():
     pd.testing.assert_frame_equal(one.table[["risk", "high"]], other.table[["risk", "high"]])
 
 
-@pytest.mark.filterwarnings("ignore:there are .* users", "ignore:.*says little")
+@pytest.mark.filterwarnings("ignore:users times mu", "ignore:.*says little")
 def test_series_checks_and_commands_can_be_used(tmp_path, monkeypatch):
     """What has a command is what the estimator serves."""
     found = advise(users=600, epsilon=2.0, **HERE)
