@@ -23,7 +23,7 @@ from privrep.users.problem import Block, UserData
 SHARE, UNKNOWN, OWN = "share", "cannot be told", "own data"
 ANSWERS = (SHARE, UNKNOWN, OWN)
 CONSTANT_PARTS = (0.3, 0.9)  # of the variance that an isotropic prior gives a label
-OWN_STRENGTHS, OWN_LEVEL_STRENGTHS = ((3.0,), (3.0, 30.0)), (2.0, 30.0)  # by part; of the constant alone
+OWN_STRENGTHS, OWN_LEVEL_STRENGTHS = (3.0, 30.0), (2.0, 30.0)  # of the constant alone
 SHARED_STRENGTHS, CONSTANT_STRENGTHS = (0.3, 1.5, 8.0, 50.0), (0.3, 3.0)
 LEAST_WEIGHT = 1e-3  # priors of less are left out
 LEAST_SD = 1e-4  # differences of scores and products below this count as none
@@ -54,7 +54,7 @@ class Candidates:
         about = [prior(mean, root, SHARED_STRENGTHS) for root in roots if varies[constant:].any()]
         if constant:
             about.append(prior(mean, np.eye(d)[:, :1], CONSTANT_STRENGTHS))
-        own = [prior(np.zeros(d), root, some) for root, some in zip(even, OWN_STRENGTHS[-len(even) :], strict=True)]
+        own = [prior(np.zeros(d), root, OWN_STRENGTHS) for root in even]
         if constant and d > 1:
             own.append(prior(np.zeros(d), np.eye(d)[:, :1], OWN_LEVEL_STRENGTHS))
         kinds = [own, [*about, alone]]
@@ -147,12 +147,15 @@ def products(candidates: Candidates, weights: np.ndarray, level: float, unit: fl
     return (found / np.maximum(block.counts, 1) / level).T
 
 
-def best_weights(linear: np.ndarray, products: np.ndarray, penalty: float) -> np.ndarray:
-    """Minimise w . linear + w' products w + penalty sum(w) over w >= 0 with sum(w) <= 1; return w with the rest first.
+def best_weights(linear: np.ndarray, products: np.ndarray, doubt: float) -> np.ndarray:
+    """Minimise w . linear + w' products w + doubt |w - h|^2 over w >= 0 with sum(w) <= 1, where h is a half for the
+    first and else 0; return w with the rest first.
 
-    Negative eigenvalues, which are noise, count as none."""
+    Noise decides among corners; a half of each of two heads errs by no more than they do on average. Negative
+    eigenvalues, which are noise, count as none."""
     values, vectors = np.linalg.eigh((products + products.T) / 2)
-    squares, linear = (vectors * np.maximum(values, 1e-9)) @ vectors.T, linear + penalty
+    squares = (vectors * (np.maximum(values, 1e-9) + doubt)) @ vectors.T
+    linear = linear - doubt * np.eye(len(linear))[0]
     found = minimize(
         lambda w: float(w @ linear + w @ squares @ w),
         np.full(len(linear), 1 / (len(linear) + 1)),
@@ -229,7 +232,7 @@ def released_mixture(
     found = of_weights.sum("mixed_weights", users, mixed, clip=plan.WEIGHT_CLIP) / n
     kinds, sd = len(weights) - 1, max(found.sd, LEAST_SD)
     squares = found.value[kinds:].reshape(kinds, kinds)
-    own, *others = best_weights(found.value[:kinds], squares, plan.PENALTY * sd)
+    own, *others = best_weights(found.value[:kinds], squares, plan.DOUBT * sd)
     others = np.array(others)
     chosen = np.r_[own, others] @ weights
     size = level * math.sqrt(max(others @ squares @ others, 0.0) + sd * others @ others) + 1e-4 * level
