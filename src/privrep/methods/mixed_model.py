@@ -16,7 +16,8 @@
     map     <- of outcomes of two values alone: a monotone map of predictions to mean labels (calibration)
     each user:  theta_i <- the mixture's head, linear in the labels, from all samples
 
-All weights are the same for all users: nobody's own samples decide how much they count for themselves.
+All weights are the same for all users: nobody's own samples decide how much they count for themselves. Where noise is
+large, level and length lean on public guesses, and own data and the kind about beta get half of the weight each.
 
 >>> from privrep.simulate import fit
 >>> row, _ = fit("mixed_model", users=4000, samples=16, dim=8, rank=2, epsilon=8.0)

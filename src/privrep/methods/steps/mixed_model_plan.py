@@ -13,7 +13,7 @@ import numpy as np
 from privrep.privacy.contributions import SymmetricOuter
 
 GUESSED_LABEL = 0.55  # root mean square label: what is in units of half the range is multiplied by label_sd over it
-LEVEL, LENGTH, ANSWER = 0.02, 0.015, 0.1  # shares of mu^2
+LEVEL, LENGTH, ANSWER = 0.02, 0.015, 0.15  # shares of mu^2
 MEAN, COMPARED = (160.0, 0.08, 0.37), (250.0, 0.05, 0.15)  # n mu at which a share is 1, its ends: mean; scores, weights
 EDGE = 0.05  # the shape is released where its noise has at most this norm, over the sum of users' norms
 LEAST_LEVEL = 0.02
@@ -29,10 +29,10 @@ TRUSTED = 3.0  # strength of a prior which has half of the weight of none, where
 GAIN_CLIP, WEIGHT_CLIP = 2.0, 1.0  # of a score, over the vector's clip; of what weights come from
 DOUBT = 4.0  # of the squared distance of weights from halves, in standard deviations of their noise
 ERROR_CLIP = 2.0  # of a left-out error, the largest between two labels
-ANSWER_CLIP, ANSWER_MORE = 16.0, 1000.0  # of a user's gain over its typical size; n mu above which the clip grows
+ANSWER_CLIP, ANSWER_MORE = 4.0, 100.0  # of a user's gain over its typical size; n mu above which the clip grows
 TWO_ROWS, TWO_ROWS_SD = 0.65, 0.25  # part of a gain that a second row leaves, and its standard deviation
 FALL_SD = 0.4  # relative, of what a further row takes
-UPPER = 2.0  # upper part of the interval over the lower, chosen on tables that were developed on
+LOWER, UPPER = 1.8, 6.5  # parts of the interval in standard deviations, chosen on tables that were developed on
 RAISED, LEAST_SHAPE = 0.25, 1e-3  # least eigenvalues of S over its noise's norm, and over the largest
 LEAST_ERROR = 0.25  # least squared error of the mixture over that of own data, of which one less its gain is left
 CALIBRATION, KNOTS, CHANGE_SD, UNCLIPPED = 0.1, 9, 0.2, 80.0  # share of mu^2; knots, prior sd in levels; n mu over clip

@@ -236,14 +236,21 @@ def released_mixture(
     others = np.array(others)
     chosen = np.r_[own, others] @ weights
     size = level * math.sqrt(max(others @ squares @ others, 0.0) + sd * others @ others) + 1e-4 * level
-    more = math.sqrt(max(1.0, n / (of_answer.multiplier or math.inf) / plan.ANSWER_MORE)) if of_answer.multiplier else 4
+    more = (
+        math.sqrt(max(1.0, n / (of_answer.multiplier or math.inf) / plan.ANSWER_MORE)) if of_answer.multiplier else 16
+    )
     clip = plan.ANSWER_CLIP * more * size
     mine = partial(by_size, gain, candidates, np.array([weights[0], chosen]), clip, unit)
     answer = of_answer.sum("mixed_answer", users, mine, clip=clip)
     mean, doubt, square = (answer.value + np.array([0, 0, n * clip])) / count * np.array([1, 1, clip])
     private = (answer.sd / count) ** 2
     variance = min(max(square - mean**2, 0.0), clip**2) / count + (mean * count_sd / count) ** 2
-    half = 1.96 * math.sqrt(private + variance + max(doubt**2 - private, 0.0))
+    sd = math.sqrt(private + variance + max(doubt**2 - private, 0.0))
     # Gains are understated more often than overstated: a clip cuts large ones, and further rows count with caution.
-    answer = Answer(*(float(one) * unit**2 for one in (mean, mean - half, mean + plan.UPPER * half)), own=own)
-    return candidates.mixture(chosen), candidates.mixture(weights[0]), answer
+    # None is above own data's squared error, and no mixture that is used errs by much more.
+    most = level + 2 * plan.SQUARE_SPREAD
+    ends = np.clip([mean, mean - plan.LOWER * sd, mean + plan.UPPER * sd], -most, most) * unit**2
+    answer, mixture, alone = Answer(*ends.tolist(), own=own), candidates.mixture(chosen), candidates.mixture(weights[0])
+    if answer.text == OWN:  # then they are used, and nothing is gained or lost
+        return alone, alone, Answer(0.0, 0.0, 0.0, own=1.0)
+    return mixture, alone, answer
