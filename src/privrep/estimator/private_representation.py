@@ -76,8 +76,8 @@ UNIT_STEPS_NOISE = 0.5
 """Public guess of the label noise over a label's root mean square, for unit steps."""
 ADVICE = {
     SHARE: "sharing helps",
-    UNKNOWN: "it cannot be told whether sharing helps; take it as no",
-    OWN: "do not share: users' own data serve as well",
+    UNKNOWN: "it cannot be told whether sharing helps; in doubt own data and shared prior are mixed",
+    OWN: "this release adds nothing to users' own data",
 }
 
 

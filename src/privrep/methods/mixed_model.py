@@ -16,7 +16,8 @@
     map     <- of outcomes of two values alone: a monotone map of predictions to mean labels (calibration)
     each user:  theta_i <- the mixture's head, linear in the labels, from all samples
 
-All weights are the same for all users: nobody's own samples decide how much they count for themselves.
+All weights are the same for all users: nobody's own samples decide how much they count for themselves. Where noise is
+large, level and length lean on public guesses, and own data and the kind about beta get half of the weight each.
 
 >>> from privrep.simulate import fit
 >>> row, _ = fit("mixed_model", users=4000, samples=16, dim=8, rank=2, epsilon=8.0)
@@ -129,10 +130,11 @@ class MixedModel:
         released = of_level.sum("mixed_level", users, mine, clip=clip)
         (size, square, count), count_sd = released.value + n / 2, released.sd
         people = max(count, count_sd, n / 10)
-        level = plan.between(size / people, plan.LEAST_LEVEL, 1.0)
+        sd = count_sd / people
+        level = plan.between(plan.toward(*plan.LEVEL_GUESS, size / people, sd), plan.LEAST_LEVEL, 1.0)
         # Where few people err by much, as with a rare outcome, the mean square is well above the squared mean.
-        square = plan.between((square - count_sd) / people, level**2, 1.0)
-        level_noise = count_sd * math.hypot(1, level) / people
+        square = plan.between(plan.toward(level**2, plan.SQUARE_SPREAD, square / people, sd), level**2, 1.0)
+        level_noise = plan.toward(0.0, plan.LEVEL_GUESS[1], sd * math.hypot(1, level), sd)
         at_most = plan.between(count + count_sd, n / 10, n)
         mean, mean_noise = self.mean(users, level, unit, of_length, of_mean)
         shapes = self.shapes(users, mean, varies, release.share(sizes.shape)) if sizes.shape else []
@@ -158,7 +160,8 @@ class MixedModel:
         root = isotropic(d, plan.MEAN_CONSTANT, self.constant)
         guess, width = plan.LENGTH_GUESS * unit, plan.LENGTH_WIDTH
         lengths = of_length.sum("mixed_length", users, partial(log_lengths, root, guess), clip=width) / n
-        clip = plan.LENGTH_CLIP * guess * math.exp(plan.between(float(lengths.value), -width, width))
+        length = plan.toward(0.0, plan.LENGTH_SPREAD, float(lengths.value), lengths.sd)
+        clip = plan.LENGTH_CLIP * guess * math.exp(plan.between(length, -width, width))
         # So much of the rate over all steps lets the noise of the path be a given part of the level.
         noise = Rows.sensitivity(clip) * of_mean.noise_multiplier / n
         rates = plan.PATH_NOISE * level * unit / noise if noise else math.inf

@@ -93,7 +93,7 @@ def mixed_model(sizes: Regime, mu: float) -> Prediction:
 
     rng, found = np.random.default_rng(0), []
     for _ in range(DRAWS):
-        own = averaged(OWN_STRENGTHS[-1], [isotropic_risk(sizes, one, k) for one in OWN_STRENGTHS[-1]], rng)
+        own = averaged(OWN_STRENGTHS, [isotropic_risk(sizes, one, k) for one in OWN_STRENGTHS], rng)
         about = [*(isotropic_risk(sizes, one, k + off) for one in SHARED_STRENGTHS), k + off]
         kinds = [averaged((*SHARED_STRENGTHS, 0.0), about, rng)]
         if share.shape:
@@ -111,6 +111,6 @@ def mixed_model(sizes: Regime, mu: float) -> Prediction:
         differs = np.maximum(own - best, 1e-12) / error
         sd = noise_sd(plan.WEIGHT_CLIP, share.weights)
         linear = 2 * np.minimum(best - own, 0.0) / error + sd * rng.standard_normal(CHOICES)
-        weight = np.clip(-(linear + plan.PENALTY * sd) / (2 * differs), 0.0, 1.0)
+        weight = np.clip((plan.DOUBT * sd - linear) / 2 / (differs + plan.DOUBT * sd), 0.0, 1.0)
         found.append(np.log(np.maximum(own - error * differs * (2 * weight - weight**2), best)).mean())
     return Prediction(np.exp(np.mean(found)) / k, bool(np.std(found) <= LUCK) & (sizes.noise >= QUIET))

@@ -52,9 +52,8 @@ def canary(seed: int):
 
 @pytest.fixture(autouse=True)
 def shapes_are_released_and_gains_clipped(monkeypatch):
-    """However small the table; others than own data count, and gains are clipped."""
+    """However small the table; in doubt half of the weight is not own data's, and gains are clipped."""
     monkeypatch.setattr(plan, "EDGE", np.inf)
-    monkeypatch.setattr(plan, "PENALTY", -1.0)
     monkeypatch.setattr(plan, "ANSWER_CLIP", 1.0)
 
 

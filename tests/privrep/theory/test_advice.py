@@ -68,11 +68,11 @@ def test_laws_do_not_rise_in_users_samples_and_epsilon(name, axis):
 
 
 def test_law_of_the_mixed_model_ends_at_own_data_and_nothing():
-    """With few users and little budget they are alone; with many it nears what the heads themselves leave."""
+    """With few users and little budget half of them stays; with many it nears what the heads themselves leave."""
     poor = mixed_model(Regime(300, 12, 16, 2, 1.0), 0.01).risk
     rich = mixed_model(Regime(10**7, 12, 16, 2, 1.0), 5.0).risk
     (own,) = expected("own", Regime(300, 12, 16, 2, 1.0), np.array([0.01])).risk
-    assert 0.9 * own < poor < 1.1
+    assert 0.9 * own < poor < 1.4
     assert 0.08 < rich < 0.15
 
 

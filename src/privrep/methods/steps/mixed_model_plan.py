@@ -13,23 +13,26 @@ import numpy as np
 from privrep.privacy.contributions import SymmetricOuter
 
 GUESSED_LABEL = 0.55  # root mean square label: what is in units of half the range is multiplied by label_sd over it
-LEVEL, LENGTH, ANSWER = 0.02, 0.015, 0.1  # shares of mu^2
+LEVEL, LENGTH, ANSWER = 0.02, 0.015, 0.15  # shares of mu^2
 MEAN, COMPARED = (160.0, 0.08, 0.37), (250.0, 0.05, 0.15)  # n mu at which a share is 1, its ends: mean; scores, weights
 EDGE = 0.05  # the shape is released where its noise has at most this norm, over the sum of users' norms
 LEAST_LEVEL = 0.02
+LEVEL_GUESS = (0.3, 0.2)  # mean and standard deviation, where noise hides the level
+SQUARE_SPREAD = 0.1  # standard deviation of the mean square about the level's square
 LEVEL_STRENGTH, LEVEL_CONSTANT = 20.0, 0.6  # of the prior under which the level is measured
-LENGTH_GUESS, LENGTH_WIDTH, LENGTH_CLIP = 0.5, 2.0, 0.5  # of a change: guess, clip of its log, clip over typical length
-MEAN_STRENGTH, MEAN_CONSTANT = 5.0, 0.3  # of the prior under which users change the mean
-PATH_NOISE, RATE, STEPS = 0.4, 2.0, (4, 16)  # of the path of the mean over the level, largest rate, ends of its steps
+LENGTH_GUESS, LENGTH_SPREAD = 0.5, 0.6  # of a change: guess, sd of its log about that
+LENGTH_WIDTH, LENGTH_CLIP = 2.0, 0.5  # clip of its log, clip over typical length
+MEAN_STRENGTH, MEAN_CONSTANT = 5.0, 0.5  # of the prior under which users change the mean
+PATH_NOISE, RATE, STEPS = 0.8, 2.0, (4, 16)  # of the path of the mean over the level, largest rate, ends of its steps
 SCORES_GROW, MOST_SCORE = 60.0, 4.0  # n mu above which the clip of a user's vector of scores grows, its largest value
 TRUSTED = 3.0  # strength of a prior which has half of the weight of none, where scores say nothing
 GAIN_CLIP, WEIGHT_CLIP = 2.0, 1.0  # of a score, over the vector's clip; of what weights come from
-PENALTY = 0.25  # of weights, in standard deviations of their noise
+DOUBT = 4.0  # of the squared distance of weights from halves, in standard deviations of their noise
 ERROR_CLIP = 2.0  # of a left-out error, the largest between two labels
-ANSWER_CLIP, ANSWER_MORE = 16.0, 1000.0  # of a user's gain over its typical size; n mu above which the clip grows
+ANSWER_CLIP, ANSWER_MORE = 4.0, 100.0  # of a user's gain over its typical size; n mu above which the clip grows
 TWO_ROWS, TWO_ROWS_SD = 0.65, 0.25  # part of a gain that a second row leaves, and its standard deviation
 FALL_SD = 0.4  # relative, of what a further row takes
-UPPER = 2.0  # upper part of the interval over the lower, chosen on tables that were developed on
+LOWER, UPPER = 1.8, 6.5  # parts of the interval in standard deviations, chosen on tables that were developed on
 RAISED, LEAST_SHAPE = 0.25, 1e-3  # least eigenvalues of S over its noise's norm, and over the largest
 LEAST_ERROR = 0.25  # least squared error of the mixture over that of own data, of which one less its gain is left
 CALIBRATION, KNOTS, CHANGE_SD, UNCLIPPED = 0.1, 9, 0.2, 80.0  # share of mu^2; knots, prior sd in levels; n mu over clip
@@ -40,6 +43,11 @@ EVEN = 0.1  # least part of the trace that is spread evenly where eigenvalues ar
 def between(value: float, low: float, high: float) -> float:
     """Return the value, or the nearest end."""
     return min(max(float(value), low), high)
+
+
+def toward(guess: float, spread: float, value: float, noise_sd: float) -> float:
+    """Return the mean of a number that is normal about a public guess, given its value with noise."""
+    return guess + (value - guess) * spread**2 / (spread**2 + noise_sd**2)
 
 
 @dataclass(frozen=True)

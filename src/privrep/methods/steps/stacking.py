@@ -23,7 +23,7 @@ from privrep.users.problem import Block, UserData
 SHARE, UNKNOWN, OWN = "share", "cannot be told", "own data"
 ANSWERS = (SHARE, UNKNOWN, OWN)
 CONSTANT_PARTS = (0.3, 0.9)  # of the variance that an isotropic prior gives a label
-OWN_STRENGTHS, OWN_LEVEL_STRENGTHS = ((3.0,), (3.0, 30.0)), (2.0, 30.0)  # by part; of the constant alone
+OWN_STRENGTHS, OWN_LEVEL_STRENGTHS = (3.0, 30.0), (2.0, 30.0)  # of the constant alone
 SHARED_STRENGTHS, CONSTANT_STRENGTHS = (0.3, 1.5, 8.0, 50.0), (0.3, 3.0)
 LEAST_WEIGHT = 1e-3  # priors of less are left out
 LEAST_SD = 1e-4  # differences of scores and products below this count as none
@@ -54,7 +54,7 @@ class Candidates:
         about = [prior(mean, root, SHARED_STRENGTHS) for root in roots if varies[constant:].any()]
         if constant:
             about.append(prior(mean, np.eye(d)[:, :1], CONSTANT_STRENGTHS))
-        own = [prior(np.zeros(d), root, some) for root, some in zip(even, OWN_STRENGTHS[-len(even) :], strict=True)]
+        own = [prior(np.zeros(d), root, OWN_STRENGTHS) for root in even]
         if constant and d > 1:
             own.append(prior(np.zeros(d), np.eye(d)[:, :1], OWN_LEVEL_STRENGTHS))
         kinds = [own, [*about, alone]]
@@ -147,12 +147,15 @@ def products(candidates: Candidates, weights: np.ndarray, level: float, unit: fl
     return (found / np.maximum(block.counts, 1) / level).T
 
 
-def best_weights(linear: np.ndarray, products: np.ndarray, penalty: float) -> np.ndarray:
-    """Minimise w . linear + w' products w + penalty sum(w) over w >= 0 with sum(w) <= 1; return w with the rest first.
+def best_weights(linear: np.ndarray, products: np.ndarray, doubt: float) -> np.ndarray:
+    """Minimise w . linear + w' products w + doubt |w - h|^2 over w >= 0 with sum(w) <= 1, where h is a half for the
+    first and else 0; return w with the rest first.
 
-    Negative eigenvalues, which are noise, count as none."""
+    Noise decides among corners; a half of each of two heads errs by no more than they do on average. Negative
+    eigenvalues, which are noise, count as none."""
     values, vectors = np.linalg.eigh((products + products.T) / 2)
-    squares, linear = (vectors * np.maximum(values, 1e-9)) @ vectors.T, linear + penalty
+    squares = (vectors * (np.maximum(values, 1e-9) + doubt)) @ vectors.T
+    linear = linear - doubt * np.eye(len(linear))[0]
     found = minimize(
         lambda w: float(w @ linear + w @ squares @ w),
         np.full(len(linear), 1 / (len(linear) + 1)),
@@ -229,18 +232,25 @@ def released_mixture(
     found = of_weights.sum("mixed_weights", users, mixed, clip=plan.WEIGHT_CLIP) / n
     kinds, sd = len(weights) - 1, max(found.sd, LEAST_SD)
     squares = found.value[kinds:].reshape(kinds, kinds)
-    own, *others = best_weights(found.value[:kinds], squares, plan.PENALTY * sd)
+    own, *others = best_weights(found.value[:kinds], squares, plan.DOUBT * sd)
     others = np.array(others)
     chosen = np.r_[own, others] @ weights
     size = level * math.sqrt(max(others @ squares @ others, 0.0) + sd * others @ others) + 1e-4 * level
-    more = math.sqrt(max(1.0, n / (of_answer.multiplier or math.inf) / plan.ANSWER_MORE)) if of_answer.multiplier else 4
+    more = (
+        math.sqrt(max(1.0, n / (of_answer.multiplier or math.inf) / plan.ANSWER_MORE)) if of_answer.multiplier else 16
+    )
     clip = plan.ANSWER_CLIP * more * size
     mine = partial(by_size, gain, candidates, np.array([weights[0], chosen]), clip, unit)
     answer = of_answer.sum("mixed_answer", users, mine, clip=clip)
     mean, doubt, square = (answer.value + np.array([0, 0, n * clip])) / count * np.array([1, 1, clip])
     private = (answer.sd / count) ** 2
     variance = min(max(square - mean**2, 0.0), clip**2) / count + (mean * count_sd / count) ** 2
-    half = 1.96 * math.sqrt(private + variance + max(doubt**2 - private, 0.0))
+    sd = math.sqrt(private + variance + max(doubt**2 - private, 0.0))
     # Gains are understated more often than overstated: a clip cuts large ones, and further rows count with caution.
-    answer = Answer(*(float(one) * unit**2 for one in (mean, mean - half, mean + plan.UPPER * half)), own=own)
-    return candidates.mixture(chosen), candidates.mixture(weights[0]), answer
+    # None is above own data's squared error, and no mixture that is used errs by much more.
+    most = level + 2 * plan.SQUARE_SPREAD
+    ends = np.clip([mean, mean - plan.LOWER * sd, mean + plan.UPPER * sd], -most, most) * unit**2
+    answer, mixture, alone = Answer(*ends.tolist(), own=own), candidates.mixture(chosen), candidates.mixture(weights[0])
+    if answer.text == OWN:  # then they are used, and nothing is gained or lost
+        return alone, alone, Answer(0.0, 0.0, 0.0, own=1.0)
+    return mixture, alone, answer
