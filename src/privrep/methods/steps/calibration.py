@@ -14,6 +14,9 @@ same with the other sign, are nearly opposite: (1/2, q) and (1/2, -q), clipped, 
 A clip bends rare outcomes towards nothing, and noise bends none: c grows with n mu up to the largest error in levels,
 where hardly anything is clipped.
 
+Where n mu is small nobody is sure: probabilities keep away from 0 and 1 by `plan.LEAST_SURE` / (n mu). Shrinking all of
+them to the released mean label was tried, and loses: that mean is as noisy.
+
 All else is a function of the release. The change of a knot is the posterior mean of e = a * change, with the variance
 of the noise and of the errors of users, for changes of sd `CHANGE_SD` levels: knots of few users keep the identity.
 Then isotonic, with the posterior precisions as weights.
@@ -62,11 +65,12 @@ def calibration(users: UserData, mixture: Mixture, level: float, unit: float, re
     """Release the calibration of a mixture.
 
     level : a typical error of own data, as labels are, which lie in [-unit, unit]."""
-    n, knots, least = users.known.users, unit * np.linspace(-1, 1, plan.KNOTS), 2 * unit * plan.LEAST_PROBABILITY
+    n, knots = users.known.users, unit * np.linspace(-1, 1, plan.KNOTS)
     clip = plan.between(n / max(release.noise_multiplier, 1e-9) / plan.UNCLIPPED, 1.0, 2 * unit / level)
     sums = release.sum("mixed_calibration", users, partial(by_size, left_out_changes, mixture, knots, level), clip=clip)
     there, left = np.clip(2 * sums.value[: plan.KNOTS], 0.0, n), sums.value[plan.KNOTS :]
     variance = np.maximum(sums.sd**2 + there, 1e-9)
     precision = there**2 / variance + plan.CHANGE_SD**-2
     values = isotonic_regression(knots + level * there * left / variance / precision, weights=precision).x
+    least = 2 * unit * plan.between(plan.LEAST_SURE * release.multiplier / n, plan.LEAST_PROBABILITY, 0.5)
     return Calibration(knots, np.clip(values, least - unit, unit - least))

@@ -36,7 +36,7 @@ LOWER, UPPER = 1.8, 6.5  # parts of the interval in standard deviations, chosen 
 RAISED, LEAST_SHAPE = 0.25, 1e-3  # least eigenvalues of S over its noise's norm, and over the largest
 LEAST_ERROR = 0.25  # least squared error of the mixture over that of own data, of which one less its gain is left
 CALIBRATION, KNOTS, CHANGE_SD, UNCLIPPED = 0.1, 9, 0.2, 80.0  # share of mu^2; knots, prior sd in levels; n mu over clip
-LEAST_PROBABILITY = 0.01  # least prediction of 0 and 1
+LEAST_PROBABILITY, LEAST_SURE = 0.01, 3.0  # least prediction of 0 and 1, and n mu times it
 EVEN = 0.1  # least part of the trace that is spread evenly where eigenvalues are shrunk
 
 
