@@ -319,6 +319,26 @@ def test_answers_and_weights_agree_in_forty_draws_of_noise(alike, noise, never):
     assert noise > 1 or counts[SHARE] >= 20, counts
 
 
+def test_a_mixture_that_is_found_worse_than_own_data_is_not_used(monkeypatch):
+    """Then own data have all the weight, and the gain is said to be 0."""
+    monkeypatch.setattr(plan, "UPPER", -1e3)
+    data = people(300, 5, 4, 0.3, np.random.default_rng(2))
+    last, _ = fitted(data, 2.0)
+    models, (block,) = last.personal.models, data.blocks()
+    assert ANSWERS[last.log["answer"]] == OWN and last.log["own_part"] == 1
+    assert last.log["gain_low"] == last.log["gain"] == last.log["gain_high"] == 0
+    np.testing.assert_array_equal(models.mixture.heads(block), models.own.heads(block))
+
+
+def test_in_noise_the_scale_is_a_public_guess():
+    """A level that is released as good as not at all is the guess, with little noise; else it is what is released."""
+    data = people(300, 5, 4, 0.3, np.random.default_rng(2))
+    levels = np.array([[fitted(data, noise, seed)[0].log["level"] for seed in range(20)] for noise in (0.0, 20.0)])
+    exact, guessed = levels * plan.GUESSED_LABEL / 0.5
+    assert np.ptp(exact) == 0 and abs(exact[0] - plan.LEVEL_GUESS[0]) > 0.08
+    assert np.abs(guessed - plan.LEVEL_GUESS[0]).mean() < 0.06
+
+
 def test_the_interval_of_the_gain_covers_that_on_fresh_rows():
     """In 60 draws of users and noise: 95 % are meant, and 80 % is missed in one of 10^4 repetitions. A quarter of the
     width covers in fewer."""
@@ -336,9 +356,9 @@ def test_the_interval_of_the_gain_covers_that_on_fresh_rows():
             (labels - (features * heads.heads(block)[number]).sum(axis=1))[fresh] ** 2
             for heads in (models.own, models.mixture)
         )
-        gain, low, high = (last.log[name] for name in ("gain", "gain_low", "gain_high"))
+        low, middle, high = (last.log[name] for name in ("gain_low", "gain", "gain_high"))
         for part in hits:
-            hits[part] += part * (low - gain) <= (own - mixed).mean() - gain <= part * (high - gain)
+            hits[part] += part * (low - middle) <= (own - mixed).mean() - middle <= part * (high - middle)
     assert hits[1.0] >= 48 > hits[0.25]
 
 
