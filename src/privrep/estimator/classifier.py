@@ -94,8 +94,8 @@ class PrivateRepresentationClassifier(ClassifierMixin, PrivateRepresentation):
         return super().fit_table(path, user=user, label=label, schema=schema)
 
     def predict_proba(self, X, users=None) -> np.ndarray:
-        """(N, 2) probabilities of `classes_`, from 0.01 to 0.99, and from 3 over users times mu where that is more; errors
-        as in `PrivateRepresentation.predict`.
+        """(N, 2) probabilities of `classes_`, from 0.01 to 0.99, or from 3 over users times mu where that is more;
+        errors as in `PrivateRepresentation.predict`.
 
         Local, and not private."""
         second = np.asarray(super().predict(X, users))

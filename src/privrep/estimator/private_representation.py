@@ -457,13 +457,13 @@ class PrivateRepresentation(RegressorMixin, BaseEstimator):
     def _shared(self, schema: Schema, last: Iterate) -> SharedPrior:
         found: Any = last.personal and last.personal.models
         if self.method == "prior":
-            return SharedPrior(
-                schema, found.mean, found.mixture, self.max_samples, found.mean_noise, found.error, found.calibration
-            )
+            of_mean = found.mean_noise, found.mean_reach
+            mixture, most = found.mixture, self.max_samples
+            return SharedPrior(schema, found.mean, mixture, most, *of_mean, found.error, found.calibration)
         nothing = np.zeros(schema.dim)
         last_round: Round = found.__self__  # models of unit steps are a method of their last round
         heads = Mixture((last_round.prior,))
-        return SharedPrior(schema, nothing, heads, self.max_samples, nothing, math.nan)
+        return SharedPrior(schema, nothing, heads, self.max_samples, nothing, 0.0, math.nan)
 
 
 def set_parameters(estimator: BaseEstimator, given: dict) -> None:

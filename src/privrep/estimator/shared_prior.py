@@ -28,6 +28,7 @@ class SharedPrior:
     heads : priors of the heads, and the weights with which every user's heads under them are averaged.
     max_samples : the most rows by which a head is fitted.
     mean_noise : standard deviations of the noise of privacy in `mean`, (d,), at most.
+    mean_reach : how far the steps of a fit could take `mean` from the middle of all ranges at most, over `mean_noise`.
     error : typical squared error of a label that was left out; NaN for a method that releases none.
     calibration : of predictions, where the label is one of two classes.
     """
@@ -37,6 +38,7 @@ class SharedPrior:
     heads: Mixture
     max_samples: int
     mean_noise: np.ndarray
+    mean_reach: float
     error: float
     calibration: Calibration | None = None
 
@@ -74,6 +76,7 @@ class SharedPrior:
             "max_samples": int(self.max_samples),  # what JSON can hold
             "mean": texts(self.mean),
             "mean_noise": texts(self.mean_noise),
+            "mean_reach": repr(float(self.mean_reach)),
             "error": repr(float(self.error)),
             "priors": [{name: texts(getattr(prior, name)) for name in PRIOR} for prior in self.heads.priors],
             **({"calibration": bent} if bent else {}),
@@ -86,11 +89,12 @@ class SharedPrior:
             raise ValueError(f"version is {read.get('version')!r}; this privrep reads {VERSION}")
         try:
             priors = tuple(Prior(**{name: numbers(one[name]) for name in PRIOR}) for one in read["priors"])
-            mean, noise, error = numbers(read["mean"]), numbers(read["mean_noise"]), float(read["error"])
+            mean, noise = numbers(read["mean"]), numbers(read["mean_noise"])
+            reach, error = float(read["mean_reach"]), float(read["error"])
             bent = {name: numbers(values) for name, values in read.get("calibration", {}).items()}
             calibration = Calibration(**bent) if bent else None
             most = int(read["max_samples"])
-            return cls(Schema.from_dict(read), mean, Mixture(priors), most, noise, error, calibration)
+            return cls(Schema.from_dict(read), mean, Mixture(priors), most, noise, reach, error, calibration)
         except KeyError as error:
             raise ValueError(f"there is no {error.args[0]!r}") from error
 

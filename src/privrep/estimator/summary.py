@@ -17,8 +17,8 @@ from privrep.users.schema import Category, Flag, Kind, Schema
 READING = """\
 Intercept: numbers in the middle of their ranges, flags at their stated share, the mean of all levels. A number: per 1
 of its unit; a flag: 1 less 0; a level: less the mean of all levels. noise_sd: of the noise of privacy alone, as if no
-step made less of it. It makes no interval: few noisy steps from the middle of all ranges end before they arrive, which
-users there are is chance, too, and neither is in it."""
+step made less of it. reach: how far steps from the middle of all ranges could take it at most; what lies farther off
+they have not arrived at. The noise makes no interval: steps end early, which users there are is chance, too."""
 BETWEEN = """\
 Between users: how far coefficients are from 0 or the shared mean, in priors that predict well; often too wide.
 Residual: error of a left-out label. Own data: a typical user's by own rows alone, with its noise."""
@@ -30,7 +30,7 @@ class Summary:
 
     Attributes
     ----------
-    coefficients : of the shared mean: estimate and noise_sd, by names of features and levels.
+    coefficients : of the shared mean: estimate, noise_sd and reach, by names of features and levels.
     components : variance and sd of the coefficients between users, of the residual, and of own data's errors, whose sd
         has noise_sd.
     head : the statement of privacy, and the advice.
@@ -51,8 +51,9 @@ class Summary:
         variances = np.r_[shared.error * np.r_[between, units[0, 0] ** 2], own[0] ** 2]
         components = pd.DataFrame({"variance": variances, "sd": np.sqrt(variances)}, [*names, "Residual", "Own data"])
         unknown = np.full(len(names) + 1, math.nan)
+        noise = np.sqrt(units**2 @ shared.mean_noise**2)
         return cls(
-            means.assign(noise_sd=np.sqrt(units**2 @ shared.mean_noise**2)),
+            means.assign(noise_sd=noise, reach=shared.mean_reach * noise),
             components.assign(noise_sd=np.r_[unknown, own[1]]),
             f"{privacy}\n{advice_line(advice)}",
         )

@@ -92,6 +92,7 @@ class SharedHeads:
     own: Mixture
     mean: np.ndarray
     mean_noise: np.ndarray  # standard deviations, (d,), where no step takes anything from the noise of those before
+    mean_reach: float  # how far steps could take the mean at most, over these
     level_noise: float  # standard deviation
     error: float  # typical squared error of the mixture on a left-out sample
     calibration: Calibration | None = None  # of predictions of two values
@@ -136,7 +137,7 @@ class MixedModel:
         square = plan.between(plan.toward(level**2, plan.SQUARE_SPREAD, square / people, sd), level**2, 1.0)
         level_noise = plan.toward(0.0, plan.LEVEL_GUESS[1], sd * math.hypot(1, level), sd)
         at_most = plan.between(count + count_sd, n / 10, n)
-        mean, mean_noise = self.mean(users, level, unit, of_length, of_mean)
+        mean, noise, reach = self.mean(users, level, unit, of_length, of_mean)
         shapes = self.shapes(users, mean, varies, release.share(sizes.shape)) if sizes.shape else []
         candidates = Candidates.of(mean, shapes, self.constant, varies)
         mixture, own, answer = released_mixture(users, candidates, square, unit, (at_most, count_sd), *of_mixture)
@@ -145,13 +146,14 @@ class MixedModel:
         bent = calibration(users, mixture, level * unit, unit, of_calibration) if self.family == BINARY else None
         subspace = None if self.rank is None or not shapes else orthonormalise(shapes[0])
         error = unit**2 * plan.between(square - answer.gain / unit**2, plan.LEAST_ERROR * square, square)
-        models = SharedHeads(mixture, own, mean, mean_noise, level_noise * unit, error, bent)
+        models = SharedHeads(mixture, own, mean, noise, reach, level_noise * unit, error, bent)
         yield Iterate(subspace, FullRank(models), log)
 
     def mean(
         self, users: UserData, level: float, unit: float, of_length: Release, of_mean: Release
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Release beta, (d,); return it and the standard deviations of its noise, which no step makes smaller.
+    ) -> tuple[np.ndarray, np.ndarray, float]:
+        """Release beta, (d,); return it, the standard deviations of its noise, which no step makes smaller, and how
+        far the steps can take it at most, over these.
 
         With nobody clipped a step takes b to b - rate H b in the coordinates of the root, where H is a mean of matrices
         between 0 and 1 and rate at most 2: of earlier noise it passes on no more than there is. How much less depends
@@ -170,7 +172,8 @@ class MixedModel:
         for each in of_mean.split(*[1 / steps] * steps):
             change = each.sum("mixed_step", users, partial(by_size, changes, mean, root), clip=clip) / n
             mean = mean + root @ (rate * change.value)
-        return mean, np.diag(root) * rate * change.sd * math.sqrt(steps)
+        reach = clip * math.sqrt(steps) / change.sd if change.sd else math.inf
+        return mean, np.diag(root) * rate * change.sd * math.sqrt(steps), reach
 
     def shapes(self, users: UserData, mean: np.ndarray, varies: np.ndarray, release: Release) -> list[np.ndarray]:
         """Release roots of P, (d, rank), from S in the coordinates that vary, with eigenvalues raised and shrunk."""

@@ -45,7 +45,7 @@ DIM, HALF, DELTA, USERS = 6, 7, 0.00789, 4123
 RNG = np.random.default_rng(1)
 SCHEMA = Schema({"age": Number(20, 80), "smokes": Flag(0.2), "city": Category(("a", "b", "c"))}, Number(-3, 11))
 PRIOR = Prior(*(RNG.standard_normal(shape) for shape in (DIM, (DIM, 4))), np.array([1.3, 0.4]), np.array([0.25, 0.35]))
-SHARED = SharedPrior(SCHEMA, RNG.standard_normal(DIM), Mixture((PRIOR,)), 17, RNG.uniform(0.1, 0.2, DIM), 0.37)
+SHARED = SharedPrior(SCHEMA, RNG.standard_normal(DIM), Mixture((PRIOR,)), 17, RNG.uniform(0.1, 0.2, DIM), 5.3, 0.37)
 LEDGER = Ledger([GaussianRelease(f"part <{s}>", s, sd, 0, USERS) for s, sd in ((0.31, 1.7), (0.53, 2.9), (0.11, 1.9))])
 MU, ENTRIES = math.hypot(0.31 / 1.7, 0.53 / 2.9, 0.11 / 1.9), [entry.name for entry in LEDGER.entries]
 LOG = {"gain": 0.0041, "gain_low": 0.0023, "gain_high": 0.0067, "level": 0.19, "own_part": 0.28}
@@ -127,7 +127,7 @@ def test_of_the_prior_and_the_heads(files):
     """In JSON, as it stands there and as it is read back; and in the columns of heads.parquet."""
     fitted, folder = files
     found, read = release.read_release(folder / "public/release.json")
-    for name in ("mean", "mean_noise", "error", "max_samples"):
+    for name in ("mean", "mean_noise", "mean_reach", "error", "max_samples"):
         stated = getattr(SHARED, name)
         np.testing.assert_array_equal(np.array(read["shared"][name], float), stated)
         np.testing.assert_array_equal(getattr(found, name), stated)
@@ -152,7 +152,9 @@ def test_of_the_summary(files):
     noise = np.sqrt(units**2 @ SHARED.mean_noise**2)
     spread = np.sqrt(0.37 * np.diag(units @ SHARED.covariance @ units.T))
     names = ["Intercept", "age", "smokes", "city[a]", "city[b]", "city[c]"]
-    means = pd.DataFrame({"estimate": units @ SHARED.mean + 4 * np.eye(DIM)[0], "noise_sd": noise}, names)
+    means = pd.DataFrame({"estimate": units @ SHARED.mean + 4 * np.eye(DIM)[0], "noise_sd": noise}, names).assign(
+        reach=5.3 * noise
+    )
     spread = [*spread, HALF * math.sqrt(0.37), TOLD["typical_error"]]
     parts = pd.DataFrame({"sd": spread, "variance": np.square(spread)}, [*names, "Residual", "Own data"])
     parts = parts.assign(noise_sd=[math.nan] * 7 + [TOLD["typical_error_noise"]])

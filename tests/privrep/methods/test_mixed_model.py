@@ -125,9 +125,10 @@ def test_noise_of_the_mean_and_of_the_level_is_as_large_as_it_is_said_to_be(rela
         one = replace(Release.from_one(2.0, rng, 300, Ledger()), part=0.2)
         return MixedModel(0.5, constant=True).mean(data, 0.2, 0.9, none, one)
 
-    exact, _ = mean(SimpleNamespace(normal=lambda middle, sd, shape: np.full(shape, middle)))
+    exact, _, reach = mean(SimpleNamespace(normal=lambda middle, sd, shape: np.full(shape, middle)))
     found = [mean(np.random.default_rng(seed)) for seed in range(50)]
-    z = np.array([(one - exact) / (relative * noise) for one, noise in found])
+    z = np.array([(one - exact) / (relative * noise) for one, noise, _ in found])
+    assert {one[2] for one in found} == {reach} and np.linalg.norm(exact / found[0][1]) <= reach
     fits = [fitted(people(60, 3, 2, 0.3, np.random.default_rng(3)), 2.0, seed)[0] for seed in range(50)]
     levels = np.array([(one.log["level"], one.personal.models.level_noise) for one in fits])
     of_level = (levels[:, 0] - np.median(levels[:, 0])) / (relative * levels[:, 1])
