@@ -150,13 +150,6 @@ class Privacy(Declared):
     calibration: str = option("how noise is chosen", among(("paper", "exact")))
     master_seed: int = option("number from which all streams are drawn", check_whole)
 
-    def budget(self, algorithm: str, method: object) -> Budget | None:
-        """Return the budget, after checking that a private method has one, and no other."""
-        found = None if self.epsilon is None else Budget(float(self.epsilon), self.delta, self.calibration)
-        without = "epsilon is None, not a number greater than 0"
-        check_budget(algorithm, method, found, without, f"epsilon is {self.epsilon!r}")
-        return found
-
 
 def fit(
     algorithm: str,
@@ -188,7 +181,7 @@ def fit(
         if letter in settings:
             raise ValueError(f"{letter} is {settings[letter]!r}; fit has no argument of this name, write {name}=")
     given = {"epsilon": epsilon, "delta": delta, "calibration": calibration, "master_seed": master_seed}
-    privacy = build(Privacy, given, "fit")
+    build(Privacy, given, "fit")  # an error where one is out of range
     known = [*PROBLEM_AXES, *(one.name for one in fields(options_class(algorithm)))]
     for name in settings:
         if name not in known:
@@ -197,9 +190,12 @@ def fit(
     options = load_options(algorithm, {name: value for name, value in settings.items() if name not in PROBLEM_AXES})
     problem = build(Problem, {name: value for name, value in settings.items() if name in PROBLEM_AXES}, "fit")
     check_memory(problem)
-    cell = Cell(algorithm, options, problem, privacy.budget(algorithm, prepared(options, problem)))
+    budget = None if epsilon is None else Budget(float(epsilon), delta, calibration)
+    without = "epsilon is None, not a number greater than 0"
+    check_budget(algorithm, prepared(options, problem), budget, without, f"epsilon is {epsilon!r}")
+    cell = Cell(algorithm, options, problem, budget)
     with running_on(engine, scheduler):
-        row, _, ledger = run_cell(cell, Users(problem, privacy.master_seed))
+        row, _, ledger = run_cell(cell, Users(problem, master_seed))
     return Row(row), ledger
 
 

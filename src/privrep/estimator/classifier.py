@@ -73,7 +73,7 @@ class PrivateRepresentationClassifier(ClassifierMixin, PrivateRepresentation):
         Parameters
         ----------
         X, users : as in `PrivateRepresentation.fit`.
-        y : (N,) names of classes; of a DataFrame, rows without a label are dropped.
+        y : (N,) names of classes; rows without a label are dropped, which a warning counts.
 
         Raises
         ------

@@ -8,7 +8,7 @@ import math
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from multiprocessing.reduction import ForkingPickler
 from pathlib import Path
 from typing import Any, Self
@@ -40,7 +40,7 @@ from privrep.privacy.ledger import Ledger
 from privrep.privacy.mechanisms import NOISE_ROLES
 from privrep.users.engines import ENGINES, running_on
 from privrep.users.given_users import GivenUsers
-from privrep.users.identity import hashed_numbers, numbers, people, sketch, spelled
+from privrep.users.identity import check_finite, hashed_numbers, numbers, people, sketch, spelled
 from privrep.users.passes import rows
 from privrep.users.problem import UserData
 from privrep.users.rng import stream
@@ -90,10 +90,13 @@ class LocalHeads:
     vectors: np.ndarray
     doubts: np.ndarray
 
-    def places(self, users: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return where the heads of users (N,) stand, 0 where one has none, and which users have one."""
-        found = pd.Index(spelled(self.ids)).get_indexer(pd.Index(spelled(users)))
-        return np.maximum(found, 0), found >= 0
+    @cached_property
+    def _index(self) -> pd.Index:
+        return pd.Index(spelled(self.ids))
+
+    def places(self, users: np.ndarray) -> np.ndarray:
+        """Return where the heads of users (N,) stand, -1 where one has none."""
+        return self._index.get_indexer(pd.Index(spelled(users)))
 
     def updated(self, new: LocalHeads) -> LocalHeads:
         """Add the heads of other users, and replace those of the same."""
@@ -188,6 +191,7 @@ class PrivateRepresentation(RegressorMixin, BaseEstimator):
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
         tags.regressor_tags.poor_score = True  # a guarantee for a user of few rows leaves little of few users
         tags.non_deterministic = self.random_state is None
         return tags
@@ -217,9 +221,11 @@ class PrivateRepresentation(RegressorMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : (N, d) numbers, or a DataFrame of whatever kinds.
-        y : (N,); of a DataFrame, rows without a label are dropped.
-        users : (N,) whose each row is. None where a column says so, or each row is a person.
+        X : (N, d) numbers, or a DataFrame of whatever kinds, of pandas or of what has `to_pandas`, such as polars. A
+            missing value counts as the middle of its range, and as no level.
+        y : (N,); rows without a label are dropped, which a warning counts.
+        users : (N,) whose each row is. None where a column says so, or each row is a person; beside a column that says
+            otherwise it is refused.
 
         Raises
         ------
@@ -230,7 +236,7 @@ class PrivateRepresentation(RegressorMixin, BaseEstimator):
         frame, ids = self._read(X, users, reset=True)
         labels = self._labels(X, y)
         schema = stated(list(frame.columns), self.kinds, self.feature_bounds, self.label_bounds)
-        data, names = in_memory(schema, frame, labels, ids, self.max_samples, self._rank(schema))
+        data, names = in_memory(schema, frame, labels, ids, self.max_samples, self._rank(schema), True)
         with running_on(self.engine, self.scheduler):
             return self._fit(schema, data, names, sketch(hashed_numbers(labels)))
 
@@ -252,14 +258,9 @@ class PrivateRepresentation(RegressorMixin, BaseEstimator):
         if self.unit != "user":
             raise ValueError(f"unit is {self.unit!r}; a table on disk has a column of users, and unit must be 'user'")
         with running_on(self.engine, self.scheduler):
+            named: Any = {"user": user, "label": label, "schema": schema, "rank": self._rank(schema)}
             data = ScatteredUsers.of(
-                path,
-                user=user,
-                label=label,
-                schema=schema,
-                max_samples=self.max_samples,
-                rank=self._rank(schema),
-                elsewhere=self.engine == "dask",
+                path, **named, max_samples=self.max_samples, elsewhere=self.engine == "dask", strict=True
             )
             self.feature_names_in_ = np.array(list(schema.features), object)
             self.n_features_in_ = len(schema.features)
@@ -314,21 +315,15 @@ class PrivateRepresentation(RegressorMixin, BaseEstimator):
         """
         check_is_fitted(self)
         frame, ids = self._read(X, users, reset=False, needed=False)
-        shared = self.shared_
-        stranger = shared.stranger if return_std else shared.mean  # an error before anything is read
-        place, has = np.zeros(len(frame), int), np.zeros(len(frame), bool)
+        place, noted = np.full(len(frame), -1), Noted(len(frame))
         if self.unit == "user":
             if ids is not None and self.local_ is not None:
-                place, has = self.local_.places(ids)
-            if not has.all():
-                self._without_head(ids, has)
-
-        def of_rows(name: str, other: np.ndarray) -> np.ndarray:
-            return np.where(has[:, None], getattr(self.local_, name)[place], other) if has.any() else other[None]
-
-        scaled = shared.schema.scaled(frame)
-        labels = shared.labels(np.einsum("nd,nd->n", scaled, of_rows("vectors", shared.mean)))
-        return (labels, shared.sd(scaled, of_rows("doubts", stranger))) if return_std else labels
+                place = self.local_.places(ids)
+            if (place < 0).any():
+                self._without_head(ids, place >= 0)
+        labels, sds = predicted(self.shared_, self.local_, frame, place, return_std, noted)
+        noted.tell()
+        return (labels, sds) if return_std else labels
 
     def _without_head(self, ids: np.ndarray | None, has: np.ndarray) -> None:
         """Raise or warn, as `unseen` says, where not all rows are of users that have a head; name nobody."""
@@ -355,7 +350,7 @@ class PrivateRepresentation(RegressorMixin, BaseEstimator):
         check_is_fitted(self)
         frame, ids = self._read(X, users, reset=False)
         shared, labels = self.shared_, self._labels(X, y)
-        data, names = in_memory(shared.schema, frame, labels, ids, shared.max_samples, shared.schema.dim)
+        data, names = in_memory(shared.schema, frame, labels, ids, shared.max_samples, shared.schema.dim, False)
         new = local_heads(shared, names, data)
         self.local_ = new if self.local_ is None else self.local_.updated(new)
         return self
@@ -373,13 +368,15 @@ class PrivateRepresentation(RegressorMixin, BaseEstimator):
 
     def _read(self, X, users, *, reset: bool, needed: bool = True) -> tuple[pd.DataFrame, Any]:
         """Return features as a table, and the ids of the rows' users, (N,), or None."""
-        X = X.to_pandas() if hasattr(X, "to_pandas") else X
+        X = in_pandas(X)
         if isinstance(X, pd.DataFrame) and not X.columns.is_unique:
             raise ValueError(f"X has the column {X.columns[X.columns.duplicated()][0]!r} twice")
         if isinstance(X, pd.DataFrame) and self.users is not None:
             if self.users in X:
-                users = X[self.users] if users is None else users
-                X = X.drop(columns=self.users)
+                column, X = X[self.users], X.drop(columns=self.users)
+                users = column if users is None else same_people(users, column)
+            elif users is None and self.users in X.index.names:
+                raise ValueError(f"users is {self.users!r}, which is the index; X.reset_index() makes it a column")
             elif users is None and needed:
                 raise ValueError(f"users is {self.users!r}; the table has no such column")
         if isinstance(X, pd.DataFrame):
@@ -410,7 +407,7 @@ class PrivateRepresentation(RegressorMixin, BaseEstimator):
     def _array(self, X, reset: bool) -> np.ndarray:
         """Return features that come without a table as numbers; an error quotes no value of theirs."""
         try:
-            return validate(self, X, reset=reset, dtype=np.float64)
+            return validate(self, X, reset=reset, dtype=np.float64, ensure_all_finite=False)
         except ValueError as error:
             if "Complex data" in str(error):
                 text = "Complex data not supported"
@@ -425,19 +422,17 @@ class PrivateRepresentation(RegressorMixin, BaseEstimator):
     def _labels(self, X, y) -> np.ndarray:
         if y is None:
             raise ValueError("requires y to be passed, but the target y is None")
+        X = in_pandas(X)
         check_index(X, y, "y")
         if np.iscomplexobj(np.asarray(y)):
             raise ValueError("y has complex numbers; it must have real ones")
         labels = column_or_1d(y, warn=True)
         check_consistent_length(X, labels)
-        labels = self._numbers(labels)
-        if not isinstance(X, pd.DataFrame) and not hasattr(X, "to_pandas") and not np.isfinite(labels).all():
-            raise ValueError("Input y contains NaN or infinity.")
-        return labels
+        return self._numbers(labels)
 
     def _numbers(self, labels: np.ndarray) -> np.ndarray:
         """Return labels as numbers, NaN where one is missing."""
-        return numbers(labels, "y")
+        return check_finite(numbers(labels, "y"), "y")
 
     def _rank(self, schema: Schema) -> int:
         if self.rank is not None and self.rank > schema.dim:
@@ -457,9 +452,8 @@ class PrivateRepresentation(RegressorMixin, BaseEstimator):
     def _shared(self, schema: Schema, last: Iterate) -> SharedPrior:
         found: Any = last.personal and last.personal.models
         if self.method == "prior":
-            of_mean = found.mean_noise, found.mean_reach
-            mixture, most = found.mixture, self.max_samples
-            return SharedPrior(schema, found.mean, mixture, most, *of_mean, found.error, found.calibration)
+            others = found.mean_noise, found.mean_reach, found.error, found.calibration
+            return SharedPrior(schema, found.mean, found.mixture, self.max_samples, *others)
         nothing = np.zeros(schema.dim)
         last_round: Round = found.__self__  # models of unit steps are a method of their last round
         heads = Mixture((last_round.prior,))
@@ -486,6 +480,25 @@ def check_index(X: object, other: object, name: str) -> None:
         raise ValueError(f"{name} has another index than X; rows are matched by their place: give both the same index")
 
 
+def same_people(users: Any, column: pd.Series) -> object:
+    """Return the argument `users`; raise ValueError where the column of users names others."""
+    check_consistent_length(users, column)
+    other = spelled(users, "users") != spelled(column, "users")
+    if other.any():
+        row = np.argmax(other) + 1
+        raise ValueError(f"users has in row {row} another user than column {column.name!r} of X; give one of them")
+    return users
+
+
+def in_pandas(X: Any) -> Any:
+    """Return a table of another library as one of pandas, and anything else as it is; a lazy frame is a ValueError."""
+    if hasattr(X, "to_pandas"):
+        return X.to_pandas()
+    if hasattr(type(X), "columns") and (hasattr(X, "collect") or hasattr(X, "compute")):
+        raise ValueError("X is a lazy frame; collect() or compute() reads it, and fit_table reads what is larger")
+    return X
+
+
 def varying(schema: Schema, structure: object) -> np.ndarray:
     """Mark the coordinates in which heads differ from the mean, (d,); raise ValueError where a column is unknown."""
     named: dict[object, list[str]] = {"level": [], "full": list(schema.features)}
@@ -501,7 +514,7 @@ def varying(schema: Schema, structure: object) -> np.ndarray:
 
 
 def in_memory(
-    schema: Schema, frame: pd.DataFrame, labels: np.ndarray, ids: np.ndarray, cap: int, rank: int
+    schema: Schema, frame: pd.DataFrame, labels: np.ndarray, ids: np.ndarray, cap: int, rank: int, strict: bool
 ) -> tuple[GivenUsers, np.ndarray]:
     """Lay out the rows of a table by user; return the users and their ids (n,), in the order of their texts."""
     number, texts = pd.factorize(spelled(ids), sort=True)
@@ -510,7 +523,7 @@ def in_memory(
     if np.isnan(scaled).all():
         raise ValueError("y has no label that is a number")
     data = GivenUsers.capped(scaled, schema.scaled(frame, noted), number, len(texts), cap, rank)
-    noted.tell()
+    noted.tell(strict)
     return data, np.asarray(ids)[np.unique(number, return_index=True)[1]]
 
 
@@ -518,6 +531,21 @@ def local_heads(shared: SharedPrior, ids: np.ndarray, data: UserData) -> LocalHe
     """Return the posterior means of all users' heads, and their doubts."""
     heads, doubts = (partial(by_size, shared.heads.heads), partial(by_size, shared.heads.doubts, shared.error))
     return LocalHeads(ids, *rows(data, lambda block: (heads(block).values, doubts(block).values)))
+
+
+def predicted(
+    shared: SharedPrior, local: LocalHeads | None, frame: pd.DataFrame, place: np.ndarray, with_sd: bool, noted: Noted
+) -> tuple[np.ndarray, Any]:
+    """Return labels (N,) of rows, and their standard deviations, by the heads at these places, -1 for the shared mean;
+    `noted` gets what is odd in the rows."""
+    stranger, has = shared.stranger if with_sd else shared.mean, place >= 0  # an error before anything is read
+
+    def of_rows(name: str, other: np.ndarray) -> np.ndarray:
+        return np.where(has[:, None], getattr(local, name)[place], other) if has.any() else other[None]
+
+    scaled = shared.schema.scaled(frame, noted)
+    labels = shared.labels(np.einsum("nd,nd->n", scaled, of_rows("vectors", shared.mean)))
+    return labels, shared.sd(scaled, of_rows("doubts", stranger)) if with_sd else None
 
 
 def noise_from(seed: int | None) -> Callable[[str], np.random.Generator]:

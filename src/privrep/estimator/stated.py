@@ -6,12 +6,12 @@ import fnmatch
 import tomllib
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
-from typing import TypeGuard
+from typing import Any, TypeGuard
 
 import numpy as np
 
 from privrep.options import misnamed
-from privrep.users.schema import Schema
+from privrep.users.schema import Schema, check_no_index, kind_of
 
 
 def by_name(argument: str, given: object, names: Sequence[str]) -> dict:
@@ -47,6 +47,7 @@ def stated(names: Sequence[str], kinds: object, feature_bounds: object, label_bo
     invalid."""
     if label_bounds is None:
         raise ValueError("label_bounds is None; state the least and largest label (the data are not asked)")
+    check_no_index(names)
     kinds = {} if kinds is None else by_name("kinds", kinds, names)
     if is_pair(feature_bounds):  # for all numbers
         bounds = dict.fromkeys(names, feature_bounds)
@@ -54,18 +55,18 @@ def stated(names: Sequence[str], kinds: object, feature_bounds: object, label_bo
         bounds = {} if feature_bounds is None else by_name("feature_bounds", feature_bounds, names)
     features = {}
     for name in names:
-        kind = kinds.get(name, "number")
+        kind, what = kinds.get(name, "number"), f"kinds of {name!r}"
         if not isinstance(kind, str):
-            features[name] = {"kind": "category", "levels": np.asarray(kind, object).tolist()}
+            features[name] = kind_of({"kind": "category", "levels": np.asarray(kind, object).tolist()}, what)
         elif kind != "number":
-            features[name] = {"kind": kind}
+            features[name] = kind_of({"kind": kind}, what)
         elif name in bounds:
-            features[name] = ends(bounds[name], f"feature_bounds of {name!r}")
+            features[name] = number(bounds[name], f"feature_bounds of {name!r}")
         else:
             raise ValueError(
                 f"feature_bounds has none for {name!r}; state its least and largest value (the data are not asked)"
             )
-    return Schema.from_dict({"features": features, "label": ends(label_bounds, "label_bounds")})
+    return Schema(features, number(label_bounds, "label_bounds"))
 
 
 def is_pair(bounds: object) -> TypeGuard[Sequence]:
@@ -75,12 +76,11 @@ def is_pair(bounds: object) -> TypeGuard[Sequence]:
     return len(bounds) == 2 and not any(map(np.ndim, bounds))
 
 
-def ends(bounds: object, what: str) -> dict:
-    """Return a pair of bounds by name."""
+def number(bounds: object, what: str) -> Any:
+    """Return the kind of a number with a pair of bounds; ValueError names the argument."""
     if not is_pair(bounds):
         raise ValueError(f"{what} is {bounds!r}; it must be a low and a high")
-    low, high = bounds
-    return {"low": low, "high": high}
+    return kind_of(dict(zip(("low", "high"), bounds, strict=True)), what)
 
 
 def from_toml(path: Path, columns: Sequence[str] | None = None) -> Schema:

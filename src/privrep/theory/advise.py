@@ -108,10 +108,9 @@ class Setting:
 
     def fit(self, name: str) -> str:
         """Return the command that fits a table by a method, or else a sentence that there is none."""
-        if name == "own":
-            return "No command: each user fits a model to their own rows alone, and nothing is released."
         if name not in FITTED_BY:
-            return f"No command: {NAMES[name]} runs on simulated users only."
+            alone = "users fit models to their own rows alone, and nothing is released"
+            return f"No command: {alone if name == 'own' else f'{NAMES[name]} runs on simulated users only'}."
         words = {"epsilon": self.epsilon, "delta": float(f"{self.spent:.3g}"), "method": FITTED_BY[name]}
         given = " ".join(f"--{key} {value}" for key, value in words.items())
         rank = f" --rank {self.rank}" if name == "unit" else ""

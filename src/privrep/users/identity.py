@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable
+from datetime import date, time
 from decimal import Decimal
 from typing import Any
 
@@ -26,6 +27,8 @@ HASHES = 64
 """Of a sketch."""
 WHOLE = re.compile(r"-?(0|[1-9]\d*)\.0+|-?[1-9](\.\d+)?[eE]\+\d{1,2}")
 """What may be a whole number: R writes 100000 as 1e+05, and pandas 7 as 7.0 where another is missing."""
+DATES = "has dates or times; give numbers in the unit in which the range is stated, such as years"
+DATE = re.compile(r"\s*(\d{4}-\d\d?-\d\d?|\d\d?[./]\d\d?[./]\d{4})\b")
 UNUSUAL = r"^ | $|[^ -~]|^(True|TRUE|False|FALSE)$|^-?[0-9]+(\.0+|(\.[0-9]+)?[eE]\+[0-9]+)$"
 """Has all texts that `spell` changes, and few others."""
 
@@ -54,6 +57,7 @@ def of_each(values: object, one: Callable[[object], object], missing: object, wh
     try:
         ours = isinstance(getattr(values, "dtype", None), np.dtype | pd.api.extensions.ExtensionDtype)
         column: Any = values if ours else np.asarray(values, object)
+        column = np.asarray(column) if column.dtype.kind == "f" else column  # an index of pandas knows no float32
         codes, different = pd.factorize(column)
     except TypeError:
         raise ValueError(f"{where} has lists or tables in place of single values") from None
@@ -70,13 +74,34 @@ def is_missing(texts: np.ndarray) -> np.ndarray:
     return pd.isna(texts) | pd.Index(texts, dtype=object).isin(MISSING)
 
 
+def person(value: object) -> str | None:
+    """Return the text of an id; None where there is none, or where it passed through a float that merges several."""
+    text = spell(value)
+    if isinstance(value, float | np.floating):
+        return None if abs(value) >= 2 / np.finfo(type(value)).eps else text
+    merged = text is not None and len(text) > 15 and WHOLE.fullmatch(str(value).strip()) and abs(int(text)) >= 2**53
+    return None if merged else text
+
+
 def people(values: object, where: str, before: int = 0) -> np.ndarray:
     """Return the texts of ids (N,); a ValueError says `where` a row has none, and in which, after some `before`."""
-    texts = spelled(values, where)
+    texts = of_each(values, person, None, where)
     missing = is_missing(texts)
     if missing.any():
-        raise ValueError(f"{where} has a missing value in row {before + np.argmax(missing) + 1}; each row needs a user")
+        row = int(np.argmax(missing))
+        what, why = "a missing value", "each row needs a user"
+        if spell(np.asarray(values, object)[row]) not in (None, *MISSING):
+            what, why = "a float that may stand for several ids", "read the column as integers or as text"
+        raise ValueError(f"{where} has {what} in row {before + row + 1}; {why}")
     return texts
+
+
+def check_finite(labels: np.ndarray, where: str, before: int = 0) -> np.ndarray:
+    """Return labels (N,); a ValueError says `where`, and in which row after some `before`, one is infinite."""
+    wrong = np.isinf(labels)
+    if wrong.any():
+        raise ValueError(f"{where} has infinity in row {before + np.argmax(wrong) + 1}; it must be finite, or missing")
+    return labels
 
 
 def numbers(values: object, where: str, before: int = 0) -> np.ndarray:
@@ -85,7 +110,7 @@ def numbers(values: object, where: str, before: int = 0) -> np.ndarray:
     given: Any = values
     values = pd.Series(given)
     if values.dtype.kind in "mM" or isinstance(values.dtype, pd.PeriodDtype | pd.DatetimeTZDtype):
-        raise ValueError(f"{where} has dates or times; give numbers in the unit in which the range is stated")
+        raise ValueError(f"{where} {DATES}")
     if values.dtype.kind == "c":
         raise ValueError(f"{where} has complex numbers; it must have real ones")
     if pd.api.types.is_numeric_dtype(values.dtype):
@@ -98,14 +123,18 @@ def numbers(values: object, where: str, before: int = 0) -> np.ndarray:
         if text in MISSING:
             return np.nan
         try:
-            return float(text)
+            return None if "_" in text else float(text)  # Python alone reads 1_000
         except ValueError:
             return {"true": 1.0, "false": 0.0}.get(text)
 
     found = of_each(values, number, np.nan, where)
     wrong = np.fromiter((one is None for one in found), bool, len(found))
     if wrong.any():
-        raise ValueError(f"{where} has something else than a number in row {before + np.argmax(wrong) + 1}")
+        row = int(np.argmax(wrong))
+        cell = values.iloc[row]
+        if isinstance(cell, date | time) or DATE.match(str(cell)):
+            raise ValueError(f"{where} {DATES}")
+        raise ValueError(f"{where} has something else than a number in row {before + row + 1}")
     return found.astype(np.float64)
 
 

@@ -69,6 +69,7 @@ class ScatteredUsers(UserData):
         seed: int = 0,
         rank: int | None = None,
         elsewhere: bool = False,
+        strict: bool = False,
         **known,
     ) -> ScatteredUsers:
         """The users of a file that ends in .parquet or .csv, or of a folder of Parquet files.
@@ -87,6 +88,7 @@ class ScatteredUsers(UserData):
         seed : public, chooses and orders a user's rows.
         rank : of the subspace that is sought, by default d.
         elsewhere : other processes read the rows, too: their file has a name, and those must see its folder (TMPDIR).
+        strict : levels that most rows lack are refused.
         **known : further fields of `Known`.
 
         Raises
@@ -110,7 +112,7 @@ class ScatteredUsers(UserData):
                 counts.append(np.minimum(own, max_samples))
             if not sum(map(np.sum, counts)):
                 raise ValueError(f"{path} has no row with a number in column {label!r}")
-            noted.tell()
+            noted.tell(strict)
             unless_done.pop_all()
         counts = np.concatenate(counts)
         public = Known(len(counts), max_samples, schema.dim, schema.dim if rank is None else rank, **known)

@@ -7,9 +7,10 @@ number are is said in `privrep.users.identity`.
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import ClassVar
 
@@ -20,8 +21,12 @@ from privrep.options import Declared, build, check_share, misnamed, option, requ
 from privrep.users.identity import MISSING, numbers, of_each, spell
 
 BEYOND, UNLISTED = "lie beyond its range and count as its nearest end", "have a level that is not listed: it is none"
-TOLD = {BEYOND: 0.5, UNLISTED: 0.0}
-"""Share of a table's rows beyond which it is told."""
+CUT, UNLABELLED = "lie beyond the stated range and count as its nearest end", "have no label and are dropped"
+HEADLESS = "are of users without a head and predicted by the shared mean; personalise makes heads"
+TOLD = {BEYOND: 50, UNLISTED: 0, CUT: 1, UNLABELLED: 0, HEADLESS: 0}
+"""Percentage of a table's rows from which on it is told."""
+INDEX = re.compile(r"|Unnamed: \d+|__index_level_\d+__")
+"""Names that a column gets where pandas wrote an index beside the columns."""
 
 
 @dataclass
@@ -35,11 +40,15 @@ class Noted:
         """Count the marked rows (N,)."""
         self.odd[name, what] += int(np.sum(rows))
 
-    def tell(self) -> None:
-        """Warn of each column where it is more than it may be without a word."""
+    def tell(self, strict: bool = False) -> None:
+        """Warn of each column where it is more than it may be without a word; raise ValueError where the levels of a
+        `strict` schema, one that is stated for these rows, leave most of them out."""
         for (name, what), count in self.odd.items():
-            if count > TOLD[what] * self.rows:
-                warnings.warn(f"{name}: {count:,} of {self.rows:,} rows {what}", stacklevel=2)
+            text = f"{name}: {count:,} of {self.rows:,} rows {what} ({100 * count / max(self.rows, 1):.3g} %)"
+            if strict and what == UNLISTED and 2 * count > self.rows:
+                raise ValueError(f"{text}. Levels are all that it may be; a range of numbers goes to feature_bounds")
+            if count and 100 * count >= TOLD[what] * self.rows:
+                warnings.warn(text, stacklevel=2)
 
 
 @dataclass(frozen=True)
@@ -73,10 +82,10 @@ class Number(Declared):
         scaled = (self.within(values, name, noted) - self.middle) / ((self.high - self.low) / 12**0.5)
         return np.nan_to_num(scaled, nan=0.0)[:, None]
 
-    def within(self, values: object, name: str, noted: Noted) -> np.ndarray:
-        """Return numbers (N,), the nearest in the range; NaN where one is missing."""
+    def within(self, values: object, name: str, noted: Noted, beyond: str = BEYOND) -> np.ndarray:
+        """Return numbers (N,), the nearest in the range; NaN where one is missing. `beyond` says what others are."""
         found = numbers(values, name)
-        noted.add(name, BEYOND, (found < self.low) | (found > self.high))
+        noted.add(name, beyond, (found < self.low) | (found > self.high))
         return np.clip(found, self.low, self.high)
 
 
@@ -147,6 +156,13 @@ def kind_of(read: object, name: str) -> Kind:
         raise ValueError(f"{name}: {error}") from None
 
 
+def check_no_index(names: Iterable[object]) -> None:
+    """Raise ValueError where a feature is an index that was saved with its table."""
+    for name in names:
+        if INDEX.fullmatch(str(name)):
+            raise ValueError(f"{name!r} is an index that pandas wrote beside the columns; drop it, or give it a name")
+
+
 @dataclass(frozen=True)
 class Schema:
     """Public statements about a table. Inside, labels lie in [-1, 1] and the first feature is the constant 1.
@@ -159,6 +175,9 @@ class Schema:
 
     features: Mapping[str, Kind]
     label: Number
+
+    def __post_init__(self):
+        check_no_index(self.features)
 
     @classmethod
     def from_dict(cls, read: Mapping) -> Schema:
@@ -195,10 +214,12 @@ class Schema:
             found.tell()
         return np.concatenate(columns, axis=1, dtype=np.float32)
 
-    def scaled_labels(self, labels: object, noted: Noted | None = None, name: str = "label") -> np.ndarray:
+    def scaled_labels(self, labels: object, noted: Noted | None = None) -> np.ndarray:
         """Scale labels (N,) to [-1, 1]; NaN where one is missing."""
-        half = (self.label.high - self.label.low) / 2
-        return (self.label.within(labels, name, Noted() if noted is None else noted) - self.label.middle) / half
+        noted = Noted() if noted is None else noted
+        found = self.label.within(labels, "label", noted, CUT)
+        noted.add("label", UNLABELLED, np.isnan(found))
+        return (found - self.label.middle) / ((self.label.high - self.label.low) / 2)
 
     def labels(self, scaled: np.ndarray) -> np.ndarray:
         """Return scaled labels (N,) in the label's own unit."""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import csv as plain_csv
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute
 from pyarrow import csv, parquet, types
 
-from privrep.users.identity import MISSING, UNUSUAL, numbers, people, spell, spelled
+from privrep.users.identity import DATES, MISSING, UNUSUAL, check_finite, numbers, of_each, people, person, spell
 from privrep.users.schema import Category, Number, Schema
 
 pc: Any = pyarrow.compute  # makes its functions when it is imported
@@ -23,9 +24,14 @@ ROWS = 2**16  # rows that are read at once
 READ_AHEAD = 2**16  # bytes of a column in Parquet. Without a limit, memory holds a whole row group of the file.
 SUFFIXES = (".parquet", ".csv")
 NUMBER_TYPES = (types.is_integer, types.is_floating, types.is_decimal, types.is_boolean, types.is_null)
-ID_TYPES = (*NUMBER_TYPES, types.is_string, types.is_large_string, types.is_string_view)
-SAFE = re.compile(r"(Row #\d+: )?Expected \d+ columns, got \d+|Empty CSV file|[Ii]nvalid UTF-?8|[Mm]agic bytes")
+CELL_TYPES = (*NUMBER_TYPES, types.is_string, types.is_large_string, types.is_string_view)
+SAFE = re.compile(r"Empty CSV file|[Ii]nvalid UTF-?8|[Mm]agic bytes")
 """What Arrow says of a file without quoting a row of it."""
+FORMATS = re.compile(
+    rb"(?P<Parquet>PAR1)|(?P<Excel>PK|\xd0\xcf\x11\xe0)|(?P<gzip>\x1f\x8b)|(?P<UTF_16>\xff\xfe|\xfe\xff|[^\0]\0|\0)|"
+    rb"(?P<Feather>ARROW1)|(?P<HDF5>\x89HDF)|(?P<JSON>[{[])|(?P<HTML><)"
+)
+"""First bytes of a file, and what they are of."""
 
 
 def files_of(path: Path) -> list[Path]:
@@ -52,12 +58,40 @@ def is_csv(path: Path) -> bool:
 def columns_of(path: Path) -> pa.Schema:
     """Return names and types of a file's columns; of CSV as its first rows suggest."""
     with naming(path):
+        look_at(path)
         found = csv.open_csv(path).schema if is_csv(path) else parquet.read_schema(path)
         names = found.names  # an error here if a name is not valid text
     for name in names:
         if names.count(name) > 1:
             raise ValueError(f"{path} has the column {name!r} twice")
     return found
+
+
+def look_at(path: Path) -> None:
+    """Raise ValueError where a file does not begin as its name says, with a guess of what it is."""
+    with open(path, "rb") as file:
+        head = file.read(ROWS)
+    line, known = re.sub(rb'"[^"]*"', b"", head.partition(b"\n")[0]), FORMATS.match(head)
+    found = str(known.lastgroup) if known else "text" if head.isascii() else "another format"
+    marks = [] if b"," in line else [mark for mark in ";\t|" if mark.encode() in line]
+    if head and (known if is_csv(path) else found != "Parquet"):
+        raise ValueError(f"{path} cannot be read: its first bytes are those of {found.replace('_', '-')}")
+    if is_csv(path) and marks:
+        raise ValueError(f"{path} cannot be read: its columns are separated by {marks[0]!r}; they must be by commas")
+
+
+def fault_of(path: Path) -> str:
+    """Return what is wrong with a CSV file, and in which row, where Arrow says neither without a quote."""
+    with open(path, encoding="utf-8-sig", errors="replace", newline="") as file:
+        rows = filter(None, plain_csv.reader(file))
+        header = next(rows, [])
+        for number, row in enumerate(rows, 1):
+            if len(row) != len(header):
+                hint = "; its first line seems to be a comment" * header[0].startswith("#")
+                return f"row {number} has {len(row)} values, and the header {len(header)}{hint}"
+            if "\ufffd" in "".join(row):
+                return f"row {number} is no text in UTF-8; save the file in this encoding"
+    return ""
 
 
 @dataclass(frozen=True)
@@ -69,6 +103,7 @@ class TableFile:
     user: str
     label: str | None
     schema: Schema
+    at_once: int | None = None  # rows that are read at once, and of CSV as many bytes times 8
 
     def __post_init__(self):
         names = self.columns.names
@@ -112,31 +147,35 @@ class TableFile:
         where = f"{path}: column {column.name!r}"
         if types.is_floating(column.type):
             if any(is_kind(read.type) for is_kind in NUMBER_TYPES):
-                return read.cast(column.type, safe=False)
-            return pa.array(numbers(read.to_pandas(), where, before))
+                read = read.cast(column.type, safe=False)
+            else:
+                read = pa.array(numbers(read.to_pandas(), where, before))
+            if column.name == self.label:
+                check_finite(read.to_numpy(zero_copy_only=False), where, before)
+            return read
         encoded = types.is_dictionary(read.type)
-        different = read.dictionary if encoded else read
+        different, one = read.dictionary if encoded else read, person if column.name == self.user else spell
         if types.is_integer(different.type):
             texts = different.cast(column.type)  # as they are spelled
         elif isinstance(different, pa.StringArray | pa.LargeStringArray | pa.StringViewArray):
-            texts = spelled_texts(different.cast(column.type))
+            texts = spelled_texts(different.cast(column.type), one)
         else:
-            texts = pa.array(spelled(different.to_pandas(), where), column.type)
+            texts = pa.array(of_each(different.to_pandas(), one, None, where), column.type)
         found = texts.take(read.indices) if encoded else texts
         if column.name == self.user and (found.null_count or pc.any(pc.is_in(texts, pa.array(MISSING))).as_py()):
-            people(found.to_pandas(), where, before)  # an error that says the row
+            people(read.to_pandas(), where, before)  # an error that says the row
         return found
 
     def _read_csv(self, path: Path) -> Iterator[pa.RecordBatch]:
+        done = 0
         try:
-            yield from self._csv(path, pa.float64())
-        except pa.ArrowInvalid:  # it quotes a value, and says no row
-            before = 0
+            for batch in self._csv(path, pa.float64()):
+                yield batch
+                done += len(batch)
+        except pa.ArrowInvalid:  # what a number is, `privrep.users.identity` decides, and says where there is none
             for batch in self._csv(path, pa.string()):
-                for one in self.columns:
-                    self._column(path, batch[one.name], one, before)
-                before += len(batch)
-            raise
+                yield batch.slice(min(done, len(batch)))
+                done -= min(done, len(batch))
 
     def _csv(self, path: Path, number: pa.DataType) -> Iterator[pa.RecordBatch]:
         # The first rows may look otherwise than later ones; a user 007 is not 7, and a flag may be 1 or TRUE.
@@ -146,34 +185,34 @@ class TableFile:
             include_columns=self.columns.names,
             null_values=sorted(MISSING),
         )
-        with csv.open_csv(path, convert_options=options) as reader:
+        block = csv.ReadOptions(block_size=max(8 * self.at_once, 2**17) if self.at_once else None)
+        with csv.open_csv(path, block, convert_options=options) as reader:
             yield from reader
 
     def _read_parquet(self, path: Path) -> Iterator[pa.RecordBatch]:
         with parquet.ParquetFile(path, pre_buffer=False, buffer_size=READ_AHEAD) as file:
-            yield from file.iter_batches(ROWS, columns=self.columns.names)
+            yield from file.iter_batches(self.at_once or ROWS, columns=self.columns.names)
 
     def _check(self, path: Path, present: pa.Schema) -> None:
         for column in self.columns:
             if column.name not in present.names:
                 raise ValueError(f"{path} has no column {column.name!r}; it has {', '.join(map(repr, present.names))}")
-            found = _plain(present, column.name)
-            number = types.is_floating(column.type)
-            if number and is_csv(path):
+            if is_csv(path):
                 continue  # what the first rows look like does not decide
-            if number and not any(is_kind(found) for is_kind in NUMBER_TYPES):
-                raise ValueError(f"{path} has {found} in column {column.name!r}; it must have numbers")
-            if column.name == self.user and not (is_csv(path) or any(is_kind(found) for is_kind in ID_TYPES)):
-                raise ValueError(f"{path} has {found} in column {column.name!r}; it must have numbers or text")
-            if types.is_nested(found):
-                raise ValueError(f"{path} has {found} in column {column.name!r}; it must have single values")
+            found, number = _plain(present, column.name), types.is_floating(column.type)
+            if number and types.is_temporal(found):
+                raise ValueError(f"{path}: column {column.name!r} {DATES}")
+            wrong = (number or column.name == self.user) and not any(is_kind(found) for is_kind in CELL_TYPES)
+            if wrong or types.is_nested(found):
+                wanted = "numbers or text" if wrong else "single values"
+                raise ValueError(f"{path} has {found} in column {column.name!r}; it must have {wanted}")
 
 
-def spelled_texts(texts: pa.Array) -> pa.Array:
-    """Return texts as `spell` has them; most are so already, and are not looked at one by one."""
+def spelled_texts(texts: pa.Array, one: Callable[[object], str | None]) -> pa.Array:
+    """Return texts as `spell`, or `person`, has them; most are so already, and are not looked at one by one."""
     texts.validate(full=True)
     odd = pc.match_substring_regex(texts, UNUSUAL).fill_null(False)
-    return pc.replace_with_mask(texts, odd, pa.array([*map(spell, texts.filter(odd).to_pylist())], texts.type))
+    return pc.replace_with_mask(texts, odd, pa.array([*map(one, texts.filter(odd).to_pylist())], texts.type))
 
 
 def _plain(columns: pa.Schema, name: str) -> pa.DataType:
@@ -194,7 +233,7 @@ def naming(path: Path) -> Iterator[None]:
         found = "a name of a column is no valid text"
     except pa.ArrowException as error:
         safe = SAFE.search(str(error))
-        found = safe[0] if safe else "it is broken, or of another kind than its name says"
+        found = (is_csv(path) and fault_of(path)) or (safe[0] if safe else "it is broken")
     else:
         return
     raise ValueError(f"{path} cannot be read: {found}")

@@ -76,13 +76,13 @@ def test_scikit_learn_finds_nothing(estimator, check):
     [
         ({"label_bounds": None}, "label_bounds is None; state the least and largest label"),
         ({"feature_bounds": None}, "feature_bounds has none for 'feature 0'"),
-        ({"label_bounds": (3, 1)}, "label: low is 3 and high 1; they must be finite, and low less than high"),
+        ({"label_bounds": (3, 1)}, "label_bounds: low is 3 and high 1; they must be finite, and low less than high"),
         ({"feature_bounds": {"age": (0, 1)}}, "'age' is no column of the table; the nearest is 'feature"),
         ({"kinds": ["number"]}, "kinds has 1 entries; the table has 3 features"),
-        ({"kinds": {"feature 0": "text"}}, "features.feature 0: 'text' is no kind; the nearest is .* known are 'nu"),
-        ({"kinds": {"feature 0": ["a"]}}, r"features.feature 0: levels is \['a'\]; it must be a list of two or more"),
+        ({"kinds": {"feature 0": "text"}}, "kinds of 'feature 0': 'text' is no kind; the nearest is .* known are 'nu"),
+        ({"kinds": {"feature 0": ["a"]}}, r"kinds of 'feature 0': levels is \['a'\]; it must be a list of two or more"),
         ({"feature_bounds": {"feature 0": 3}}, "feature_bounds of 'feature 0' is 3; it must be a low and a high"),
-        ({"label_bounds": ("1", 2)}, "label: low is '1', a text; it must be a number"),
+        ({"label_bounds": ("1", 2)}, "label_bounds: low is '1', a text; it must be a number"),
         *(
             (({"epsilon": one}, "epsilon is .*; it must be a number from"))
             for one in (0.0, "1", True, 1e308, None, [1])
@@ -99,10 +99,10 @@ def test_scikit_learn_finds_nothing(estimator, check):
         *(({name: 7}, f"{name} is 7; it must be a text") for name in ("users", "scheduler")),
         *(({name: "abc"}, f"{name} is 'abc'; it must") for name in ("kinds", "feature_bounds", "label_bounds")),
         *(
-            ({"label_bounds": ends}, "label: low is .* and high .*; they must be finite, and low less than high")
+            ({"label_bounds": ends}, "label_bounds: low is .* and high .*; they must be finite, and low less than high")
             for ends in ((-1e308, 1e308), (-1e151, 1e151), (-1e-151, 1e-151), (1, 1), (-np.inf, 0), (0, np.nan))
         ),
-        ({"label_bounds": (pd.Timestamp("2020-01-01"), 1)}, "label: low is .*must be finite"),
+        ({"label_bounds": (pd.Timestamp("2020-01-01"), 1)}, "label_bounds: low is .*must be finite"),
         ({"structure": "levels"}, "structure is 'levels'; it must be 'full', 'level'"),
         ({"structure": ["c"]}, "structure: 'c' is no column"),
         ({"structure": 7}, "structure is 7; it must be 'full', 'level', or a list"),
@@ -210,7 +210,8 @@ def test_heads_are_used_for_those_who_have_one():
 
 def test_a_row_without_a_label_is_dropped_and_its_user_counts():
     frame, labels = table(users=50)
-    fitted = model(random_state=0).fit(frame, np.r_[[np.nan] * 7, labels[7:]])
+    with pytest.warns(UserWarning, match=r"label: 7 of 300 rows have no label and are dropped \(2.33 %\)"):
+        fitted = model(random_state=0).fit(frame, np.r_[[np.nan] * 7, labels[7:]])
     assert fitted.privacy_["users"] == 50
     there = fitted.score(frame[7:], labels[7:])
     assert fitted.score(frame, np.r_[[np.nan] * 7, labels[7:]]) == there
@@ -559,7 +560,7 @@ def test_wrong_tables_are_named_and_quote_nobody(broken):
     ("settings", "words"),
     [
         ({}, "users times mu is .*; epsilon .* would reach 150, and so would [0-9,]+ users"),
-        ({"label_bounds": (100, 101)}, "label: 108 of 108 rows lie beyond its range"),
+        ({"label_bounds": (100, 101)}, "label: 108 of 108 rows lie beyond the stated range"),
         ({"feature_bounds": (100, 101)}, "column 'feature 2': 108 of 108 rows lie beyond its range"),
     ],
 )
@@ -650,13 +651,14 @@ def test_two_classes_may_have_any_names(classes, kind):
     probabilities = fitted.predict_proba(frame)
     np.testing.assert_array_equal(probabilities, of_classes().fit(frame, ones).predict_proba(frame))
     np.testing.assert_allclose(probabilities.sum(axis=1), 1)
-    place, _ = fitted.local_.places(frame.person)
+    place = fitted.local_.places(frame.person)
     products = (fitted.shared_.schema.scaled(frame) * fitted.local_.vectors[place]).sum(axis=1)
     assert (np.diff(probabilities[np.argsort(products), 1]) >= -1e-6).all() and 0.01 <= probabilities.min() < 0.2
     assert list(fitted.classes_) == sorted(set(names))
     right = fitted.predict(frame) == np.asarray(names)
     given = names.astype(object).where(there)
-    score = fitted.personalise(frame, given).score(frame, given)
+    with pytest.warns(UserWarning, match="7 of 1,200 rows have no label"):
+        score = fitted.personalise(frame, given).score(frame, given)
     assert 0.6 < score == pytest.approx(right[there].mean(), abs=0.02)
     assert score == pytest.approx(fitted.score(frame, names, sample_weight=there))
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(fitted)).predict(frame), fitted.predict(frame))

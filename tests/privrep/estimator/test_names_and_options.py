@@ -251,19 +251,20 @@ def test_options_of_personalise():
 
 
 def test_options_of_predict():
-    called = recorders("read_heads", "TableFile", "PrivateRepresentation", "write_private")
-    shared, model = called["read_release"].return_value[0], called["PrivateRepresentation"].return_value
+    called = recorders("read_heads", "TableFile", "predicted")
+    shared, local = called["read_release"].return_value[0], called["read_heads"].return_value
+    shared.schema.dim, local.places.return_value = 2, np.array([1, 0])
     called["TableFile"].return_value.batches.return_value = [pa.record_batch({"u": ["7", "8"], "a": [0.5, 0.6]})]
-    model.predict.return_value = np.array([[1.0, 2.0], [3.0, 4.0]])
+    called["predicted"].return_value = np.array([[1.0, 2.0], [3.0, 4.0]])
     with patch.multiple(main, **called):
         run("predict", release="r.json", rows="t.csv", user="u", heads="h.parquet", out="o")
     assert called["read_release"].call_args == call(Path("r.json"))
     assert called["read_heads"].call_args == call(Path("h.parquet"), shared, "all")
-    assert called["TableFile"].call_args == call(Path("t.csv"), "u", None, shared.schema)
-    assert (model.shared_, model.local_) == (shared, called["read_heads"].return_value)
-    ((rows,), given), ((table, out), _) = model.predict.call_args, called["write_private"].call_args
-    assert (rows.to_dict("list"), list(given["users"]), given["return_std"]) == ({"a": [0.5, 0.6]}, ["7", "8"], True)
-    assert out == Path("o") and table.to_pydict() == {"user": ["7", "8"], "prediction": [1, 2], "sd": [3, 4]}
+    assert called["TableFile"].call_args == call(Path("t.csv"), "u", None, shared.schema, 2**18 // 34)
+    *given, rows, place, with_sd, _ = called["predicted"].call_args.args
+    assert given == [shared, local] and rows.a.tolist() == [0.5, 0.6] and with_sd
+    assert list(place) == [1, 0] and list(local.places.call_args.args[0]) == ["7", "8"]
+    assert pd.read_parquet("o").to_dict("list") == {"user": ["7", "8"], "prediction": [1, 2], "sd": [3, 4]}
 
 
 @pytest.mark.parametrize("given", [{"label_noise": 0.7}, {"signal": 0.2}], ids=str)
@@ -322,9 +323,17 @@ def test_parameters_of_a_fit(method, family, where):
     asked = {name: one.call_args for name, one in recorded.items()}
     assert asked["running_on"] == call("dask", "s:1") and asked["noise_from"] == call(0)
     if where == "in memory":
-        assert asked["stated"].args == (["a", "b"], *STATED) and asked["in_memory"].args[4:] == (3, 2)
+        assert asked["stated"].args == (["a", "b"], *STATED) and asked["in_memory"].args[4:] == (3, 2, True)
     else:
-        given = {"user": "who", "label": "y", "schema": schema, "max_samples": 3, "rank": 2, "elsewhere": True}
+        given = {
+            "user": "who",
+            "label": "y",
+            "schema": schema,
+            "max_samples": 3,
+            "rank": 2,
+            "elsewhere": True,
+            "strict": True,
+        }
         assert scattered.mock_calls == [call("table.parquet", **given)]
     if method == "prior":
         *numbers, constant, varying, family = asked["MixedModel"].args

@@ -98,6 +98,7 @@ def test_sums_are_those_of_the_same_rows_in_memory(tmp_path, small_pieces, name)
     np.testing.assert_array_equal(by_id, np.bincount(frame["who"]))
 
 
+@pytest.mark.filterwarnings("ignore:label. .* lie beyond")
 @pytest.mark.parametrize("cap", [9, 4, 1])
 def test_no_order_and_no_kind_of_file_matters(tmp_path, small_pieces, cap):
     """Sorted or not, in one file or several, as integers or text, at ends of ranges or beyond: the same users to the
@@ -112,7 +113,7 @@ def test_no_order_and_no_kind_of_file_matters(tmp_path, small_pieces, cap):
         written(shuffled, tmp_path / "people.csv"),
         written(shuffled.astype({"who": str}), tmp_path / "text.parquet"),
         written(shuffled.astype({"who": "category", "kind": "category", "paid": float}), tmp_path / "entries.parquet"),
-        written(shuffled.replace({"y": {1: -400, 5: np.inf}, "age": {0: -1e9}}), tmp_path / "beyond.parquet"),
+        written(shuffled.replace({"y": {1: -400, 5: 1e300}, "age": {0: -1e9}}), tmp_path / "beyond.parquet"),
         tmp_path / "parts",
     ]
     first, *others = (ScatteredUsers.of(source, max_samples=cap, **COLUMNS) for source in sources)
@@ -154,7 +155,8 @@ def test_rows_without_a_label_are_dropped_and_their_user_counts(tmp_path):
     frame.loc[frame.index[frame["who"] == 3][:1], "y"] = None
     counts = {}
     for name in ("people.parquet", "people.csv"):
-        users = ScatteredUsers.of(written(frame, tmp_path / name), **COLUMNS)
+        with pytest.warns(UserWarning, match="rows have no label and are dropped"):
+            users = ScatteredUsers.of(written(frame, tmp_path / name), **COLUMNS)
         counts[name] = dict(zip(users.ids.cast(pa.int64()).to_pylist(), users.counts.tolist(), strict=True))
     expected = frame.assign(there=frame["y"].notna()).groupby("who")["there"].sum().to_dict()
     assert counts == dict.fromkeys(counts, expected)
@@ -240,10 +242,13 @@ def changed(name: str, **columns) -> Callable[[Path], Path]:
     [
         (lambda folder: written(people().drop(columns="y"), folder / "a.csv"), r"a\.csv has no column 'y'; it has 'o"),
         (lambda folder: written(people().drop(columns="age"), folder / "a.parquet"), r"a\.parquet has no column 'age'"),
-        (changed("a.parquet", y="good"), "string in column 'y'; it must .* num"),
-        (changed("a.parquet", age="old"), "string in column 'age'"),
+        (changed("a.parquet", y="good"), r"a\.parquet: column 'y' has something else than a number in row 1$"),
+        (changed("a.parquet", age="old"), r"a\.parquet: column 'age' has something else than a number in row 1$"),
         (changed("a.parquet", who=pd.Timestamp("2020-01-01")), "timestamp.* in column 'who'.*numbers or text"),
-        (changed("a.parquet", age=pd.Timestamp("2020-01-01")), "timestamp.* in column 'age'.*must have numbers"),
+        (
+            changed("a.parquet", age=pd.Timestamp("2020-01-01")),
+            r"a\.parquet: column 'age' has dates or times; give numbers",
+        ),
         (changed("a.csv", y="good"), r"a\.csv: column 'y' has something else than a number in row 1$"),
         (changed("a.csv", age=[30.0] * 99 + ["old"] * 132), r"a\.csv: column 'age' has .* in row 100$"),
         (changed("a.csv", paid="maybe"), r"a\.csv: column 'paid' has something else than a number in row 1$"),

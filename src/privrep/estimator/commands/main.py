@@ -10,7 +10,6 @@ from functools import wraps
 from pathlib import Path
 from typing import Annotated
 
-import numpy as np
 import pyarrow as pa
 import typer
 from rich.console import Console
@@ -27,11 +26,12 @@ from privrep.estimator.commands.release import (
     write_heads,
     write_private,
 )
-from privrep.estimator.private_representation import local_heads
+from privrep.estimator.private_representation import local_heads, predicted
 from privrep.estimator.stated import expanded, from_toml
 from privrep.estimator.summary import Summary, advice_line
+from privrep.users.identity import DATES
 from privrep.users.scattered import ScatteredUsers
-from privrep.users.schema import KINDS
+from privrep.users.schema import HEADLESS, INDEX, KINDS, Noted
 from privrep.users.table_files import TableFile, columns_of, files_of
 from privrep.users.whole_files import in_one_move, write_whole
 
@@ -72,6 +72,8 @@ def about(
 
 TABLE = Annotated[Path, typer.Argument(help="Parquet or CSV, or a folder of Parquet files; rows in any order.")]
 USER = Annotated[str, typer.Option(help="Column with the user of each row.")]
+PREDICTED_AT_ONCE = 2**18
+"""Numbers in the rows that are predicted at once; an id counts as 32."""
 USUAL_SIGNAL = 0.5
 """Share of the variance of labels that heads explain, by default."""
 LABEL = Annotated[str, typer.Option(help="Column of the label.")]
@@ -136,7 +138,10 @@ def bounds(
         "[label]",
         *blanks("number"),
     ]
-    features = [name for name in found if name not in (user, label)]
+    left_out = {name: DATES for name, type_ in found.items() if pa.types.is_temporal(type_)}
+    left_out |= dict.fromkeys(filter(INDEX.fullmatch, found), "is an index of pandas")
+    lines += [f"# {name!r} is left out: it {why}" for name, why in left_out.items() if name not in (user, label)]
+    features = [name for name in found if name not in (user, label, *left_out)]
     pattern_of = expanded("--together", {pattern: pattern for pattern in together or ()}, features)
     entries: dict[str, set[str]] = {}
     for name in features:
@@ -154,10 +159,10 @@ def bounds(
 
 
 def kind_in(type_: pa.DataType) -> str:
-    """Return the kind that a column's type suggests; dates and times are numbers that a person has yet to make."""
+    """Return the kind that a column's type suggests."""
     if pa.types.is_boolean(type_):
         return "flag"
-    numbers = (pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal, pa.types.is_temporal)
+    numbers = (pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal)
     return "number" if any(is_kind(type_) for is_kind in numbers) else "category"
 
 
@@ -267,17 +272,22 @@ def predict(
     """
     if out.exists():
         raise ValueError(f"{out} is there already; choose another name with --out, or remove it")
-    model = PrivateRepresentation()
-    model.shared_, contents = read_release(release)
-    model.feature_names_in_ = np.array(list(model.shared_.schema.features), object)
-    model.n_features_in_ = len(model.feature_names_in_)
-    model.local_ = read_heads(heads or release.parent.parent / PRIVATE / HEADS, model.shared_, contents["sha256"])
-    read = pa.Table.from_batches(TableFile(rows, user, None, model.shared_.schema).batches())
-    ids = read[user].to_numpy()
-    rows, with_sd = read.drop_columns(user).to_pandas(), not math.isnan(model.shared_.error)
-    found = np.empty((2, 0)) if not len(ids) else np.atleast_2d(model.predict(rows, users=ids, return_std=with_sd))
-    write_private(pa.table([read[user], *map(pa.array, found)], ["user", "prediction", "sd"][: 1 + len(found)]), out)
-    typer.echo(f"{out}: {len(ids):,} predictions; they are not private")
+    shared, contents = read_release(release)
+    local = read_heads(heads or release.parent.parent / PRIVATE / HEADS, shared, contents["sha256"])
+    with_sd, noted = not math.isnan(shared.error), Noted()
+    columns = {"user": pa.string(), "prediction": pa.float64()} | ({"sd": pa.float64()} if with_sd else {})
+    table = TableFile(rows, user, None, shared.schema, max(PREDICTED_AT_ONCE // (32 + shared.schema.dim), 1))
+
+    def predictions(part: pa.RecordBatch) -> pa.Table:
+        place = local.places(part[user].to_numpy(zero_copy_only=False))
+        noted.rows += len(part)
+        noted.add("users", HEADLESS, place < 0)
+        found = predicted(shared, local, part.to_pandas(), place, with_sd, noted)
+        return pa.table([part[user], *found[: len(columns) - 1]], pa.schema(columns))
+
+    write_private(pa.schema(columns), map(predictions, filter(len, table.batches())), out)
+    noted.tell()
+    typer.echo(f"{out}: {noted.rows:,} predictions; they are not private")
 
 
 @app.command()

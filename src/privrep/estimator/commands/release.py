@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+from collections.abc import Iterable
 from pathlib import Path
 
 import jinja2
@@ -120,14 +121,17 @@ def checks(heads: LocalHeads, release: dict) -> np.ndarray:
 def write_heads(heads: LocalHeads, shared: SharedPrior, release: dict, path: Path) -> None:
     """Write ids, vectors and doubts of heads, and their checks, as Parquet that only the owner may read."""
     columns = [heads.ids, *heads.vectors.T, *heads.doubts.T, checks(heads, release)]
-    write_private(pa.table([*map(pa.array, columns)], head_columns(shared)), path)
+    table = pa.table([*map(pa.array, columns)], head_columns(shared))
+    write_private(table.schema, [table], path)
 
 
-def write_private(table: pa.Table, path: Path) -> None:
-    """Write a table as Parquet that only the owner may read."""
+def write_private(schema: pa.Schema, parts: Iterable[pa.Table], path: Path) -> None:
+    """Write the parts of a table as Parquet that only the owner may read, one after another."""
     with in_one_move(path) as temporary:
         os.close(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600))
-        parquet.write_table(table, temporary)
+        with parquet.ParquetWriter(temporary, schema) as writer:
+            for part in parts:
+                writer.write_table(part)
 
 
 def ledger_table(fitted: PrivateRepresentation) -> str:

@@ -236,9 +236,7 @@ def released_mixture(
     others = np.array(others)
     chosen = np.r_[own, others] @ weights
     size = level * math.sqrt(max(others @ squares @ others, 0.0) + sd * others @ others) + 1e-4 * level
-    more = (
-        math.sqrt(max(1.0, n / (of_answer.multiplier or math.inf) / plan.ANSWER_MORE)) if of_answer.multiplier else 16
-    )
+    more = math.sqrt(max(1.0, n / of_answer.multiplier / plan.ANSWER_MORE)) if of_answer.multiplier else 16
     clip = plan.ANSWER_CLIP * more * size
     mine = partial(by_size, gain, candidates, np.array([weights[0], chosen]), clip, unit)
     answer = of_answer.sum("mixed_answer", users, mine, clip=clip)
