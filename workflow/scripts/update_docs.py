@@ -18,7 +18,7 @@ import pandas as pd
 
 from privrep.users.whole_files import write_whole
 from replication.report.chapters import MARK, chapter, page_text
-from replication.report.documents import Documented, results_page, with_findings
+from replication.report.documents import Documented, results_page, table_1_page, with_findings
 from replication.report.page import page
 from replication.report.run_tables import Run, read_text
 from replication.run.cli_errors import one_line_errors
@@ -44,7 +44,7 @@ def write_record(name: str) -> None:
     tables = [read_text(results / study / "measures.csv").assign(study=study) for study in chapters()]
     pd.concat(tables).to_csv(RECORD / "measures.csv", index=False)
     shutil.copy(results / "audits" / "cells.csv", RECORD / "audits.csv")
-    kept = [path for path in sorted(RECORD.glob("*.[cj]s*")) if path.name != "images.csv"]  # which grows by itself
+    kept = sorted(set(RECORD.glob("*.[cj]s*")) - {RECORD / "images.csv", RECORD / "discrepancies.csv"})
     sums = [f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.name}\n" for path in kept]
     (RECORD / "SHA256SUMS").write_text("".join(sums))
     write_whole(Path("docs/index.html"), page(run))
@@ -59,8 +59,8 @@ def main() -> None:
     if args.record:
         write_record(args.record)
     Path("docs/results.md").write_text(results_page())
-    readme = Path("README.md")
-    readme.write_text(with_findings(readme.read_text(), Documented()))
+    Path("docs/table_1.md").write_text(table_1_page(Documented()))
+    Path("README.md").write_text(with_findings(Path("README.md").read_text(), Documented()))
 
 
 if __name__ == "__main__":

@@ -1,8 +1,7 @@
-"""The documents of the repository that show the run of record: caption, methods and findings in the README, and
-docs/results.md. Written by `make docs`.
+"""The documents of the repository that show the run of record: caption, methods and findings in the README,
+docs/results.md and docs/table_1.md. Written by `make docs`.
 
-They are made of the tables in docs/ alone, so that a test can make them again where nothing was run.
-"""
+They are made of the tables in docs/ alone, so that a test can make them again where nothing was run."""
 
 from __future__ import annotations
 
@@ -32,11 +31,10 @@ from replication.report.stub_run import planned_sizes
 from replication.report.summary import by_severity
 from replication.run.csv_tables import read_rows
 from replication.run.models import ConfigError
+from replication.studies.images.analysis import LABELS, lines
 
 BLOCK = re.compile(r"(<!-- measured: [^\n]*-->\n).*?(<!-- end of measured -->)", flags=re.DOTALL)
-"""The part of the README that is written."""
-FRONT = TEXTS / "readme.md.jinja"
-"""Its text."""
+"""The part of the README that is written, from texts/readme.md.jinja."""
 
 
 class Documented(Run):
@@ -81,10 +79,8 @@ class FrontWords(Words):
 
     def run_on(self, images: str) -> list[str]:
         """Name the methods that were run on a set of images."""
-        rows = read_text(self.run.results / "images.csv")
-        found = set(rows.loc[rows["images"] == images, "method"])
-        labels: Any = self.constant("LABELS", "images")
-        return [name for method, name in labels.items() if method in found]
+        found = set(read_text(self.run.results / "images.csv").query("images == @images")["method"])
+        return [name for method, name in LABELS.items() if method in found]
 
     def _linked(self, quantity: str, study: str, text: str, *_: str) -> Markup:
         record: Any = self.run  # of record, whose tables have lines
@@ -93,8 +89,15 @@ class FrontWords(Words):
 
 def with_findings(readme: str, run: Documented) -> str:
     """Return the README with its figure's caption, table of methods and findings, of the run of record."""
-    text = as_markdown(filled(FRONT, FrontWords(run), {"log": math.log, "counted": by_outcome(run.claims)}))
+    more = {"log": math.log, "counted": by_outcome(run.claims)}
+    text = as_markdown(filled(TEXTS / "readme.md.jinja", FrontWords(run), more))
     return BLOCK.sub(lambda match: f"{match[1]}\n{text}\n\n{match[2]}", readme)
+
+
+def table_1_page(run: Documented) -> str:
+    """Return docs/table_1.md: what scripts of shen2023 decide and its text does not, and our runs beside Table 1."""
+    more = {"runs": pd.read_csv(run.results / "images.csv"), "lines": lines}
+    return as_markdown(filled(TEXTS / "table_1.md.jinja", FrontWords(run), more)).replace("](docs/", "](") + "\n"
 
 
 def as_markdown(text: str) -> str:

@@ -74,6 +74,7 @@ SIZES = re.compile(rf"{SIZE}|{COUNT}")
 
 ALLOWED = {
     **{("images/chapter", number): "in the name of an image set, a table or a figure" for number in ("10", "100")},
+    ("images/chapter", "1"): "in the name of a document",
     ("risk/chapter", "ten"): "the tenth in the name of the quantity beside it",
     ("risk/chapter", "eight"): "two to the third, the exponent of d that stands there only with its verdict",
     ("figure2/chapter", "4"): "the error that the paper states",
