@@ -165,9 +165,15 @@ def checkpoints(total: int) -> list[int]:
 
 
 def train_together(
-    federation: Federation, options: ImageOptions, release: Release, seed: int, saved: Saved | None = None
+    federation: Federation,
+    options: ImageOptions,
+    release: Release,
+    seed: int,
+    saved: Saved | None = None,
+    last_shift: int = 0,
 ) -> Trained:
-    """Run a federated method; the public seed decides starts and mini-batches."""
+    """Run a federated method; the public seed decides starts and mini-batches. With `last_shift` clients are tested a
+    second time at the end, with last heads that are fitted on images moved by so many pixels; nothing is released."""
     method, pixels = federated_method(options, federation.task(options.shift)), federation.pixels
     training, final = jax.random.split(jax.random.key(seed))
     watched, plan = min(options.watched, len(federation.shards)), rounds.RoundPlan(options.rounds, options.clip)
@@ -176,7 +182,7 @@ def train_together(
     if state:
         begun, progress = resumed(state, release)
 
-    def tested(last: rounds.Round, some: int) -> Counts:
+    def tested(last: rounds.Round, some: int, method: ImageMethod = method) -> Counts:
         return accuracy.federated(method, pixels, last, *federation.part(slice(some)), federation.test, final)
 
     for last in rounds.run(method, pixels, federation.users, plan, release, training, begun):
@@ -188,6 +194,10 @@ def train_together(
                 latest = progress.along[-1] if progress.along else None
                 saved.save(last.number, options.rounds, latest, lambda last=last: saved_state(last, progress, release))
     numbers, shards = scored(federation, tested(last, len(federation.shards)))
+    if last_shift:
+        heads = federated_method(options, federation.task(last_shift))
+        again = scored(federation, tested(last, len(federation.shards), heads))[0]
+        numbers["accuracy_moved_last"] = again["accuracy"]
     progress.along.append(float(shards[:watched].mean()))
     return Trained(numbers | {"parameters": len(last.flat)} | progress.numbers(options.clip), shards[:watched])
 

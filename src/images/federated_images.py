@@ -30,6 +30,8 @@ DATA = Path("data")
 NEEDED = ("jax", "jaxlib")
 """Packages of the extra `images`."""
 EIGHTHS = tuple(range(1, 9))
+LAST_SHIFT = 4
+"""Pixels by which images move for the second score of a run whose heads were fitted on images as they are."""
 
 
 def experiments():
@@ -65,6 +67,8 @@ class ImageOptions(Declared):
         "accuracy_once": "mean over clients of the share of test images of their classes that is right" + EXACT,
         "accuracy_sd": "standard deviation of accuracy over clients" + EXACT,
         "validation": "share of a client's own images that it does not train on that is right" + EXACT,
+        "accuracy_moved_last": "accuracy where the last heads alone are fitted on images moved by "
+        f"{LAST_SHIFT} pixels, of a long run that moves none before" + EXACT,
         "parameters": "numbers that are shared",
         "clipped_share": "share of all updates that the clip shortens" + EXACT,
         **{

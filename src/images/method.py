@@ -7,7 +7,7 @@ on the shared representation. All clients do the same, so that a round is a scan
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 import jax
@@ -102,26 +102,31 @@ def jittered(images: jax.Array, key: jax.Array, shift: int) -> jax.Array:
     return jnp.where(jax.random.bernoulli(mirror, shape=(len(images), 1, 1, 1)), moved[:, :, ::-1], moved)
 
 
-def head_rows(
-    body: Body, task: ImageTask, client: Client, key: jax.Array, rule: Descent
-) -> tuple[jax.Array, jax.Array, Descent]:
-    """Return features, taken once, labels and descent of a head whose representation is fixed. With `Task.shift` the
-    features of all epochs, each of other images, are rows of one epoch."""
+def head_features(body: Body, task: ImageTask, client: Client, key: jax.Array, epochs: int) -> jax.Array:
+    """Return the features (m, features) of a client's images, taken once, or with a shift (epochs, m, features): as in
+    the authors' scripts, each image is moved anew in each epoch."""
     if not task.shift:
-        return task.network.forward(body, client.images), client.labels, rule
-    keys = jax.random.split(key, rule.epochs)
-    features = jax.lax.map(lambda one: task.network.forward(body, jittered(client.images, one, task.shift)), keys)
-    return features.reshape(-1, features.shape[-1]), jnp.tile(client.labels, rule.epochs), replace(rule, epochs=1)
+        return task.network.forward(body, client.images)
+    keys = jax.random.split(key, epochs)
+    return jax.lax.map(lambda one: task.network.forward(body, jittered(client.images, one, task.shift)), keys)
 
 
-def fitted_head(body: Body, head: Layer, task: ImageTask, client: Client, key: jax.Array, rule: Descent) -> Layer:
-    """Return the head after descent on the client's images, with the representation fixed."""
-    features, labels, rule = head_rows(body, task, client, jax.random.fold_in(key, 1), rule)
+def added(first: Layer, second: Layer) -> Layer:
+    """Add two heads."""
+    return jax.tree.map(jnp.add, first, second)
+
+
+def fitted_head(
+    body: Body, head: Layer, task: ImageTask, client: Client, key: jax.Array, rule: Descent, fixed: Layer | None = None
+) -> Layer:
+    """Return the head after descent on the client's images, with the representation fixed; a `fixed` head is added to
+    it."""
+    features = head_features(body, task, client, jax.random.fold_in(key, 1), rule.epochs)
 
     def loss(head: Layer, rows: jax.Array, labels: jax.Array) -> jax.Array:
-        return cross_entropy(apply(head, rows), labels)
+        return cross_entropy(apply(head if fixed is None else added(fixed, head), rows), labels)
 
-    return descend(loss, head, features, labels, key, rule)
+    return descend(loss, head, features, client.labels, key, rule, anew=bool(task.shift))
 
 
 def moved(after: Parameters, before: Parameters) -> Parameters:

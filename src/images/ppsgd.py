@@ -15,14 +15,9 @@ import jax
 import jax.numpy as jnp
 
 from images.fedavg import FedAvg
-from images.method import Client, head_rows, moved
-from images.networks import Layer, Model, apply
-from images.training import Descent, cross_entropy, descend
-
-
-def added(first: Layer, second: Layer) -> Layer:
-    """Add two heads."""
-    return jax.tree.map(jnp.add, first, second)
+from images.method import Client, added, fitted_head, moved
+from images.networks import Layer, Model
+from images.training import Descent, descend
 
 
 @dataclass(frozen=True)
@@ -38,12 +33,7 @@ class Ppsgd(FedAvg):
     def corrected(self, shared: Model, own: Layer, client: Client, key: jax.Array, rule: Descent) -> Layer:
         """Return the own part after descent with the shared model fixed."""
         body, head = shared
-        features, labels, rule = head_rows(body, self.task, client, jax.random.fold_in(key, 1), rule)
-
-        def loss(own: Layer, rows: jax.Array, labels: jax.Array) -> jax.Array:
-            return cross_entropy(apply(added(head, own), rows), labels)
-
-        return descend(loss, own, features, labels, key, rule)
+        return fitted_head(body, own, self.task, client, key, rule, fixed=head)
 
     def client_update(self, shared: Model, own: Layer, client: Client, key: jax.Array) -> tuple[Model, Layer]:
         first, second = jax.random.split(key)

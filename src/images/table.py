@@ -26,7 +26,7 @@ from typing import Any
 
 import numpy as np
 
-from images.federated_images import STAND_ALONE, ImageOptions, experiments, spent
+from images.federated_images import LAST_SHIFT, STAND_ALONE, ImageOptions, experiments, spent
 from privrep.options import check_count, requires
 from privrep.privacy.accounting import Budget
 from privrep.privacy.ledger import Ledger
@@ -240,7 +240,8 @@ def run_row(row: Row, data: Path, states: Path, commit: str) -> Mapping[str, obj
             multiplier = Budget(row.epsilon, DELTA, "exact").noise_multiplier(options.cost, None)
         streams = Streams(partial(stream, 0, axes=row.settings))
         release = Release(multiplier, Ledger(), range(row.clients), streams, options.spends.at(multiplier))
-        found = images.train_together(federation, options, release, seed, saved)
+        last_shift = 0 if options.shift else LAST_SHIFT
+        found = images.train_together(federation, options, release, seed, saved, last_shift)
         spent_numbers = spent(release, DELTA)
     line = {"key": row.key} | row.settings | found.numbers | spent_numbers
     line[BY_CLIENT] = " ".join(f"{1000 * one:.0f}" for one in found.by_client)

@@ -50,9 +50,10 @@ def descend(
     labels: jax.Array,
     key: jax.Array,
     rule: Descent,
+    anew: bool = False,
 ) -> Parameters:
     """Return the parameters after the epochs of a loss of parameters, inputs (m, ...) and labels (m,) of a mini-batch;
-    the key decides the orders of the images."""
+    the key decides the orders of the images. Inputs that are `anew` in each epoch are (epochs, m, ...)."""
     count, size = rule.batches(len(labels))
 
     def step(state, inputs, labels):
@@ -61,11 +62,13 @@ def descend(
         speed = jax.tree.map(lambda v, g, p: rule.momentum * v + g + rule.decay * p, speed, gradient, parameters)
         return (jax.tree.map(lambda p, v: p - rule.step * v, parameters, speed), speed), None
 
-    def epoch(state, key):
+    def epoch(state, given):
+        key, own = given
+        seen = own if anew else inputs
         if count == 1:  # in their own order, so that XLA sees where features of the same images are there already
-            return step(state, inputs, labels)
+            return step(state, seen, labels)
         order = jax.random.permutation(key, len(labels))[: count * size].reshape(count, size)
-        return jax.lax.scan(lambda state, chosen: step(state, inputs[chosen], labels[chosen]), state, order)[0], None
+        return jax.lax.scan(lambda state, chosen: step(state, seen[chosen], labels[chosen]), state, order)[0], None
 
     state = start, jax.tree.map(jnp.zeros_like, start)
-    return jax.lax.scan(epoch, state, jax.random.split(key, rule.epochs))[0][0]
+    return jax.lax.scan(epoch, state, (jax.random.split(key, rule.epochs), inputs if anew else None))[0][0]

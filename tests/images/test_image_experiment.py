@@ -82,6 +82,22 @@ def test_accuracy_is_of_all_clients_and_of_test_images(clients, name):
     assert other.numbers == some.numbers | {"validation": other.numbers["validation"]} != some.numbers
 
 
+def test_last_heads_on_moved_images_are_a_second_score(clients):
+    """Of the same run, of which nothing else changes: that of a method that moves images for no heads but the last."""
+    options = ImageOptions(**QUICK, method="fedavg", rounds=1)
+
+    def trained(shift=0, last_shift=0):
+        release = handle(CLIENTS, 1.0, stream(0, "noise", {}), Ledger())
+        found = train_together(clients, replace(options, shift=shift), release, 0, None, last_shift)
+        assert len(release.ledger.entries) == 1
+        return found
+
+    plain, moved, both = trained(), trained(shift=2), trained(last_shift=2)
+    assert both.numbers == plain.numbers | {"accuracy_moved_last": moved.numbers["accuracy"]}
+    assert moved.numbers["accuracy"] != plain.numbers["accuracy"]
+    np.testing.assert_array_equal(both.by_client, plain.by_client)
+
+
 @pytest.mark.parametrize("name", METHODS[1:])
 def test_a_method_goes_on_where_it_was_stopped(clients, tmp_path, name):
     """From a file, whether clients keep something or nothing: the same numbers, and all releases in the ledger."""
@@ -145,7 +161,7 @@ def test_a_whole_run_has_all_its_numbers():
     assert task.ledger.mu == pytest.approx(2 * mu, rel=1e-9)
     assert outcome.log["epsilon_add_remove"] == pytest.approx(1.0, rel=1e-9)
     assert outcome.log["noise_multiplier"] == pytest.approx(entries[0].noise_sd / 0.5, rel=1e-12)
-    assert set(outcome.log) - {"noise_multiplier"} == set(ImageOptions.numbers)
+    assert set(outcome.log) - {"noise_multiplier"} == set(ImageOptions.numbers) - {"accuracy_moved_last"}
     assert all(np.isfinite(value) for value in outcome.log.values())
     assert outcome.log["tested"] == CLIENTS and outcome.log["parameters"] == 64 * 256 + 256 * 129 + 128 * 17 + 16
 

@@ -19,6 +19,7 @@ import jax.numpy as jnp  # noqa: E402
 from conftest import check_sd, handle  # noqa: E402
 from jax.flatten_util import ravel_pytree  # noqa: E402
 
+import images.method  # noqa: E402
 import privrep  # noqa: E402
 from images import accuracy  # noqa: E402
 from images.centaur import ImageCentaur  # noqa: E402
@@ -26,7 +27,7 @@ from images.clients import split  # noqa: E402
 from images.experiment import scored  # noqa: E402
 from images.fedavg import FedAvg  # noqa: E402
 from images.image_users import ImageUsers  # noqa: E402
-from images.method import Client, ImageTask, Pixels, head_rows, jittered  # noqa: E402
+from images.method import Client, ImageTask, Pixels, fitted_head, head_features, jittered  # noqa: E402
 from images.networks import apply, lenet, mlp, patches  # noqa: E402
 from images.pmtl import Pmtl  # noqa: E402
 from images.ppsgd import Ppsgd  # noqa: E402
@@ -154,8 +155,8 @@ def test_pixels_are_normalised_channel_by_channel():
 
 
 def test_descent_is_that_of_a_plain_loop():
-    """Momentum and decay as in torch: v <- .9 v + g + decay p, p <- p - step v; each image once in an epoch.
-    A batch that the images do not fill is refused."""
+    """Momentum and decay as in torch: v <- .9 v + g + decay p, p <- p - step v; each image once in an epoch, where
+    images are anew in its copy of that epoch. A batch that the images do not fill is refused."""
     rng = np.random.default_rng(2)
     inputs, labels = rng.standard_normal((7, 3)).astype(np.float32), np.zeros(7, np.uint8)
     rule = Descent(0.1, 3, batch=3, momentum=0.8, decay=0.01)
@@ -178,6 +179,10 @@ def test_descent_is_that_of_a_plain_loop():
     for epoch in (seen[:3], seen[3:6], seen[6:]):
         assert len(np.unique(np.concatenate(epoch), axis=0)) == 6
     assert not np.array_equal(seen[0], seen[3])
+    copies = jnp.stack([inputs, inputs + 1, inputs + 2])
+    descend(loss, jnp.ones(3), copies, jnp.asarray(labels), KEY, rule, anew=True)
+    jax.effects_barrier()
+    np.testing.assert_array_equal(seen[9:], [rows + np.float32(at // 3) for at, rows in enumerate(seen[:9])])
     assert replace(rule, batch=7).batches(7) == (1, 7)
     with pytest.raises(ValueError, match=r"^batch is 8; a client trains on 7 images, and a batch can have no more$"):
         replace(rule, batch=8).batches(7)
@@ -252,14 +257,18 @@ def test_jittered_images_are_moved_and_mirrored():
     assert len(found) > 10 and {key[2] for key in found} == {1, -1}
 
 
-def test_heads_on_moved_images_take_as_many_steps():
-    """One pass over the images of all epochs; without a shift the images as they are."""
-    client, body = one_of(synthetic(), 0), TASK.network.init(KEY)
-    features, labels, rule = head_rows(body, TASK, client, KEY, HEAD)
-    assert rule == HEAD and len(features) == len(labels) == IMAGES
-    moved, labels, rule = head_rows(body, replace(TASK, shift=1), client, KEY, HEAD)
-    assert (rule.epochs, rule.step, len(moved)) == (1, HEAD.step, HEAD.epochs * IMAGES)
-    np.testing.assert_array_equal(labels, np.tile(client.labels, HEAD.epochs))
+@pytest.mark.parametrize("batch", [5, IMAGES])
+def test_heads_on_moved_images_take_the_same_steps(monkeypatch, batch):
+    """Images are moved anew in each epoch, and where they are moved by nothing the head is the same to the last bit."""
+    client, body, head = one_of(synthetic(), 0), TASK.network.init(KEY), TASK.head(KEY)
+    first, *others = head_features(body, replace(TASK, shift=1), client, KEY, HEAD.epochs)
+    assert first.shape == (IMAGES, TASK.network.features) and not any(np.array_equal(first, one) for one in others)
+    monkeypatch.setattr(images.method, "jittered", lambda images, *_: images)
+    still, moved = (
+        flat(fitted_head(body, head, replace(TASK, shift=shift), client, KEY, replace(HEAD, batch=batch)))
+        for shift in (0, 1)
+    )
+    np.testing.assert_array_equal(moved, still)
 
 
 # Rounds and their privacy

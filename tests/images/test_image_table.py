@@ -289,7 +289,8 @@ def test_a_run_that_is_killed_goes_on_to_the_same_line(tmp_path, rows):
     for line in read_table(tmp_path / "whole.csv").values():
         assert 0 < float(line["accuracy"]) < 1 and len(line["by_client"].split()) == int(line["tested"]) == 40
         assert (line["commit"], line["checksum"]) == ("test", read("digits", tmp_path)[2])
-        assert (line["epsilon_add_remove"] != "") == (line["method"] == "centaur")
+        for name in ("epsilon_add_remove", "accuracy_moved_last"):
+            assert (line[name] != "") == (line["method"] == "centaur")
 
 
 def test_the_program_lists_what_is_missing(tmp_path, rows):
