@@ -17,6 +17,7 @@ from privrep.simulate import fit
 from replication.report.chapters import TEXTS, page_text, text
 from replication.report.claims_table import all_rows
 from replication.report.documents import Documented, confirmation_page, results_page, table_1_page, with_findings
+from replication.report.run_tables import judged
 from replication.run.columns import dictionary
 from replication.run.config import study_names
 from replication.run.csv_tables import read_rows, write_rows
@@ -118,7 +119,13 @@ class WithFacts(Documented):
 def test_every_number_leads_to_its_own_row():
     """On the page to the row, or to the line among the others, that has it; in the README to the line of the table."""
     run = WithFacts()
-    texts = [page_text(path.stem, run) for path in TEXTS.glob("*.md")] + [text(study, run) for study in study_names()]
+    known = set(zip(run.claims["id"], run.claims["quantity"], strict=True))
+    # A study that has got rows since the run of record waits for the next one.
+    later = {
+        claim.study for claim, one in judged() if "record" in claim.scales and (claim.id, one.quantity) not in known
+    }
+    texts = [page_text(path.stem, run) for path in TEXTS.glob("*.md")]
+    texts += [text(study, run) for study in study_names() if study not in later]
     rows = f"{all_rows(run.claims, [], {}, lambda row: '')}{run.section_others()}"
     places = dict(re.findall(r'id="((?:row|number)-[^"]+)">(.*?)(?=id="(?:row|number)-|$)', rows, flags=re.DOTALL))
     links = re.findall(r'<a class="q" href="#([^"]+)"[^>]*>(.*?)</a>', "".join(texts))
