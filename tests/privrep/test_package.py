@@ -31,7 +31,7 @@ sizes = {"users": 200, "samples": 8, "dim": 6, "rank": 2}
 row, ledger = fit("centaur", **sizes, epsilon=2.0, init="random", rounds=3, clip=0.5, batch_samples=2)
 assert row["status"] == "ok"
 rows = pd.DataFrame({"x": np.tile(np.arange(10.0), 50), "who": np.repeat(np.arange(50), 10)})
-model = PrivateRepresentation(epsilon=4, kinds={"x": (0, 9)}, label_bounds=(0, 9), users="who", random_state=0)
+model = PrivateRepresentation(epsilon=4, feature_bounds=(0, 9), label_bounds=(0, 9), users="who", random_state=0)
 import warnings; warnings.simplefilter("ignore")
 model.fit(rows, rows["x"])
 """
