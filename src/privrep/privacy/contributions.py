@@ -38,7 +38,13 @@ def of_any_two(clip: float, neighbours: Neighbours = "replaced") -> float:
 
 
 def of_semidefinite(clip: float, neighbours: Neighbours = "replaced") -> float:
-    """Return how far a sum moves where users add positive semidefinite matrices. Parameters as of `of_any_two`."""
+    """Return how far a sum moves, in Frobenius norm, where users add positive semidefinite matrices.
+
+    Parameters
+    ----------
+    clip : of their norm, at least 0.
+    neighbours : what happens to one user.
+    """
     return math.sqrt(2) * clip if neighbours == "replaced" else clip
 
 
