@@ -26,8 +26,8 @@ NOT_COVERED = (
 SURE, MANY_ROWS = 0.9, 1000
 """An attacker's advantage, and max_samples, above which `doubts` says so."""
 SAFE, HARMFUL = 150.0, 75.0
-"""Users times mu: of 1,084 fits to real and simulated people on whom nothing was tuned, less than 1 % were worse than
-users' own data at its best by .02 of the label's variance from the first on, 4 % between the two, and 21 % below."""
+"""Users times mu: of 1,084 mixed models of real and simulated people on whom nothing was tuned, less than 1 % were
+worse than users' own data at its best by .02 of the label's variance from the first on, 4 % between, 21 % below."""
 DELTA_POWER = 2.0
 """delta is n to this power, inverted, where none is given: small beside 1/n, where one user may be exposed entirely."""
 SEEDED = "noise from a seed: it holds only against those who do not know the seed, and equal seeds share their noise"
@@ -60,11 +60,11 @@ def strength(users: int, mu: float) -> str:
     """Say how users times mu stands to where a fit was worse than own data, and where it was not."""
     product = users * mu
     if product >= SAFE:
-        found = f"from {SAFE:g} on a fit is hardly ever clearly worse than users' own data"
+        found = f"from {SAFE:g} on a mixed model is hardly ever clearly worse than users' own data"
     elif product >= HARMFUL:
-        found = f"below {SAFE:g} one fit in 25 is clearly worse than users' own data"
+        found = f"below {SAFE:g} one mixed model in 25 is clearly worse than users' own data"
     else:
-        found = f"below {HARMFUL:g} one fit in five is clearly worse than users' own data"
+        found = f"below {HARMFUL:g} one mixed model in five is clearly worse than users' own data"
     return f"users times mu is {math.floor(product):,}; {found}"
 
 

@@ -575,9 +575,9 @@ def test_what_says_nothing_is_said_in_words(settings, words):
     [
         ((3.2897, 1 / 200, 200, 1000), ""),
         ((1.5, 1 / 100, 100, 1000), ""),
-        ((1.4999, 1 / 100, 100, 1000), "users times mu is 149; below 150 one fit in 25 is clearly worse"),
-        ((0.75, 1 / 100, 100, 1000), "users times mu is 75; below 150 one fit in 25 is clearly worse"),
-        ((0.7499, 1 / 100, 100, 1000), "users times mu is 74; below 75 one fit in five is clearly worse"),
+        ((1.4999, 1 / 100, 100, 1000), "users times mu is 149; below 150 one mixed model in 25 is clearly worse"),
+        ((0.75, 1 / 100, 100, 1000), "users times mu is 75; below 150 one mixed model in 25 is clearly worse"),
+        ((0.7499, 1 / 100, 100, 1000), "users times mu is 74; below 75 one mixed model in five is clearly worse"),
         ((3.2898, 1 / 200, 200, 1000), "this budget protects nobody"),
         ((3.2897, 1 / 199, 200, 1000), "delta is 0.00502513, more than 1/n = 0.005"),
         ((3.2897, 1 / 200, 200, 1001), "max_samples is 1001"),

@@ -81,7 +81,7 @@ def test_of_the_statement(unit, who):
     words = (
         f"What is shared is (#, #)-differentially private where {who} replaced (#-GDP over # Gaussian releases about # "
         f"{unit}s): no attack distinguishes two such tables with an advantage over #."
-        "\nStrength: users times mu is #; from # on a fit is hardly ever clearly worse than users' own data."
+        "\nStrength: users times mu is #; from # on a mixed model is hardly ever clearly worse than users' own data."
         "\nNot covered: "
     )
     text, numbers["releases"] = str(found).partition("heads")[0], len(LEDGER.entries)
