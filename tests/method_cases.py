@@ -168,6 +168,12 @@ def oracle_step_audit(options, sds) -> list[float]:
     return [(2 / step) ** 2]
 
 
+def unit_steps_plain_audit(options, sds) -> list[float]:
+    """Rounds on disjoint users: the dearest counts."""
+    assert len(sds["noise"]) == options["rounds"]
+    return [max((2 / sd) ** 2 for sd in sds["noise"])]
+
+
 def single_model_audit(options, sds) -> list[float]:
     return moments_audit(options, sds, 1) if options["method"] == "moments" else gradient_audit(options, sds)
 
@@ -213,6 +219,7 @@ ABOUT = {
     **{key: {"audit": unit_steps_audit, "printed": False} for key in ("unit_steps", "unit_steps_ablations")},
     "full_prior": {"audit": full_prior_audit, "printed": False},
     "oracle_step": {"audit": oracle_step_audit, "reads_truth": True, "printed": False},
+    "unit_steps_plain": {"audit": unit_steps_plain_audit, "reads_truth": True, "scored": False, "printed": False},
     **{
         key: {"audit": federated_audit, "paper_holds": False}
         for key in ("general_centaur", "dp_fedavg", "ppsgd", "pmtl")
@@ -288,6 +295,7 @@ OPTIONS = {
     "unit_steps_ablations": [{"without": part} for part in list(ABLATIONS)[1:]],
     "full_prior": [{}, {"scale_guess": 0.5, "noise_guess": 2.0}],
     "oracle_step": [{}],
+    "unit_steps_plain": [{"rounds": 3, "start_sine": 0.3}],
     "general_centaur": [
         FEDERATED | {"local_steps": 2},
         {"rounds": 2, "clip": 0.1, "batch_samples": 16, "feasible": "orthonormal", "clip_scale": "practical"},

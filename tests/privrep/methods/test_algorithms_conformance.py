@@ -311,6 +311,7 @@ REFUSED = [
     ("update_norms", {"batch_samples": 1}, {}, "batch_samples is 1; it must be at least the rank, 2", {"rank": 1}),
     ("noisy_power_method", {"gap": 0.1, "tau": 2.0}, {"dim": 3}, f"dim is 3; {TWICE} the rank, 2", {"dim": 4}),
     ("oracle_step", {"kind": "step"}, {"label_noise_sd": 0.0}, QUIET, {"label_noise_sd": 0.1}),
+    ("unit_steps_plain", {}, {"samples": 2}, "samples is 2 and label_noise_sd ", {}),
     ("exponential", {}, {"samples": 7}, "samples is 7; Algorithm 4 needs an even number", {}),
     ("exponential", {"candidates": "net", "radius": 0.001}, {}, "radius is 0.001; a net of it", {}),
     ("exponential_law", {"loss": "huber", "loss_width": 0.0}, {}, "loss_width is 0.0", {}),
