@@ -20,15 +20,16 @@ from markupsafe import Markup
 
 from replication.evidence import compare
 from replication.evidence.compare import Pair, both_tested, changed, confirmation_pairs, number_text, paired, summary
-from replication.evidence.counts import by_outcome
+from replication.evidence.counts import AGREES, by_outcome, own_statements
 from replication.evidence.facts import NotMeasured
-from replication.evidence.verdicts import NEGATIVE, Verdict
+from replication.evidence.verdicts import NEGATIVE, SEVERITIES, Verdict
 from replication.report.chapters import TEXTS, Words, filled
 from replication.report.layout import laid_out
 from replication.report.record import DOCS, confirmation_of, reasons
 from replication.report.run_tables import Measures, Run, judged, listed, read_text
 from replication.report.stub_run import planned_sizes
 from replication.report.summary import by_severity
+from replication.run.config import read_papers
 from replication.run.csv_tables import read_rows
 from replication.run.models import ConfigError
 from replication.studies.images.analysis import LABELS, lines
@@ -98,6 +99,34 @@ def table_1_page(run: Documented) -> str:
     """Return docs/table_1.md: what scripts of shen2023 decide and its text does not, and our runs beside Table 1."""
     more = {"runs": pd.read_csv(run.results / "images.csv"), "lines": lines}
     return as_markdown(filled(TEXTS / "table_1.md.jinja", FrontWords(run), more)).replace("](docs/", "](") + "\n"
+
+
+def letters(docs: Path = DOCS) -> dict[str, str]:
+    """Return a letter to the authors of each paper, by its key: what holds, then its errata, the most severe first."""
+    claims, errata = (read_text(docs / "record" / f"{name}.csv") for name in ("claims", "errata"))
+    own = own_statements(claims)
+    own = own[own["verdict"] != Verdict.NOT_TESTED]
+    found = {}
+    for key, paper in read_papers().items():
+        mine, wrong = own[own["paper"] == key], errata[errata["paper"] == key].fillna("").to_dict("records")
+        holds = mine.groupby("id", sort=False).filter(lambda rows: rows["verdict"].isin(AGREES).all())
+        by_letter = {
+            letter: [
+                row | {"same": [other for other in wrong if other["same_as"] == row["id"]]}
+                for row in wrong
+                if row["severity"] == letter and not row["same_as"]
+            ]
+            for letter in SEVERITIES
+        }
+        if key in set(claims.loc[claims["whose"] == "paper", "paper"]):
+            found[key] = laid_out(
+                "letter.md.jinja",
+                paper=paper,
+                holds=holds.drop_duplicates("id").to_dict("records"),
+                counts=by_outcome(mine),
+                errata=by_letter,
+            )
+    return found
 
 
 def as_markdown(text: str) -> str:

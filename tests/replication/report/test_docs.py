@@ -16,7 +16,14 @@ from workflow_helpers import ROOT, called
 from privrep.simulate import fit
 from replication.report.chapters import TEXTS, page_text, text
 from replication.report.claims_table import all_rows
-from replication.report.documents import Documented, confirmation_page, results_page, table_1_page, with_findings
+from replication.report.documents import (
+    Documented,
+    confirmation_page,
+    letters,
+    results_page,
+    table_1_page,
+    with_findings,
+)
 from replication.report.run_tables import judged
 from replication.run.columns import dictionary
 from replication.run.config import study_names
@@ -33,6 +40,8 @@ def test_the_documents_are_those_of_the_tables(tmp_path):
     assert with_findings(README, Documented()) == README and "Not borne" not in README
     assert (ROOT / "docs" / "results.md").read_text() == results_page()
     assert (ROOT / "docs" / "table_1.md").read_text() == table_1_page(Documented())
+    written = {path.stem: path.read_text() for path in (ROOT / "docs" / "letters").iterdir()}
+    assert written == letters()
     assert (ROOT / "docs" / "confirmation.md").read_text() == confirmation_page(
         read_rows(ROOT / "docs/confirmation.csv")
     )
@@ -149,7 +158,7 @@ def test_readme_and_how_to_name_existing_files_and_targets():
     linked = re.findall(r"\]\(([\w/.]+)", README)
     assert not [path for path in linked if not (ROOT / path).exists()]
     assert {f"docs/{path.name}" for path in (ROOT / "docs").glob("*.md")} <= set(linked)
-    assert len(README.splitlines()) <= 120 and len(README.split()) <= 900
+    assert len(README.splitlines()) <= 100 and len(README.split()) <= 950
     makefile = (ROOT / "Makefile").read_text()
     for target in set(re.findall(r"\bmake ([a-z][a-z-]*)", README + HOW_TO)):
         assert re.search(rf"^([\w-]+ )*{target}( [\w-]+)*:", makefile, flags=re.MULTILINE), target
