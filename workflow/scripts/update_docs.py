@@ -18,7 +18,7 @@ import pandas as pd
 
 from privrep.users.whole_files import write_whole
 from replication.report.chapters import MARK, chapter, page_text
-from replication.report.documents import Documented, letters, results_page, table_1_page, with_findings
+from replication.report.documents import Documented, pages, with_findings
 from replication.report.page import page
 from replication.report.run_tables import Run, read_text
 from replication.run.cli_errors import one_line_errors
@@ -58,10 +58,8 @@ def main() -> None:
     args = parser.parse_args()
     if args.record:
         write_record(args.record)
-    Path("docs/results.md").write_text(results_page())
-    Path("docs/table_1.md").write_text(table_1_page(Documented()))
-    for paper, letter in letters().items():
-        write_whole(Path(f"docs/letters/{paper}.md"), letter)
+    for name, text in pages().items():
+        write_whole(Path("docs") / name, text)
     Path("README.md").write_text(with_findings(Path("README.md").read_text(), Documented()))
 
 

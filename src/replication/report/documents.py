@@ -129,6 +129,12 @@ def letters(docs: Path = DOCS) -> dict[str, str]:
     return found
 
 
+def pages(docs: Path = DOCS) -> dict[str, str]:
+    """Return the documents that are made of the run of record alone, by their paths in docs/."""
+    written = {f"letters/{paper}.md": letter for paper, letter in letters(docs).items()}
+    return {"results.md": results_page(docs), "table_1.md": table_1_page(Documented(docs)), **written}
+
+
 def as_markdown(text: str) -> str:
     """Return a text of the report without the page's own elements."""
     text = re.sub(r"</?(?:div|span)\b[^>]*>", "", text)

@@ -16,14 +16,7 @@ from workflow_helpers import ROOT, called
 from privrep.simulate import fit
 from replication.report.chapters import TEXTS, page_text, text
 from replication.report.claims_table import all_rows
-from replication.report.documents import (
-    Documented,
-    confirmation_page,
-    letters,
-    results_page,
-    table_1_page,
-    with_findings,
-)
+from replication.report.documents import Documented, confirmation_page, pages, with_findings
 from replication.report.run_tables import judged
 from replication.run.columns import dictionary
 from replication.run.config import study_names
@@ -38,10 +31,9 @@ EXAMPLES = [*map(textwrap.dedent, re.findall(r"```python\n(.*?)```", README + HO
 def test_the_documents_are_those_of_the_tables(tmp_path):
     """An edit of the findings or of docs/results.md by hand, or of a table alone, shows here."""
     assert with_findings(README, Documented()) == README and "Not borne" not in README
-    assert (ROOT / "docs" / "results.md").read_text() == results_page()
-    assert (ROOT / "docs" / "table_1.md").read_text() == table_1_page(Documented())
-    written = {path.stem: path.read_text() for path in (ROOT / "docs" / "letters").iterdir()}
-    assert written == letters()
+    written = pages()
+    assert {name: (ROOT / "docs" / name).read_text() for name in written} == written
+    assert {f"letters/{path.name}" for path in (ROOT / "docs" / "letters").iterdir()} <= set(written)
     assert (ROOT / "docs" / "confirmation.md").read_text() == confirmation_page(
         read_rows(ROOT / "docs/confirmation.csv")
     )
@@ -55,9 +47,9 @@ def test_the_documents_are_those_of_the_tables(tmp_path):
     ):
         rows = read_rows(ROOT / "docs" / name)
         write_rows(docs / name, [row | {column: other} for row in rows], tuple(rows[0]))
-        changed = (with_findings(README, Documented(docs)), results_page(docs), table_1_page(Documented(docs)))
+        changed = (with_findings(README, Documented(docs)), pages(docs))
         shutil.copy(ROOT / "docs" / name, docs / name)
-        assert changed != (README, results_page(docs), table_1_page(Documented(docs))), name
+        assert changed != (README, written), name
 
 
 def shown(text: str) -> tuple[float, float]:
