@@ -16,9 +16,10 @@ from replication.evidence.verdicts import Verdict
 from replication.report.chapters import text
 from replication.report.stub_run import StubRun, stub_cells, study_of
 from replication.run.config import ROOT
+from replication.run.csv_tables import read_rows
 from replication.run.settings import MeasureSettings
 from replication.studies.images import analysis
-from replication.studies.images.analysis import EPSILONS, FIGURE_1, METHODS, MOVED, ON_MNIST, TABLE_1, TABLE_3, Lead
+from replication.studies.images.analysis import FIGURE_1, METHODS, MOVED, ON_MNIST, TABLE_1, TABLE_3, Lead
 
 ACCURACY = {"centaur": 0.98, "ppsgd": 0.93, "pmtl": 0.89, "fedavg": 0.90, "stand_alone": 0.94}
 LIST = [row.settings for row in listed(ROOT / "src/images/runs.toml")]
@@ -96,56 +97,38 @@ ROW = "CIFAR10, n = 1000, S = 5"
 STATED = [claim for claim in checked_claims()["shen2023"] if claim.study == "images"]
 
 
-def verdict(quantity):
-    return {one["quantity"]: one["verdict"] for one in judged()}[quantity]
-
-
 def orders(row=ROW):
     return [one for one in analysis.orders(CELLS, Quantities([])) if one["row"] == row]
-
-
-def made_of(runs, monkeypatch, leads, moved, row=ROW):
-    """A row of Table 1 in which CENTAUR has these leads over the best other, by seed, without and with moved images."""
-    first = [analysis.lines(runs, TABLE_1[row], method).loc[[0]].reset_index() for method in METHODS]
-    table = [one.assign(seed=seed) for one in first[1:] for seed in range(max(len(leads), len(moved), 1))]
-    for shift, values in ((0, leads), (MOVED, moved)):
-        table += [first[0].assign(seed=seed, shift=shift, accuracy=0.94 + by / 100) for seed, by in enumerate(values)]
-    monkeypatch.setattr(analysis, "long_runs", lambda: pd.concat(table, ignore_index=True))
 
 
 YES, NO, OPEN = Verdict.REPRODUCED, Verdict.NOT_REPRODUCED, Verdict.INCONCLUSIVE
 
 
-SAID = {
-    # Three seeds from three points on, five from any lead whose interval is above zero; moved images if they alone do
-    YES: "5 5.1 5.2; 3 3.1 3.2; 2.8 2.9 3 2.9 2.9; .2 .3 .4 .3 .3; -5 -5.1 -5.2 / 5 5.1 5.2; / 5 5.1 5.2",
-    # One seed or two, leads too small for their seeds, intervals around zero, and what moved images alone may deny
-    OPEN: "5; 2; -5; 5 5.1; 2.8 2.9 3; 2.8 2.9 3 2.9; -.4 .6 .2 -.3 .5; 1 9 5; -5 -5.1 -5.2; -5 -5.1 -5.2 -5 -5; / 5"
-    "; -5 -5.1 -5.2 / -5; -5 -5.1 -5.2 / -5 -5.1; -5 -5.1 -5.2 / -2.8 -2.9 -3; -3 -3.1 -3.2",
-    NO: "-5 -5.1 -5.2 / -5 -5.1 -5.2; 1 1.1 1.2 / -3 -3.1 -3.2; -1 / -5 -5.1 -5.2; -5 -5.1 -5.2 / -.2 -.3 -.4 -.3 -.3",
-}
-"""CENTAUR's leads by seed, without / with moved images, by verdict."""
-
-
-def read(case):
-    """Leads without and with moved images."""
-    leads, _, moved = case.partition("/")
-    return [float(one) for one in leads.split()], [float(one) for one in moved.split()]
-
-
-@pytest.mark.parametrize(("case", "expected"), [(one, told) for told, of in SAID.items() for one in of.split(";")])
-def test_what_seeds_and_readings_may_say(runs, monkeypatch, case, expected):
-    """Rules 4, 9 and 11: each edge from both sides. The row says images, seeds and, where moved, the reading."""
-    (leads, moved), row = read(case), "CIFAR100, n = 1000, S = 5" if len(case) % 2 else ROW
-    made_of(runs, monkeypatch, leads, moved, row)
-    one = {one["quantity"]: one for one in judged(analysis.row_measures(analysis.long_runs()))}[row]
+@pytest.mark.parametrize(
+    "case", read_rows(ROOT / "tests/reference/image_leads.csv"), ids=lambda one: "/".join(one.values())
+)
+def test_what_seeds_and_readings_may_say(runs, monkeypatch, case):
+    """Rules 4, 9 and 11, each edge from both sides: verdict, seeds and reading of a row, and, where it stands there,
+    what the chapter says of it."""
+    leads, moved = ([float(one) for one in case[name].split()] for name in ("unmoved", "moved"))
+    row = "CIFAR100, n = 1000, S = 5" if len(leads) == 2 or len(moved) == 3 else ROW
+    first = [analysis.lines(runs, TABLE_1[row], method).loc[[0]].reset_index() for method in METHODS]
+    table = [one.assign(seed=seed) for one in first[1:] for seed in range(max(len(leads), len(moved), 1))]
+    for shift, values in ((0, leads), (MOVED, moved)):
+        table += [first[0].assign(seed=seed, shift=shift, accuracy=0.94 + by / 100) for seed, by in enumerate(values)]
+    monkeypatch.setattr(analysis, "long_runs", lambda: pd.concat(table, ignore_index=True))
+    one = judged()[row]
     of_moved = analysis.OF_READING["rounds"] in one["reason"]
-    decides = moved if of_moved else leads
-    assert (one["verdict"], one["seeds"]) == (expected, len(decides))
-    assert one["measured"] == pytest.approx(np.mean(decides), abs=1e-6) and (of_moved or expected != NO)
-    assert of_moved or analysis.OF_READING["unmoved"] in one["reason"] or analysis.STILL_OPEN in one["reason"]
-    said = [(one["reading"], one["seeds"]) for one in orders(row)]
+    known = of_moved or analysis.OF_READING["unmoved"] in one["reason"] or analysis.STILL_OPEN in one["reason"]
+    assert (one["verdict"], known) == (case["verdict"], bool(leads or moved)) and (of_moved or one["verdict"] != NO)
+    if decides := moved if of_moved else leads:
+        assert (one["seeds"], one["measured"]) == (len(decides), pytest.approx(np.mean(decides), abs=1e-6))
+    said = [(one["reading"], one["seeds"]) for one in orders(row) if one["seeds"]]
     assert said == [("unmoved", len(leads))] * bool(leads) + [("rounds", len(moved))] * bool(moved)
+    if case["says"]:
+        told = text("images", StubRun(1.5))
+        assert re.search(rf">{row}</th>(?:(?!</tr>).)*>{re.escape(case['says'])}</td></tr>", told)
+        assert f"ran in {len(said[:1])} of the {len(TABLE_1 | TABLE_3)} rows" in told
 
 
 def test_the_other_claims_leave_not_tested_with_their_rows(runs, monkeypatch):
@@ -165,18 +148,20 @@ def test_the_other_claims_leave_not_tested_with_their_rows(runs, monkeypatch):
     cases = ([made(1)], OPEN), ([made(3)], YES), ([made(3, 0.13)], OPEN), ([made(3, 0.13), made(3, 0.13, MOVED)], NO)
     for tables, expected in cases:
         monkeypatch.setattr(analysis, "long_runs", lambda tables=tables: pd.concat(tables, ignore_index=True))
-        verdicts = {row["quantity"]: row["verdict"] for row in judged() if row["quantity"] in names}
-        assert verdicts == dict.fromkeys(names, expected)
+        assert {name: one["verdict"] for name, one in judged().items() if name in names} == dict.fromkeys(
+            names, expected
+        )
 
 
 def test_a_rival_far_behind_needs_one_seed(runs):
     """Rule 12: four points behind the best rival at the first seed; a nearer one with one seed leaves the row open."""
     setting, row = TABLE_1["CIFAR10, n = 1000, S = 2"], "CIFAR10, n = 1000, S = 2"
-    assert analysis.rivals(runs, setting) == ["ppsgd", "stand_alone"] and verdict(row) == YES
-    put(runs, 0.9001, method="pmtl", images="cifar10", rank=2, rounds=200)
-    assert analysis.rivals(runs, setting) == ["ppsgd", "pmtl", "stand_alone"] and verdict(row) == OPEN
-    put(runs, 0.9, method="pmtl", images="cifar10", rank=2, rounds=200)
-    assert analysis.rivals(runs, setting) == ["ppsgd", "stand_alone"]
+    for accuracy, others, verdict in (
+        (0.9, ["ppsgd", "stand_alone"], YES),
+        (0.9001, ["ppsgd", "pmtl", "stand_alone"], OPEN),
+    ):
+        put(runs, accuracy, method="pmtl", images="cifar10", rank=2, rounds=200)
+        assert (analysis.rivals(runs, setting), judged()[row]["verdict"]) == (others, verdict)
 
 
 def test_the_second_score_stands_beside_the_first_and_decides_nothing(runs):
@@ -196,30 +181,10 @@ def test_the_second_score_stands_beside_the_first_and_decides_nothing(runs):
     assert last["over_seeds"] == pytest.approx(16 / 2**0.5, abs=0.01) and last["rival"] == "stand_alone"
 
 
-@pytest.mark.parametrize(
-    ("case", "says"),
-    [
-        ("", "nothing is said of the order"),
-        ("5", "ahead: undecided, choose neither by it; more seeds may decide"),
-        ("-5", "not ahead: undecided, choose neither by it; more seeds or images moved in every round may decide"),
-        ("5 5.1 5.2", "ahead: as printed"),
-        ("-5 -5.1 -5.2", "not ahead: wait for images moved in every round"),
-        ("-5 -5.1 -5.2 / -5 -5.1 -5.2", "not ahead: not as printed, take the other method"),
-    ],
-)
-def test_the_chapter_says_what_to_make_of_each_row(runs, monkeypatch, case, says):
-    """With no rows, one seed and three."""
-    made_of(runs, monkeypatch, *read(case))
-    told = text("images", StubRun(1.5))
-    assert re.search(rf">{ROW}</th>(?:(?!</tr>).)*>{re.escape(says)}</td></tr>", told)
-    assert f"ran in {1 if case else 0} of the {len(TABLE_1 | TABLE_3)} rows" in told
-
-
-def judged(measures=None):
-    """Rows of the study's claims."""
-    known = {one.quantity: one for one in measures} if measures else found()
-    rows = {name: {k: str(v) for k, v in vars(one).items()} | {"note": one.note} for name, one in known.items()}
-    return judge(STATED, "shen2023", {"images": rows}, "default", "figures")
+def judged():
+    """Rows of the study's claims by quantity."""
+    rows = {name: {k: str(v) for k, v in vars(one).items()} | {"note": one.note} for name, one in found().items()}
+    return {one["quantity"]: one for one in judge(STATED, "shen2023", {"images": rows}, "default", "figures")}
 
 
 def test_intervals_are_students_over_seeds_and_paired_over_clients():
@@ -263,16 +228,11 @@ def test_printed_leads_are_those_of_the_tables():
         assert one.predicted == pytest.approx(printed["centaur"] - best, abs=0.006)
 
 
-def test_table_2_is_what_figure_1_takes():
-    for method, clips in analysis.TABLE_2.items():
-        assert [FIGURE_1[e].clips[method] for e in EPSILONS] == list(clips)
-
-
 def test_without_a_run_nothing_is_tested_and_the_page_still_stands(monkeypatch):
     nothing = analysis.long_runs().iloc[:0]
     monkeypatch.setattr(analysis, "long_runs", lambda: nothing)
     assert all(one.note.startswith(NOT_RUN) for name, one in found().items() if not name.startswith("digits"))
-    rows = judged()
+    rows = judged().values()
     assert {row["verdict"] for row in rows} == {Verdict.NOT_TESTED}
     assert all("src/images/runs.toml" in row["reason"] for row in rows)
     tables = analysis.analyse(CELLS, SETTINGS).tables
