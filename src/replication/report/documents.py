@@ -32,7 +32,7 @@ from replication.report.summary import by_severity
 from replication.run.config import read_papers
 from replication.run.csv_tables import read_rows
 from replication.run.models import ConfigError
-from replication.studies.images.analysis import LABELS, lines
+from replication.studies.images.analysis import LABELS, best_clips, leads, lines
 
 BLOCK = re.compile(r"(<!-- measured: [^\n]*-->\n).*?(<!-- end of measured -->)", flags=re.DOTALL)
 """The part of the README that is written, from texts/readme.md.jinja."""
@@ -97,7 +97,7 @@ def with_findings(readme: str, run: Documented) -> str:
 
 def table_1_page(run: Documented) -> str:
     """Return docs/table_1.md: what scripts of shen2023 decide and its text does not, and our runs beside Table 1."""
-    more = {"runs": pd.read_csv(run.results / "images.csv"), "lines": lines}
+    more = {"runs": pd.read_csv(run.results / "images.csv"), "lines": lines, "leads": leads, "best_clips": best_clips}
     return as_markdown(filled(TEXTS / "table_1.md.jinja", FrontWords(run), more)).replace("](docs/", "](") + "\n"
 
 

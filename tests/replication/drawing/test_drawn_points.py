@@ -266,7 +266,7 @@ def check_marks(figure: Picture, lines: list[Line], table: pd.DataFrame, caption
     and those of a field are the risks of both methods there."""
     said = re.findall(r"(?<![-\w])(?:dash-)?(?:solid|dashed|dotted)\b", caption.lower())
     assert {DASHES[one] for one in said} <= {line.look.dash for line in lines}
-    for text in (text for axis in figure.axes for text in axis.texts):
+    for text in (text for axis in figure.axes if len(table) for text in axis.texts):
         if isinstance(text, Annotation):
             assert float(text.get_text().replace(",", "")) == pytest.approx(text.xy[0], rel=0.05, nan_ok=True)
             continue

@@ -1,4 +1,4 @@
-"""shen2023, Section 6 and Appendix B on images (claims B-T1, B-T3, B-F1, B-F3, B-R3.1i and their stand-ins on MNIST).
+"""shen2023, Section 6 and Appendix B on images (claims B-T1, B-T3, B-F1, B-F3, B-R3.1i).
 
 The long runs are read from docs/record/images.csv, where `src/images/runs.toml` says which there should be; the rules
 stand in the study's file. The cells of a run are those on scikit-learn's digits, which show that all of it works here.
@@ -7,10 +7,11 @@ Accuracies are in percent, leads in points.
 
 from __future__ import annotations
 
-import itertools
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -32,14 +33,17 @@ FEWEST_SEEDS = 3
 """Seeds that decide a row; fewer are shown, with an interval over clients."""
 FAR_BEHIND = 4.0
 """Points by which a rival is behind the best one at the first seed that runs at no other (rule 12)."""
-MOVED = {"shift": 4}
-"""Rows in which CENTAUR's heads are fitted on moved images in every round."""
+CLEAR, MANY_SEEDS = 3.0, 5
+"""Points below which a lead on CIFAR needs so many seeds (rule 11)."""
+MOVED = 4
+"""Pixels by which images are moved where CENTAUR's heads are fitted on moved ones in every round."""
+READINGS = {"unmoved": (0, "accuracy"), "last": (0, "accuracy_moved_last"), "rounds": (MOVED, "accuracy")}
+"""What "in this phase" may mean (rule 10): pixels in every round, and the score."""
 PRINTED_RUNS = 3
 """Runs over which the paper gives a spread."""
 TUNING_SEED = 100
 """Seed of the runs that choose and do not judge."""
-CLIPS = (0.01, 0.02, 0.04, 0.06, 0.25, 0.5, 1.0)
-"""Clips that were tried on MNIST."""
+OF_READING = {"unmoved": "no images are moved", "rounds": "CENTAUR's heads on moved images in every round"}
 STILL_OPEN = "CENTAUR lacks the moved images that the paper gives to its heads alone, and a run with them decides"
 EPSILONS = (0.25, 0.5, 1.0, 2.0, 4.0)
 EIGHTHS = tuple(range(1, 9))
@@ -68,7 +72,7 @@ def _printed(*numbers: float) -> dict[str, tuple[float, float]]:
 def _cifar(clients: int, rank: int, rounds: int, *numbers: float) -> Setting:
     """A row on CIFAR-10, whose 50,000 training images are dealt out."""
     where = {"images": "cifar10", "clients": clients, "samples": 50_000 // clients, "rank": rank, "rounds": rounds}
-    return Setting(where | {"epsilon": 1.0, "clip": 0.01, "shift": 0}, printed=_printed(*numbers))
+    return Setting(where | {"epsilon": 1.0, "clip": 0.01}, printed=_printed(*numbers))
 
 
 def _emnist(clients: int, *numbers: float) -> Setting:
@@ -76,9 +80,9 @@ def _emnist(clients: int, *numbers: float) -> Setting:
 
 
 SIZES = {"images": "mnist", "clients": 998, "samples": 60, "rank": 5}
-MNIST = Setting(SIZES | {"epsilon": 1.0, "batch": 18, "rounds": 40, "clip": 0.25, "shift": 0})
+MNIST = Setting(SIZES | {"epsilon": 1.0, "batch": 18, "rounds": 40, "clip": 0.25})
 CIFAR100 = Setting(
-    {"images": "cifar100", "clients": 1000, "rank": 5, "shift": 0},
+    {"images": "cifar100", "clients": 1000, "rank": 5},
     printed=_printed(39.20, 1.12, 22.17, 2.12, 24.17, 1.43, 32.97, 1.48, 44.54, 1.05),
 )
 TABLE_1 = {
@@ -97,12 +101,7 @@ ON_MNIST = {
     "MNIST, batch 54": MNIST.with_(batch=54),
     "MNIST, S = 2": MNIST.with_(rank=2, clients=997),
     "MNIST, T = 80": MNIST.with_(rounds=80),
-    "MNIST, moved images": MNIST.with_(shift=4),
-}
-SIDE_BY_SIDE = {row: setting for row, setting in ON_MNIST.items() if row != "MNIST, moved images"}
-"""Rows on MNIST that are shown with all methods; in the other one CENTAUR alone differs."""
-BEST_CLIPS = "MNIST, best clips"
-"""The row in which each method has its own clip."""
+} | {f"MNIST, epsilon = {e:g}": MNIST.with_(epsilon=e) for e in EPSILONS if e != 1}
 TABLE_2 = {
     "centaur": (0.01, 0.01, 0.01, 0.04, 0.04),
     "fedavg": (0.01, 0.01, 0.04, 0.06, 0.06),
@@ -110,16 +109,10 @@ TABLE_2 = {
     "pmtl": (0.01, 0.04, 0.04, 0.04, 0.06),
 }
 """Clips that the paper prints for Figure 1, by epsilon."""
-
-
-ROW_500 = TABLE_1["CIFAR10, n = 500, S = 5"]
-FIGURE_1 = {f"MNIST, epsilon = {e:g}": MNIST.with_(epsilon=e) for e in EPSILONS} | {
-    f"CIFAR10, Figure 1, epsilon = {e:g}": replace(
-        ROW_500.with_(epsilon=e), clips=dict(zip(TABLE_2, clips, strict=True))
-    )
+FIGURE_1 = {
+    e: replace(TABLE_1["CIFAR10, n = 500, S = 5"].with_(epsilon=e), clips=dict(zip(TABLE_2, clips, strict=True)))
     for e, *clips in zip(EPSILONS, *TABLE_2.values(), strict=True)
 }
-"""Points of Figure 1: on CIFAR-10 with the clips of Table 2, on MNIST with the one clip of Table 1."""
 
 
 def long_runs() -> pd.DataFrame:
@@ -127,18 +120,15 @@ def long_runs() -> pd.DataFrame:
     return pd.read_csv(ROOT / "docs" / "record" / "images.csv")
 
 
-def lines(runs: pd.DataFrame, setting: Setting, method: str) -> pd.DataFrame:
+def lines(runs: pd.DataFrame, setting: Setting, method: str, shift: int = 0) -> pd.DataFrame:
     """The judging runs of a method in a row, by seed. Clients alone have no noise, no rounds and no clip; images are
-    moved for CENTAUR's heads alone."""
+    moved by `shift` pixels for CENTAUR's heads alone."""
     where = setting.where | ({"clip": setting.clips[method]} if method in setting.clips else {})
+    where |= {"shift": shift if method == "centaur" else 0}
     if method == "stand_alone":
         where = {name: where[name] for name in ("images", "clients", "rank")}
-    elif method != "centaur":
-        where |= {"shift": 0} if "shift" in where else {}
-    rows = runs[(runs["method"] == method) & (runs["seed"] != TUNING_SEED)]
-    for name, value in where.items():
-        rows = rows[rows[name] == value]
-    return rows.sort_values("seed").set_index("seed")
+    alike = [runs[name] == value for name, value in (where | {"method": method}).items()]
+    return runs[np.logical_and.reduce([runs["seed"] != TUNING_SEED, *alike])].sort_values("seed").set_index("seed")
 
 
 def of_clients(line: pd.Series) -> np.ndarray:
@@ -170,24 +160,25 @@ class Lead:
         """With its interval; a number without one where too few seeds ran, which decides nothing."""
         seeds, (low, high) = len(self.values), self.ends(level)
         if seeds < FEWEST_SEEDS:
-            note = f"too few seeds to decide; over the clients of the first one [{low:.2f}, {high:.2f}]"
+            note = "too few seeds to decide"
+            note += "" if math.isnan(low) else f"; over the clients of the first one [{low:.2f}, {high:.2f}]"
             return bare(name, self.mean, seeds, note)
         return Measured(name, self.mean, low, high, seeds)
 
 
-def difference(first: pd.DataFrame, second: pd.DataFrame) -> Lead:
-    """The first method's accuracy less the second's, seed by seed; where one tested fewer clients, on those alone."""
-    seeds = first.index.intersection(second.index)
-    if not len(seeds):
-        return Lead(np.empty(0))
+def difference(first: pd.DataFrame, second: pd.DataFrame, score: str = "accuracy") -> Lead:
+    """The first method's score less the second's accuracy, seed by seed; where one tested fewer clients, on those
+    alone. A second score has no accuracies of clients, and so no error over them."""
+    first = first.dropna(subset=[score])
     values, errors = [], []
-    for seed in seeds:
+    for seed in first.index.intersection(second.index):
         one, two = first.loc[seed], second.loc[seed]
         paired = of_clients(one) - of_clients(two)
         alike = one["tested"] == two["tested"]
         values.append(100 * (one["accuracy"] - two["accuracy"]) if alike else paired.mean())
+        values[-1] += 100 * (one[score] - one["accuracy"])
         errors.append(paired.std(ddof=1) / math.sqrt(min(one["tested"], two["tested"])))
-    return Lead(np.array(values), errors[0])
+    return Lead(np.array(values), errors[0] if errors and score == "accuracy" else math.nan)
 
 
 def least(name: str, leads: list[Lead]) -> Measured:
@@ -201,13 +192,14 @@ def least(name: str, leads: list[Lead]) -> Measured:
     ends = {end: min(getattr(one, end) for one in found) for end in ("ci_low", "ci_high", "seeds")}
     first = replace(min(found, key=lambda one: one.measured), **ends)
     short = [one.note for one in found if math.isnan(one.ci_low)]
-    return bare(name, first.measured, first.seeds, short[0]) if short else first
+    return bare(name, first.measured, first.seeds, first.note or short[0]) if short else first
 
 
-def leads(runs: pd.DataFrame, setting: Setting) -> dict[str, Lead]:
+def leads(runs: pd.DataFrame, setting: Setting, reading: str = "unmoved") -> dict[str, Lead]:
     """CENTAUR's over each other method."""
-    ours = lines(runs, setting, "centaur")
-    return {other: difference(ours, lines(runs, setting, other)) for other in OTHERS}
+    shift, score = READINGS[reading]
+    ours = lines(runs, setting, "centaur", shift)
+    return {other: difference(ours, lines(runs, setting, other), score) for other in OTHERS}
 
 
 def rivals(runs: pd.DataFrame, setting: Setting) -> list[str]:
@@ -217,35 +209,48 @@ def rivals(runs: pd.DataFrame, setting: Setting) -> list[str]:
     return [o for o, one in of.items() if len(one) != 1 or 100 * one.iloc[0] > best - FAR_BEHIND]
 
 
-def not_denied(one: Measured) -> Measured:
-    """A lead in a row without moved images, which may confirm the printed order and not deny it (rule 9)."""
-    return bare(one.quantity, one.measured, one.seeds, STILL_OPEN) if one.ci_high < 0 else one
+def row_leads(runs: pd.DataFrame, setting: Setting, reading: str) -> list[Lead]:
+    """Those of which the least judges a row (rule 12)."""
+    ahead = leads(runs, setting, reading)
+    return [ahead[other] for other in rivals(runs, setting)]
+
+
+def by_seeds(one: Measured, clear: float) -> Measured:
+    """A least lead, which decides nothing where it is too small for its seeds (rule 11)."""
+    if one.seeds >= MANY_SEEDS or abs(one.measured) >= clear or math.isnan(one.ci_low):
+        return one
+    note = f"too few seeds for a lead below {clear:g} points; over seeds [{one.ci_low:.2f}, {one.ci_high:.2f}]"
+    return bare(one.quantity, one.measured, one.seeds, note)
+
+
+def judged(name: str, ahead: Callable[[str], list[Lead]], clear: float = CLEAR) -> Measured:
+    """The least of CENTAUR's leads by reading. The runs without moved images may confirm the order; where they do not,
+    those with them decide, which alone may deny it (rule 9)."""
+    found = {reading: by_seeds(least(name, ahead(reading)), clear) for reading in OF_READING}
+    unmoved, moved = (
+        replace(one, note="; ".join(filter(None, [OF_READING[reading], one.note]))) for reading, one in found.items()
+    )
+    if not unmoved.ci_low >= 0 and (not math.isnan(moved.ci_low) or not unmoved.seeds):
+        return moved
+    return bare(name, unmoved.measured, unmoved.seeds, STILL_OPEN) if unmoved.ci_high < 0 else unmoved
+
+
+def clear_lead(setting: Setting) -> float:
+    """Points below which three seeds decide nothing; EMNIST has no such rule."""
+    return 0.0 if setting.where["images"] == "emnist" else CLEAR
 
 
 def row_measures(runs: pd.DataFrame) -> list[Measured]:
-    """CENTAUR's least lead in each row, and those over each method in the rows on MNIST that differ in what the paper
-    leaves open."""
-    found = []
-    for row, setting in (TABLE_1 | TABLE_3 | ON_MNIST | {BEST_CLIPS: best_clips(runs)}).items():
-        ahead, name = leads(runs, setting), f"{row}: least lead of centaur"
-        found.append(least(name, [ahead[other] for other in rivals(runs, setting)]))
-        if row.startswith("CIFAR") and found[-1].ci_high < 0:
-            ours = lines(runs, setting.with_(**MOVED), "centaur")
-            moved = least(name, [difference(ours, lines(runs, setting, o)) for o in rivals(runs, setting)])
-            found[-1] = moved if moved.seeds >= FEWEST_SEEDS else not_denied(found[-1])
-        if row in ("MNIST", "MNIST, batch 54", BEST_CLIPS):
-            found += [one.measured(f"{row}: lead of centaur over {other}") for other, one in ahead.items()]
-    return found
-
-
-def tried_clips(runs: pd.DataFrame) -> pd.DataFrame:
-    """The runs of the tuning seed."""
-    return runs[(runs["seed"] == TUNING_SEED) & (runs["method"] != "stand_alone")]
+    """CENTAUR's least lead in each row."""
+    return [
+        judged(f"{row}: least lead of centaur", partial(row_leads, runs, setting), clear_lead(setting))
+        for row, setting in (TABLE_1 | TABLE_3).items()
+    ]
 
 
 def best_clips(runs: pd.DataFrame) -> Setting:
     """Each method at the clip with the best accuracy on validation images of the tuning seed; NaN where none ran."""
-    tried = tried_clips(runs)
+    tried = runs[(runs["seed"] == TUNING_SEED) & (runs["method"] != "stand_alone")]
     tried = tried[tried["batch"] == MNIST.where["batch"]]
     best = {method: part["clip"].iloc[int(part["validation"].argmax())] for method, part in tried.groupby("method")}
     return replace(MNIST, clips={method: best.get(method, math.nan) for method in TOGETHER})
@@ -266,71 +271,43 @@ def set_up_measures(runs: pd.DataFrame) -> list[Measured]:
     return found
 
 
-def crossing(epsilons: Iterable[float], ahead: Iterable[float]) -> float:
-    """The largest epsilon at which a lead turns positive, by interpolation on the logarithm; NaN for none."""
-    for (e, low), (f, high) in reversed(list(itertools.pairwise(zip(epsilons, ahead, strict=True)))):
-        if low < 0 <= high:
-            return float(e * (f / e) ** (-low / (high - low)))
-    return math.nan
-
-
 def figure_1_measures(runs: pd.DataFrame) -> list[Measured]:
-    """The least leads over all epsilons, and where CENTAUR meets clients alone."""
-    found = []
-    for name in ("MNIST", "CIFAR10, Figure 1"):
-        ahead = {e: leads(runs, FIGURE_1[f"{name}, epsilon = {e:g}"]) for e in EPSILONS}
-        for other in TOGETHER[1:]:
-            found.append(least(f"{name}: least lead over {other}, all epsilons", [ahead[e][other] for e in EPSILONS]))
-        for e, other in itertools.product(EPSILONS, OTHERS):
-            found.append(ahead[e][other].measured(f"{name}: lead of centaur over {other}, epsilon = {e:g}"))
-        alone = [ahead[e]["stand_alone"] for e in EPSILONS]
-        seeds = len(alone[0].values) if all(len(one.values) for one in alone) else 0
-        meets = crossing(EPSILONS, [one.mean for one in alone])
-        found.append(bare(f"{name}: epsilon where centaur meets stand_alone", meets, seeds))
-    return found
+    """The least leads over all epsilons, and that over clients alone at one."""
+
+    def over(other: str, *epsilons: float) -> Callable[[str], list[Lead]]:
+        return lambda reading: [leads(runs, FIGURE_1[e], reading)[other] for e in epsilons]
+
+    found = [(f"least lead over {o}, all epsilons", over(o, *EPSILONS)) for o in TOGETHER[1:]]
+    found.append(("lead of centaur over stand_alone, epsilon = 0.5", over("stand_alone", 0.5)))
+    return [judged(f"CIFAR10, Figure 1: {name}", ahead) for name, ahead in found]
 
 
-def along(line: pd.DataFrame) -> np.ndarray:
-    """Accuracies after the eighths of the rounds, in percent, (seeds, 8)."""
-    return 100 * line[[f"accuracy_{part}_8" for part in EIGHTHS]].to_numpy(float)
+def along(line: pd.DataFrame) -> pd.DataFrame:
+    """Accuracies after the eighths of the rounds, in percent, by seed."""
+    return 100 * line[[f"accuracy_{part}_8" for part in EIGHTHS]].astype(float)
 
 
-def way_measures(runs: pd.DataFrame) -> list[Measured]:
-    """CENTAUR's least lead over the best other method that trains together, after the eighths of the rounds."""
-    found = []
-    for row, setting in (("MNIST", MNIST), ("CIFAR10, n = 1000, S = 5, T = 400", LONG_5)):
-        of = {method: lines(runs, setting, method) for method in TOGETHER}
-        seeds = sorted(set.intersection(*(set(one.index) for one in of.values())))
-        way = {method: along(one.loc[seeds]) for method, one in of.items()}
-        best = np.max([way[method].mean(axis=0) for method in TOGETHER[1:]], axis=0) if seeds else np.zeros(8)
-        found.append(least(f"{row}: least lead on the way", [Lead(values) for values in (way["centaur"] - best).T]))
-    return found
+def way_measure(runs: pd.DataFrame) -> Measured:
+    """CENTAUR's least lead over all methods that train together, after the eighths of the rounds."""
+
+    def ahead(reading: str) -> list[Lead]:
+        way = {method: along(lines(runs, LONG_5, method, READINGS[reading][0])) for method in TOGETHER}
+        each = [(way["centaur"] - way[other]).dropna().to_numpy().T for other in TOGETHER[1:]]
+        return [Lead(values) for other in each for values in other]
+
+    return judged("CIFAR10, n = 1000, S = 5, T = 400: least lead on the way", ahead)
 
 
-def update_measures(runs: pd.DataFrame) -> list[Measured]:
-    """The length of CENTAUR's updates over DP-FedAvg's."""
-    found = []
-    for row, setting in (("MNIST", MNIST), ("CIFAR10, n = 1000, S = 5", TABLE_1["CIFAR10, n = 1000, S = 5"])):
-        of = {method: lines(runs, setting, method) for method in ("centaur", "fedavg")}
-        seeds = of["centaur"].index.intersection(of["fedavg"].index)
-        last = [one.loc[seeds, "length_8_8"].to_numpy(float) for one in of.values()]
-        found.append(Lead(last[0] / last[1]).measured(f"{row}: update of centaur over that of fedavg, last eighth"))
-    return found
+def update_measure(runs: pd.DataFrame) -> Measured:
+    """The length of CENTAUR's updates over DP-FedAvg's; what it lacks to 1 is judged as a lead is."""
 
+    def shorter(reading: str) -> list[Lead]:
+        row, shift = TABLE_1["CIFAR10, n = 1000, S = 5"], READINGS[reading][0]
+        ours, theirs = (lines(runs, row, method, shift)["length_8_8"].astype(float) for method in ("centaur", "fedavg"))
+        return [Lead((1 - ours / theirs).dropna().to_numpy())]
 
-def gain_measures(runs: pd.DataFrame) -> list[Measured]:
-    """What twice the rounds at the same epsilon bring on MNIST, and moved images to CENTAUR."""
-
-    def gain(row: str, method: str) -> Lead:
-        return difference(lines(runs, ON_MNIST[row], method), lines(runs, MNIST, method))
-
-    gains = {method: gain("MNIST, T = 80", method) for method in TOGETHER}
-    found = [one.measured(f"MNIST: gain of {method} by twice the rounds") for method, one in gains.items()]
-    for method in TOGETHER[1:]:
-        same = min(len(gains[method].values), len(gains["centaur"].values))
-        more = Lead(gains[method].values[:same] - gains["centaur"].values[:same])
-        found.append(more.measured(f"MNIST: gain of {method} by twice the rounds, less that of centaur"))
-    return [*found, gain("MNIST, moved images", "centaur").measured("MNIST: gain of centaur by moved images")]
+    one = judged("CIFAR10, n = 1000, S = 5: update of centaur over that of fedavg, last eighth", shorter, 0.0)
+    return replace(one, measured=1 - one.measured, ci_low=1 - one.ci_high, ci_high=1 - one.ci_low)
 
 
 def digit_measures(cells: pd.DataFrame) -> list[Measured]:
@@ -349,7 +326,7 @@ def digit_measures(cells: pd.DataFrame) -> list[Measured]:
     return found
 
 
-def accuracy_points(runs: pd.DataFrame, settings: dict[str, Setting]) -> pd.DataFrame:
+def accuracy_points(runs: pd.DataFrame, settings: Mapping[Any, Setting]) -> pd.DataFrame:
     """Measured and printed accuracies, by row and method, of rows of which a method that trains together ran."""
     points = []
     for row, setting in settings.items():
@@ -362,9 +339,11 @@ def accuracy_points(runs: pd.DataFrame, settings: dict[str, Setting]) -> pd.Data
             half = 2 * (over_clients if len(one) < FEWEST_SEEDS else over_seeds / math.sqrt(len(one)))
             half_printed = 2 * spread / math.sqrt(PRINTED_RUNS)
             once, cut = 100 * one["accuracy_once"].mean(), one["clipped_share"].mean()
-            ran = (accuracy, accuracy - half, accuracy + half, len(one), over_seeds, over_clients, once, cut)
+            second = 100 * one["accuracy_moved_last"].mean(), one["accuracy_moved_last"].count()
+            ran = (accuracy, accuracy - half, accuracy + half, len(one), over_seeds, over_clients, once, cut, *second)
             points.append((row, method, *ran, mean, spread, mean - half_printed, mean + half_printed))
     measured = ["accuracy", "low", "high", "seeds", "over_seeds", "over_clients", "once", "cut"]
+    measured += ["moved_last", "moved_last_seeds"]
     printed = ["printed", "printed_spread", "printed_low", "printed_high"]
     return pd.DataFrame(points, columns=["row", "method", *measured, *printed] if points else ["accuracy"])
 
@@ -372,10 +351,10 @@ def accuracy_points(runs: pd.DataFrame, settings: dict[str, Setting]) -> pd.Data
 def way_points(runs: pd.DataFrame) -> pd.DataFrame:
     """Figure 3: accuracies against the epsilon spent so far; and updates over the clip, by the share of rounds done."""
     points = []
-    for row, setting in {"MNIST": MNIST, "MNIST, T = 80": ON_MNIST["MNIST, T = 80"], **TABLE_1, **TABLE_3}.items():
+    for row, setting in (TABLE_1 | TABLE_3).items():
         for method in TOGETHER:
             one = lines(runs, setting, method)
-            for part, accuracy in zip(EIGHTHS, along(one).mean(axis=0), strict=True) if len(one) else ():
+            for part, accuracy in zip(EIGHTHS, along(one).mean(), strict=True) if len(one) else ():
                 spent = gdp_epsilon(gdp_mu(1.0, 1e-5) * math.sqrt(part / 8), 1e-5)
                 length, cut = (one[f"{name}_{part}_8"].mean() for name in ("length", "cut"))
                 points.append((row, method, part / 8, spent, accuracy, length, cut))
@@ -386,14 +365,26 @@ def way_points(runs: pd.DataFrame) -> pd.DataFrame:
 # What the chapter tells beside its quantities
 
 
-def progress(cells: pd.DataFrame, quantities: Quantities) -> pd.DataFrame:
-    """Row by row, which methods ran with how many seeds."""
-    runs = long_runs()
-    found = []
-    for row, setting in {**TABLE_1, **TABLE_3, **ON_MNIST, BEST_CLIPS: best_clips(runs), **FIGURE_1}.items():
-        seeds = {method: len(lines(runs, setting, method)) for method in METHODS}
-        found.append({"row": row, **seeds, "printed": bool(setting.printed)})
-    return pd.DataFrame(found)
+def orders(cells: pd.DataFrame, quantities: Quantities) -> list[dict]:
+    """Row by row and reading by reading: CENTAUR's least lead over the methods that ran, over which one, its spread
+    over seeds, its error over clients, and whether the rules decide for it (1) or against it (-1)."""
+    runs, found = long_runs(), []
+    for row, setting in (TABLE_1 | TABLE_3).items():
+        before = len(found)
+        for reading in READINGS:
+            ahead = {other: one for other, one in leads(runs, setting, reading).items() if len(one.values)}
+            if not ahead:
+                continue
+            rival = min(ahead, key=lambda other: ahead[other].mean)
+            values, printed = ahead[rival].values, setting.printed["centaur"][0] - setting.printed[rival][0]
+            by_rules = by_seeds(least(row, row_leads(runs, setting, reading)), clear_lead(setting))
+            decided = (by_rules.ci_low >= 0) - (by_rules.ci_high < 0) if reading in OF_READING else 0
+            about = {"row": row, "reading": reading, "seeds": len(values), "rival": rival, "others": len(ahead)}
+            numbers = {"lead": values.mean(), "over_seeds": values.std(ddof=1) if len(values) > 1 else math.nan}
+            found.append(about | numbers | {"over_clients": ahead[rival].error, "printed": printed, "decided": decided})
+        if len(found) == before:
+            found.append({"row": row, "reading": "unmoved", "seeds": 0})
+    return found
 
 
 def machines(cells: pd.DataFrame, quantities: Quantities) -> list[dict]:
@@ -401,14 +392,6 @@ def machines(cells: pd.DataFrame, quantities: Quantities) -> list[dict]:
     return [
         {"images": images, "device": device, "runs": len(part), "hours": part["seconds"].sum() / 3600}
         for (images, device), part in long_runs().groupby(["images", "device"])
-    ]
-
-
-def validated(cells: pd.DataFrame, quantities: Quantities) -> list[dict]:
-    """Batch by batch and method by method, validation accuracy in percent at each clip that was tried."""
-    return [
-        {"batch": batch, "method": method, "by_clip": dict(zip(part["clip"], 100 * part["validation"], strict=True))}
-        for (batch, method), part in tried_clips(long_runs()).groupby(["batch", "method"])
     ]
 
 
@@ -420,10 +403,11 @@ def replaced(cells: pd.DataFrame, quantities: Quantities) -> dict[str, float]:
 
 FACTS = {
     "tables 1 and 3": lambda cells, quantities: accuracy_points(long_runs(), TABLE_1 | TABLE_3),
-    "mnist": lambda cells, quantities: accuracy_points(long_runs(), SIDE_BY_SIDE),
-    "progress": progress,
+    "mnist": lambda cells, quantities: accuracy_points(
+        long_runs(), ON_MNIST | {"MNIST, best clips": best_clips(long_runs())}
+    ),
+    "orders": orders,
     "machines": machines,
-    "clips": validated,
     "replaced": replaced,
 }
 
@@ -431,18 +415,13 @@ FACTS = {
 def analyse(cells: pd.DataFrame, study: MeasureSettings) -> Findings:
     """All quantities, and the numbers of the figures."""
     runs = long_runs()
-    by_epsilon = accuracy_points(runs, FIGURE_1)
-    if not by_epsilon.empty:
-        names = by_epsilon.pop("row").str.split(", epsilon = ", expand=True)
-        by_epsilon = by_epsilon.assign(panel=names[0], epsilon=names[1].astype(float))
-    found = figure_1_measures(runs) + way_measures(runs)
-    found = [not_denied(one) if one.quantity.startswith("CIFAR") else one for one in found]
-    found += row_measures(runs) + set_up_measures(runs) + update_measures(runs) + gain_measures(runs)
+    found = [*row_measures(runs), *figure_1_measures(runs), way_measure(runs), update_measure(runs)]
+    found += set_up_measures(runs)
     missing = "its runs stand in src/images/runs.toml and are not made yet, see docs/images.md"
     found = [one if one.seeds else not_run(one.quantity, missing) for one in found] + digit_measures(cells)
     tables = {
-        "shen2023/image_methods": accuracy_points(runs, TABLE_1 | TABLE_3 | SIDE_BY_SIDE),
-        "shen2023/image_epsilon": by_epsilon,
+        "shen2023/image_methods": accuracy_points(runs, TABLE_1 | TABLE_3),
+        "shen2023/image_epsilon": accuracy_points(runs, FIGURE_1).rename(columns={"row": "epsilon"}),
         "shen2023/image_way": way_points(runs),
     }
     return Findings(found, tables)

@@ -28,13 +28,12 @@ def draw_image_methods(figure: Picture, numbers: DataFrame, study: PlotSettings)
 
 def draw_image_epsilon(figure: Picture, numbers: DataFrame, study: PlotSettings) -> None:
     """Draw Figure 1."""
-    for axis, panel, here in figure.facets(numbers, "panel", (1.2, 4.2), (4.1, 0)):
-        here = here.sort_values("epsilon")
-        alone = here[here["method"] == "stand_alone"]
-        axis.groups(here.drop(alone.index), "epsilon", "accuracy", "method", TOGETHER_LOOKS, ends=ENDS)
-        if len(alone):
-            axis.level(alone["accuracy"].iloc[0], "clients alone", colour=LOOKS["stand_alone"].colour, dash=":")
-        axis.label(r"$\epsilon$", "test accuracy, %", panel, "x", here["epsilon"])
+    axis, here = figure.panel(5.4, 4.1), numbers.sort_values("epsilon")
+    alone = here[here["method"] == "stand_alone"]
+    axis.groups(here.drop(alone.index), "epsilon", "accuracy", "method", TOGETHER_LOOKS, ends=ENDS)
+    if len(alone):
+        axis.level(alone["accuracy"].iloc[0], "clients alone", colour=LOOKS["stand_alone"].colour, dash=":")
+    axis.label(r"$\epsilon$", "test accuracy, %", "CIFAR10, n = 500, S = 5", "x", here["epsilon"])
 
 
 def draw_image_way(figure: Picture, numbers: DataFrame, study: PlotSettings) -> None:
