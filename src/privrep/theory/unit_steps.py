@@ -133,6 +133,8 @@ class Plain:
         return ((sampled + math.sqrt(sampled**2 + 4 * allowed * private)) / (2 * allowed)) ** 2
 
     def lower_bound(self, users: int, mu: float) -> float:
-        """Return r_0 of Theorem 4: no method has a root mean square distance much below it near every subspace."""
-        information = users * math.sqrt(math.expm1(mu**2) * self.beta * self.samples)
-        return self.noise * self.rank * self.outside / information
+        """Return r of Theorem 4: no method has a root mean square distance much below it near every subspace. It is the
+        larger of what privacy and of what few users leave."""
+        entries, information = self.rank * self.outside, self.beta * self.samples
+        private = entries / (users * math.sqrt(math.expm1(mu**2) * information))
+        return self.noise * max(private, math.sqrt(entries / (users * information)))
