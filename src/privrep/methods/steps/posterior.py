@@ -157,11 +157,13 @@ class Spectra:
         users = np.flatnonzero((np.abs(residuals) > most * sd).any(axis=1))
         labels, most = self.residuals[users] / sd, most[users]
         rows = self.left[users] * np.sqrt(prior.strengths * self.squares[users])[:, None]
+        # As in `ridge_models`: a system that is not regular would stop all users.
+        unit = (1 + 1e-12 * np.einsum("bmp,bmp->b", rows, rows))[:, None, None] * np.eye(rows.shape[2])
         doubts = (1 + np.abs(labels)) / most
         moved = labels
         for _ in range(PASSES):
             weighed = rows.transpose(0, 2, 1) / (1 + doubts[:, None])
-            heads = np.linalg.solve(np.eye(rows.shape[2]) + weighed @ rows, weighed @ labels[:, :, None])
+            heads = np.linalg.solve(unit + weighed @ rows, weighed @ labels[:, :, None])
             moved = (labels - (rows @ heads)[:, :, 0]) * (doubts / (1 + doubts))
             doubts = np.abs(moved) / most
         self.projected[users] -= sd * (moved[:, None] @ self.left[users])[:, 0]
