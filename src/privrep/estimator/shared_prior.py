@@ -12,7 +12,7 @@ from privrep.methods.steps.calibration import Calibration
 from privrep.methods.steps.posterior import Mixture, Prior
 from privrep.users.schema import Schema
 
-VERSION = 3
+VERSION = 4
 """Of the file's form."""
 PRIOR = tuple(one.name for one in fields(Prior))
 

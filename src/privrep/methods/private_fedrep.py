@@ -16,7 +16,8 @@ and half the gradient, clip 10 is 10 k/2, which at its d = 50, k = 2 is 0.5 sqrt
 defaults. Its noise multiplier is sqrt(12 T ln(1.25/delta)) / eps; here the budget decides. Its baseline, alternating
 minimisation, has m times the noise on b that it needs, and clips of 1e-4, so that the ridge of 1e-8 decides A.
 The paper, as a second-hand note has it (its text was not at hand), takes in each round two disjoint batches of
-floor(m / 2T) samples that serve once, and clips at order sqrt(dk) for heads of norm one, here sqrt(d) k^1.5.
+floor(m / 2T) samples that serve once, and clips at order sqrt(dk) for heads of norm one, here sqrt(d) k^1.5. Notes
+contradict each other: nothing that rests on one is a claim here.
 
 Differs from both: U_init. The code takes singular vectors of a matrix that is zero but for rounding (it subtracts the
 same sum twice), without noise. The note has a private one with half of the budget, after Duchi et al., from all pairs

@@ -18,12 +18,14 @@ publicly known.
         c       <- best linear estimate of the error from R under a law whose log e^2 is a standard deviation larger
         H       <- second moments of the heads, from all rounds' ( sum_i w_i w_i^T/|w_i|^2 + noise )
         B       <- QR( B + c R H^-1/2 );     law of (e^2, s^2) <- that after such a step
-    each user: posterior mean under the prior B H B^T + k e^2 I, on all samples
+    each user: posterior mean under the prior B H B^T + k e^2 I, on all samples, where a label counts as at most 4
+        standard deviations from what the user's others predict of it (`privrep.methods.steps.posterior`)
 
 Every user adds at most one unit to each sum of the descent whatever its data, so that no scale enters the privacy.
 All samples serve all steps: if features are symmetric about the subspace, U* is a fixed point. What follows a release
-depends on released numbers alone. A user weighed by its covariance costs no more time than one that is not: in the
-principal axes of its own samples, which are found once, C_i is diagonal.
+depends on released numbers alone. A label that is far off costs a user its unit of each sum, and moves its last model
+by a bounded amount. A user weighed by its covariance costs no more time than one that is not: in the principal axes of
+its own samples, which are found once, C_i is diagonal.
 
 Where it is weak: heads that nearly all have one direction leave the others to chance, as with every method here. Where
 features are so sparse that most samples are 0, a user's model has one or two coordinates; the start may then miss a

@@ -1,4 +1,5 @@
-"""Misspecification of the model, off by default: features that are not N(0, I_d), fewer samples, noise, corruption.
+"""Misspecification of the model, off by default: features that are not N(0, I_d), fewer samples, noise,
+outliers, corruption.
 
 What is drawn for one moves no draw of a problem without it.
 """
@@ -14,10 +15,11 @@ if TYPE_CHECKING:
 
 MISSPECIFICATIONS = (
     *("feature_law", "feature_scale", "feature_condition", "feature_axes", "feature_tail"),
-    *("fewest_samples", "noise_spread", "adversaries"),
+    *("fewest_samples", "noise_spread", "label_outliers", "adversaries"),
 )
 """Names of their parameters, in the order of `privrep.users.problem.Problem`."""
 RARE = 0.05  # probability that a rare binary feature is 1
+OUTLIER = 50.0  # what a label that is an outlier is multiplied with
 CORRUPTED_LENGTH = 10.0  # length of the vector behind a corrupted user's labels, over sqrt(k)
 
 

@@ -107,6 +107,9 @@ class Problem(Declared):
         check_ratio,
         1.0,
     )
+    label_outliers: float = option(
+        f"share of the labels that are {misspecification.OUTLIER:g} times as large", check_any_sine, 0.0
+    )
     adversaries: int = option(
         "corrupted users, whose labels follow one long vector off the subspace; they have no head and no risk",
         check_whole,
@@ -310,6 +313,8 @@ def draw_stream(problem: Problem, truth: Truth, streams: BlockStreams, index: in
         if problem.noise_spread > 1:
             noise *= misspecification.noise_factors(problem, users, rng)
         labels += np.float32(problem.label_noise_sd) * noise
+    if problem.label_outliers:
+        labels[rng.random(labels.shape) < problem.label_outliers] *= np.float32(misspecification.OUTLIER)
     if problem.adversaries:
         corrupted = misspecification.corrupted_users(problem, start, users)
         vector = misspecification.corrupted_vector(problem, truth.basis).astype(np.float32)

@@ -142,7 +142,7 @@ def test_a_template_has_no_number_of_the_data():
         (("bounds", "broken.csv"), "broken.csv cannot be read"),
         (("predict", "part.json", "table.csv", "--user", "who", "--out", "table.csv"), "table.csv is there already"),
         (("show", "part.json"), "part.json is no release of privrep fit, or was edited: it has no 'privacy'"),
-        (("show", "old.json"), "or was edited: version is 1; this privrep reads 3"),
+        (("show", "old.json"), "or was edited: version is 1; this privrep reads 4"),
     ],
 )
 def test_wrong_input_ends_in_one_line(words, line):

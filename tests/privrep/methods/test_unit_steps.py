@@ -189,7 +189,49 @@ def test_the_sums_of_a_round_are_those_of_a_loop(rng, samples):
     given = whitening, basis, root, OUTSIDE, NOISE2, SCALE
     for got, expected in zip(round_sums(block, *given), (step, second, logs), strict=True):
         np.testing.assert_allclose(got, expected, rtol=0, atol=2e-4)
-    np.testing.assert_allclose(Round(*given).models(block), models, rtol=0, atol=2e-4)
+    # Labels this small are all near what a user's others predict of them, and count in full.
+    near = fake_users(features, 0.1 * labels, np.ones((12, 1)))
+    np.testing.assert_allclose(10 * Round(*given).models(next(near.blocks())), models, rtol=0, atol=2e-4)
+
+
+@pytest.mark.parametrize(("samples", "dim"), [(10, 20), (10, 4), (40, 6)])
+@pytest.mark.parametrize("outside", [1e-6, OUTSIDE])
+def test_a_label_that_is_far_off_moves_its_user_by_a_bounded_amount(rng, samples, dim, outside):
+    """Users follow the model. Of every second one label is multiplied by 1e2 to 1e6: it counts as one 4 standard
+    deviations from what the others predict, by dense algebra. Of every tenth two are far off: however far, a model is
+    no longer than a sum of what labels may count for. The rest lose less than 1 % in squared error."""
+    users, basis = 400, random_subspace(dim, 2, rng)
+    given = Round(plain(dim), basis, np.diag([1.2, 0.8]), outside, NOISE2, SCALE)
+    prior = basis @ given.root @ given.root @ basis.T + outside * np.eye(dim)
+    heads = SCALE * rng.standard_normal((users, dim)) @ np.linalg.cholesky(prior).T
+    features = rng.standard_normal((samples, users, dim))
+    labels = np.einsum("mbd,bd->mb", features, heads) + SCALE * math.sqrt(NOISE2) * rng.standard_normal(
+        (samples, users)
+    )
+    exact, near, most = posterior_means(features, labels, prior), labels.copy(), []
+    labels[0, ::2], labels[:2, 1::10] = 1e2 * 1e4 ** rng.random(users // 2), 1e6
+    for user in range(users):
+        inverse = np.linalg.inv(features[:, user] @ prior @ features[:, user].T + NOISE2 * np.eye(samples))
+        widths = 4 * SCALE / np.sqrt(np.diag(inverse))
+        if user % 2 == 0:
+            near[0, user] = widths[0] - inverse[0, 1:] @ labels[1:, user] / inverse[0, 0]
+        most.append((np.linalg.norm(features[:, user] @ prior, axis=1) * np.diag(inverse) * widths).sum())
+    block = Block(0, features.astype(np.float32), labels.astype(np.float32))
+    found, expected = given.models(block), posterior_means(features, near, prior)
+    assert (np.linalg.norm(found, axis=1) < 1.1 * np.array(most)).all()
+    # A label stands up to 0.05 standard deviations off, and others may be 4 off by that of their user.
+    differs = np.linalg.norm(found - expected, axis=1)[::2]
+    assert np.quantile(differs, 0.9) < 0.05 * SCALE
+    rest = [user for user in range(1, users, 2) if user % 10 != 1]
+    lost = [((one - heads)[rest] ** 2).sum() for one in (found, exact)]
+    assert lost[0] == pytest.approx(lost[1], rel=0.01)
+    np.testing.assert_allclose(given.models(block.take(40, 60)), found[40:60], rtol=1e-9, atol=1e-12)
+
+
+def posterior_means(features: np.ndarray, labels: np.ndarray, prior: np.ndarray) -> np.ndarray:
+    """Means of the heads (B, d) by dense algebra, where all labels count in full."""
+    pairs = zip(features.transpose(1, 0, 2), labels.T, strict=True)
+    return np.array([prior @ x.T @ np.linalg.solve(x @ prior @ x.T + NOISE2 * np.eye(len(y)), y) for x, y in pairs])
 
 
 def test_log_scales_by_hand():

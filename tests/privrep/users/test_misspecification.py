@@ -18,6 +18,7 @@ import privrep.users.problem
 from privrep.users.heads import FittedHeads
 from privrep.users.misspecification import (
     CORRUPTED_LENGTH,
+    OUTLIER,
     RARE,
     corrupted_users,
     corrupted_vector,
@@ -37,6 +38,7 @@ AXES = {
     "feature_tail": 6.0,
     "fewest_samples": 2,
     "noise_spread": 4.0,
+    "label_outliers": 0.1,
     "adversaries": 37,
 }
 
@@ -118,6 +120,17 @@ def test_label_noise_differs_by_user():
     assert np.ptp(logs) == pytest.approx(math.log(10), abs=0.4)
     assert stats.kstest((logs - logs.min()) / np.ptp(logs), "uniform").statistic < 0.1
     assert stats.kstest(logs, "norm").pvalue < FALSE_ALARM
+
+
+def test_a_share_of_the_labels_is_far_off():
+    """As many as stated, binomially, by the stated factor, and the rest as without; half as many are rejected."""
+    users = Users(replace(BASE, users=10_000, label_noise_sd=0.0, label_outliers=0.01))
+    features, labels, heads = gather(users)
+    clean = np.einsum("mbd,bd->mb", features, heads @ users.truth.basis.T)
+    far = np.abs(labels) > 2 * np.abs(clean)
+    np.testing.assert_allclose(labels, np.where(far, OUTLIER, 1.0) * clean, rtol=1e-4, atol=1e-4)
+    for share, right in ((0.01, True), (0.005, False)):
+        assert (stats.binomtest(int(far.sum()), far.size, share).pvalue > FALSE_ALARM) == right
 
 
 @pytest.mark.parametrize("tail", [2.5, 4.0, 8.0])
@@ -322,6 +335,7 @@ WHOLE = ("seed", "fewest_samples", "adversaries")
         *(("feature_axes", value, "one of coordinates, mixed") for value in ("rotated", 1.0)),
         *(("feature_scale", value, "positive and finite") for value in (0.0, -1.0, math.inf, math.nan)),
         *(("noise_spread", value, "finite and at least 1") for value in (0.5, math.inf, math.nan)),
+        *(("label_outliers", value, "at least 0 and at most 1") for value in (-0.1, 1.1, math.nan)),
         *(("feature_condition", value, "finite and at least 1") for value in (0.9, -1.0, math.inf, math.nan)),
         *(("feature_tail", value, "greater than 2, or 0") for value in (2.0, 1.0, -3.0, math.inf, math.nan)),
         *((name, value, "an integer of at least 0") for name in WHOLE for value in (-1, 2.0, True)),
@@ -359,7 +373,13 @@ def test_parameters_that_do_not_go_together_are_named(change, words):
 def test_the_ends_of_a_range_are_allowed(name):
     """All samples, all users but one, a tail just above 2; of the laws the last."""
     ends = {"feature_law": "skewed", "feature_scale": 1e-6, "feature_condition": 1.0, "feature_axes": "mixed"}
-    ends |= {"feature_tail": 2.0000001, "fewest_samples": 6, "noise_spread": 1.0, "adversaries": 2999}
+    ends |= {
+        "feature_tail": 2.0000001,
+        "fewest_samples": 6,
+        "noise_spread": 1.0,
+        "label_outliers": 1.0,
+        "adversaries": 2999,
+    }
     problem = replace(BASE, **{name: ends[name]})
     assert all(np.isfinite(block.features).all() for block in Users(problem).blocks())
 

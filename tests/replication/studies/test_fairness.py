@@ -44,7 +44,8 @@ def test_one_error_has_one_line():
 
 def test_claims_that_are_not_run_are_listed_with_their_reason():
     untested = {row["id"]: row["reason"] for row in ROWS if row["verdict"] == "NOT-TESTED"}
-    younger = {"A-MU", "A-S6-single", "A-REST", "B-AUG", "B-REST", "C-REST"}  # than the run of record
+    # Younger than the run of record
+    younger = {"A-MU", "A-S6-single", "A-REST", "B-AUG", "B-REST", "C-RATE", "C-STAT", "C-REST"}
     assert set(untested) >= {claim.id for claim in CLAIMS if claim.not_tested} - younger
     assert all(untested.values())
 

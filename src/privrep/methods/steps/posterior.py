@@ -7,6 +7,14 @@ sums for every s. A new label at x has variance sigma_i^2 (1 + x^T C_i x), where
 sigma^2 under one prior in place of all, known exactly in one direction alone and else on average, and
 
     sigma_i^2 <- (2 typical squared error + sum_j (left-out error)^2 (1 - leverage)) / (2 + m)
+
+A prior that knows sigma bounds what one label does to a head: a label counts as at most 4 standard deviations
+sigma / (1 - leverage)^1/2 from what the user's others predict of it. The o_j by which labels move minimise
+
+    (y - o)^T C^-1 (y - o) / 2 + 4 sum_j |o_j| (C^-1)_jj^1/2        with C the covariance of the labels y
+
+which is convex, like Huber's loss, and found by weights: o_j is what is left of y_j times v_j / (1 + v_j), where the
+noise of y_j has variance sigma^2 (1 + v_j), and v_j <- |o_j| / (4 sigma (1 - leverage)^1/2).
 """
 
 from __future__ import annotations
@@ -24,6 +32,8 @@ from privrep.users.problem import Block
 
 LEAST_LEFT = 1e-6  # a leverage is taken to leave at least this of a sample
 TYPICAL_ROWS = 2  # of a user's own, for which a typical error counts in their noise
+FARTHEST = 4.0  # standard deviations of a label from what the others predict of it, beyond which it counts as nearer
+PASSES = 15  # over labels of users who have such a label
 
 
 def by_size(statistic: Callable, *given: object) -> Rows:
@@ -44,6 +54,9 @@ class Prior:
     root: np.ndarray  # R, (d, p)
     strengths: np.ndarray  # s, (c,); 0 for the mean alone
     weights: np.ndarray  # (c,)
+    noise: np.ndarray | float = (
+        0.0  # sigma^2 where it is known and there is one strength; 0 where every label counts in full
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,7 +68,7 @@ class Mixture:
     def heads(self, block: Block) -> np.ndarray:
         """Return heads of the users of a block, (B, d)."""
         pairs = zip(self.priors, spectra(self.priors, block), strict=True)
-        return sum((each.heads(one.strengths, one.weights) for one, each in pairs), np.zeros(()))
+        return sum((each.bounded(one).heads(one.strengths, one.weights) for one, each in pairs), np.zeros(()))
 
     __call__ = heads
 
@@ -133,6 +146,27 @@ class Spectra:
         """Take residuals of another mean; return self."""
         self.mean, self.residuals = mean, np.ascontiguousarray(block.labels.T) - by_user(block) @ mean
         self.projected = (self.residuals[:, None] @ self.left)[:, 0]
+        return self
+
+    def bounded(self, prior: Prior) -> Spectra:
+        """Take labels that are too far from what the user's others predict of them as nearer; return self."""
+        if not prior.noise:
+            return self
+        residuals, left = (one[0] for one in self.remainders(prior.strengths))
+        sd, most = np.sqrt(prior.noise), FARTHEST * np.sqrt(np.maximum(left, LEAST_LEFT))
+        users = np.flatnonzero((np.abs(residuals) > most * sd).any(axis=1))
+        labels, most = self.residuals[users] / sd, most[users]
+        rows = self.left[users] * np.sqrt(prior.strengths * self.squares[users])[:, None]
+        # As in `ridge_models`: a system that is not regular would stop all users.
+        unit = (1 + 1e-12 * np.einsum("bmp,bmp->b", rows, rows))[:, None, None] * np.eye(rows.shape[2])
+        doubts = (1 + np.abs(labels)) / most
+        moved = labels
+        for _ in range(PASSES):
+            weighed = rows.transpose(0, 2, 1) / (1 + doubts[:, None])
+            heads = np.linalg.solve(unit + weighed @ rows, weighed @ labels[:, :, None])
+            moved = (labels - (rows @ heads)[:, :, 0]) * (doubts / (1 + doubts))
+            doubts = np.abs(moved) / most
+        self.projected[users] -= sd * (moved[:, None] @ self.left[users])[:, 0]
         return self
 
     def kept(self, strengths: np.ndarray) -> np.ndarray:

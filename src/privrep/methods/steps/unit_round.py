@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from privrep.methods.steps.error_tracking import log_chi
-from privrep.methods.steps.posterior import Prior, by_user, eigh_of_each
+from privrep.methods.steps.posterior import Mixture, Prior, by_user, eigh_of_each
 from privrep.methods.steps.whitening import Whitening
 from privrep.privacy.clipping import float64, lengths, zero_rows_except
 from privrep.privacy.contributions import Outer, Scalars, Semidefinite
@@ -98,17 +98,12 @@ class Round:
         """Prior of the models, in the given coordinates."""
         dim = len(self.basis)
         root = self.whitening.frame(np.hstack([self.basis @ self.root, math.sqrt(self.outside) * np.eye(dim)]))
-        return Prior(np.zeros(dim), root, np.array([1 / self.noise2]), np.ones(1))
+        return Prior(np.zeros(dim), root, np.array([1 / self.noise2]), np.ones(1), self.noise2 * self.scale**2)
 
     def models(self, block: Block) -> np.ndarray:
-        """Return posterior means of the users' models in the given coordinates, (B, d)."""
-        rows, frame = PrincipalRows.of(self.whitening, block), self.basis @ self.root
-        seen, variances = projected(rows.features, frame), self.outside * rows.squares + self.noise2
-        weighed = seen / variances
-        gram = np.einsum("iqb,jqb->ijb", weighed, seen) + np.eye(len(seen))[:, :, None]
-        heads = solve_positive_definite(gram, np.einsum("iqb,qb->ib", weighed, rows.labels))
-        outside = rows.combined(self.outside * (rows.labels - np.einsum("iqb,ib->qb", seen, heads)) / variances)
-        return self.whitening.frame((heads.T @ frame.T + outside).T).T
+        """Return posterior means of the users' models in the given coordinates, (B, d); labels that are far off count
+        as nearer."""
+        return Mixture((self.prior,)).heads(block)
 
     def __call__(self, block: Block) -> tuple[Scalars, Semidefinite, Outer]:
         """Return log residuals over expectation; second moments of heads, (k, k); and steps, (d, k)."""

@@ -1,4 +1,4 @@
-"""snedeker2025, private FedRep (claims C-RATE, C-STAT, C-FACTOR, C-OWN, C-CODE): risks on its public code's problem.
+"""snedeker2025, private FedRep (claims C-FACTOR, C-OWN, C-CODE): risks on its public code's problem.
 
 A risk at one epsilon is a median, since a run that finds nothing would decide a mean; means stand beside it.
 """
