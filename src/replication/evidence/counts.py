@@ -10,7 +10,8 @@ from replication.evidence.verdicts import SEVERITIES, Verdict
 
 AGREES = (Verdict.RATE_EXACT, Verdict.LOOSE, Verdict.HOLDS, Verdict.REPRODUCED)
 """A paper states upper bounds: one that is larger than it need be agrees."""
-FALSE = (Verdict.VIOLATED, Verdict.FALSE_AS_PRINTED, Verdict.NOT_REPRODUCED)
+FALSE = (Verdict.VIOLATED, Verdict.FALSE_AS_PRINTED, Verdict.NOT_REPRODUCED, Verdict.NOT_MET)
+FAULTS = (*FALSE, Verdict.PARTIAL, Verdict.PROOF_GAP)
 
 
 def with_ends(points: pd.DataFrame, hits: str, runs: str) -> pd.DataFrame:
@@ -34,21 +35,25 @@ def proportion(quantity: str, point: pd.Series, name: str, note: str) -> Measure
     return Measured(quantity, found, low, high, int(point["draws"]), note)
 
 
-def own_statements(claims: pd.DataFrame) -> pd.DataFrame:
+def own_statements(claims: pd.DataFrame, whose: str = "paper") -> pd.DataFrame:
     """Return the rows of claims.csv that say something about a paper: its own statements, without what holds by
-    definition, what sums others up, and stand-ins."""
-    own = (claims["whose"] == "paper") & (claims["basis"] != "definition") & (claims["rule"] != "all_hold")
+    definition, what sums others up, and stand-ins; or those of ours."""
+    own = (claims["whose"] == whose) & (claims["basis"] != "definition") & (claims["rule"] != "all_hold")
     return claims[own & (claims["verdict"] != Verdict.SURROGATE)]
 
 
-def by_outcome(claims: pd.DataFrame) -> dict[str, int]:
-    """Count the papers' statements by outcome.
+def by_outcome(claims: pd.DataFrame, whose: str = "paper") -> dict[str, int]:
+    """Count quantities and claims of the papers, or ours, by outcome.
 
-    `tested` is the sum of `hold`, of which `loose` are loose upper bounds, `part`, `false`, of which `false_P` to
-    `false_T` have that severity, `gaps` (a step of a proof does not follow) and `undecided`. Beside it: `untested`.
+    Of the `claims` with a tested quantity `claims_hold` hold in all of them, `claims_faulty` have one that is false, in
+    part or a gap. Of quantities `tested` is the sum of `hold`, of which `loose` are loose bounds, `part`, `false`, of
+    which `false_P` to `false_T` have that severity, `gaps` (a step of a proof does not follow) and `undecided`.
+    Beside it: `untested`.
     """
-    rows = own_statements(claims)
+    rows = own_statements(claims, whose)
     verdicts, false = rows["verdict"], rows["verdict"].isin(FALSE)
+    kinds = pd.Series({word: 2 for word in FAULTS} | dict.fromkeys(AGREES, 0))
+    worst = verdicts[verdicts != Verdict.NOT_TESTED].map(kinds).fillna(1).groupby(rows["id"]).max()
     groups = {
         "hold": verdicts.isin(AGREES),
         "part": verdicts == Verdict.PARTIAL,
@@ -57,6 +62,7 @@ def by_outcome(claims: pd.DataFrame) -> dict[str, int]:
         "undecided": verdicts == Verdict.INCONCLUSIVE,
     }
     counts = {"tested": sum(groups.values()), "loose": verdicts == Verdict.LOOSE, **groups}
+    counts |= {"claims": worst >= 0, "claims_hold": worst == 0, "claims_faulty": worst == 2}
     counts |= {"untested": verdicts == Verdict.NOT_TESTED}
     counts |= {f"false_{letter}": false & (rows["severity"] == letter) for letter in SEVERITIES if letter != "L"}
     return {name: int(which.sum()) for name, which in counts.items()}

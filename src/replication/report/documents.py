@@ -90,7 +90,7 @@ class FrontWords(Words):
 
 def with_findings(readme: str, run: Documented) -> str:
     """Return the README with its figure's caption, table of methods and findings, of the run of record."""
-    more = {"log": math.log, "counted": by_outcome(run.claims)}
+    more = {"log": math.log, "counted": by_outcome(run.claims), "ours": by_outcome(run.claims, "ours")}
     text = as_markdown(filled(TEXTS / "readme.md.jinja", FrontWords(run), more))
     return BLOCK.sub(lambda match: f"{match[1]}\n{text}\n\n{match[2]}", readme)
 

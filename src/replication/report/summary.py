@@ -52,9 +52,9 @@ def left_out(claims: pd.DataFrame) -> dict[str, int]:
 
 
 def counted(claims: pd.DataFrame) -> dict[str, int]:
-    """The papers' own statements: how many claims and papers, and how many quantities of each outcome."""
+    """The papers' own statements: of how many papers some were tested, and how many of each outcome."""
     rows = own_statements(claims)
-    return {"claims": rows["id"].nunique(), "papers": rows["paper"].nunique()} | by_outcome(claims)
+    return {"papers": rows.loc[rows["verdict"] != Verdict.NOT_TESTED, "paper"].nunique()} | by_outcome(claims)
 
 
 def exponents(claims: pd.DataFrame) -> pd.DataFrame:

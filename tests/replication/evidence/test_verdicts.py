@@ -291,8 +291,12 @@ def test_the_papers_statements_are_counted_by_outcome():
         ("paper", "measured", "all_hold", "PARTIAL", ""),
         ("paper", "measured", "at_most", "SURROGATE", ""),
     ]
-    found = by_outcome(pd.DataFrame(rows, columns=["whose", "basis", "rule", "verdict", "severity"]))
+    ids = ["A"] * 3 + ["B"] * 4 + ["C", "D", "O"] + ["B"] * 3
+    claims = pd.DataFrame(rows, columns=["whose", "basis", "rule", "verdict", "severity"]).assign(id=ids)
+    found = by_outcome(claims)
     expected = {"tested": 8, "hold": 3, "loose": 1, "part": 1, "false": 2, "gaps": 1, "undecided": 1, "untested": 1}
+    expected |= {"claims": 3, "claims_hold": 1, "claims_faulty": 2}
+    assert by_outcome(claims, "ours").items() >= {"tested": 1, "false": 1, "claims": 1, "claims_faulty": 1}.items()
     assert found == expected | {"false_P": 0, "false_R": 1, "false_G": 0, "false_C": 0, "false_T": 1}
 
 

