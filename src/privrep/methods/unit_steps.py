@@ -3,7 +3,7 @@ publicly known.
 
     h, s        public hyperparameters of a head's root mean square coordinate and of the label noise
     f, W        size and covariance of the features (`privrep.methods.steps.whitening`);  x <- W x,  h <- f h
-    h           <- h exp( half the mean over users of log(|y|^2 / m (k h^2 + s^2)), each clipped to +-4.6, + noise )
+    h           <- from the mean over users of log(|y|^2 / m (k h^2 + s^2)), each clipped to +-4.6, + noise, and s
     labels      <- y / h
     theta_i     <- X_i^T (X_i X_i^T k/d + s^2 I)^-1 y_i
     B           <- top k eigenvectors of sum_i theta_i theta_i^T / |theta_i|^2 + noise;      H <- I;   e^2 as expected
@@ -46,10 +46,11 @@ from functools import partial
 from typing import ClassVar
 
 import numpy as np
+from scipy import stats
 
 from privrep.methods.running.method import FullRank, Iterate
 from privrep.methods.steps import unit_schedule as shares
-from privrep.methods.steps.error_tracking import FilterState, log_chi
+from privrep.methods.steps.error_tracking import FilterState
 from privrep.methods.steps.unit_round import PrincipalRows, Round, log_powers, ridge_models, unit
 from privrep.methods.steps.unit_schedule import Sizes, descent_share, schedule
 from privrep.methods.steps.whitening import Whitening, learned_whitening, shrunk
@@ -62,6 +63,7 @@ from privrep.users.subspace import orthonormalise
 
 SCALE_WIDTH, START_WIDTH, RESIDUAL_WIDTH = 4.6, 9.2, 2.0
 """Clips of a log scale, and of a log residual after a start, which may have failed, and later: factors 10, 100, e."""
+QUANTILES = (np.arange(1000) + 0.5) / 1000  # at which a mean over the squared lengths of heads is taken
 LEAST_NOISE = 1e-3  # the label noise is taken to be at least this share of the heads' scale
 DEPARTED = 1.25  # distF is expected to be so many times what it is where features and heads are as modelled; measured
 FLOOR = 1.5  # eigenvalues of H are raised to this many standard deviations of its noise
@@ -80,8 +82,11 @@ def learned_scale(users: UserData, release: Release, rank: int, head_scale: floa
     where noise could have made the difference."""
     guess, n = rank * head_scale**2 + noise**2, users.known.users
     mean = release.sum("unit_scale", users, partial(log_scales, math.log(guess)), clip=SCALE_WIDTH) / n
-    # Heads are taken midway between those of one length and Gaussian ones.
-    logs = min(max(float(mean.value), -SCALE_WIDTH), SCALE_WIDTH) - log_chi(np.asarray(rank)) / 2
+    logs = min(max(float(mean.value), -SCALE_WIDTH), SCALE_WIDTH)
+    # Labels of a user whose head has the square xi k h^2 have r xi + 1 - r times the mean power, r the share of signal,
+    # and the mean over users is of logarithms. Heads are taken midway between those of one length and Gaussian ones.
+    signal = max(1 - noise**2 / (guess * math.exp(logs)), 0.0)
+    logs -= np.log1p(signal * (stats.chi2.ppf(QUANTILES, rank) / rank - 1)).mean() / 2
     doubt = 2 * mean.sd
     power = guess * math.exp(logs - doubt**2 / logs if abs(logs) > doubt else 0.0)
     return math.sqrt(max(power - noise**2, 0.1 * power) / rank)

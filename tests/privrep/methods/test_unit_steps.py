@@ -28,6 +28,7 @@ from privrep.methods.unit_steps import (
     Round,
     UnitSteps,
     UnitStepsOptions,
+    learned_scale,
     unit,
     unit_models,
 )
@@ -362,6 +363,18 @@ def test_a_scale_that_noise_decides_stays_within_its_clip():
         assert 1e-3 < outcome.log["learned_scale"] < 1e3
 
 
+@pytest.mark.parametrize("signal", [0.2, 0.5, 0.9])
+def test_the_scale_of_heads_is_right_whatever_the_share_of_signal(signal):
+    """Midway between heads of one length and Gaussian ones, which a correction as if labels had no noise misses by
+    more than 4 %."""
+    scales = []
+    for law in ("sphere", "gauss"):
+        problem = Problem(20_000, 8, 12, 2, math.sqrt(2 * (1 - signal) / signal), law)
+        users = Users(problem)
+        scales.append(learned_scale(users, handle(users, 1e-3), 2, 1.0, problem.label_noise_sd))
+    assert math.sqrt(scales[0] * scales[1]) == pytest.approx(1, rel=0.03)
+
+
 def test_little_noise_is_no_worse_than_more():
     """Labels with almost no noise, released with less and less: what the start owes to users being few is known."""
     problem = Problem(3000, 8, 20, 2, label_noise_sd=0.001)
@@ -439,6 +452,16 @@ def test_a_misjudged_noise_level_is_found(factor):
         error2 *= (1 - 0.5) ** 2 + 0.1 * 0.5
     assert math.sqrt(known[0].noise2 / true_noise2) == pytest.approx(1, rel=0.05)
     assert math.sqrt(known[1].noise2 / true_noise2) == pytest.approx(factor, rel=0.1)
+
+
+def test_a_noise_level_of_which_nothing_is_known_stays_a_number():
+    """A flat law and releases that tell nothing: the grid of s^2 is never wider than the first one."""
+    known = FilterState.guessed(SIZE, 1e-3, 0.5)
+    widest = known.noises2[-1] / known.noises2[0]
+    known = replace(known, weights=np.full_like(known.weights, 1 / known.weights.size))
+    for _ in range(5):
+        known = known.measured(0.0, 1e9, 1.0, 1e9).stepped(0.0, 1e9)
+    assert known.noises2[-1] / known.noises2[0] <= widest * (1 + 1e-9)
 
 
 @pytest.mark.parametrize("eta", [0.0, 0.3, 1.0])

@@ -26,8 +26,8 @@ CAUTION = 1.0
 error larger than is believed, and the next ones are shorter still, while long ones add noise alone."""
 POINTS, ABOVE, BELOW = (65, 61), 8.0, 5.0  # of the grid; its ends about the mean of log e^2
 WIDEST, SPAN, LEAST_SD = 3.0, 4.0, 0.25
-"""Ends of the grid about the mean of log s^2, in standard deviations, which are taken to be the widest at first and
-later at least the least."""
+"""Ends of the grid about the mean of log s^2, in standard deviations, which are taken to be the widest at first, and
+later to lie between the least and it: while nothing is known of s^2, a grid as wide as that would grow for ever."""
 
 
 @dataclass(frozen=True)
@@ -104,7 +104,7 @@ def grid(sizes: Sizes, log_error: float, log_noise: float, noise_sd: float) -> t
     """Return e^2 (J, 1), up to that of a subspace that has nothing of the true one, and s^2 (K,) of the cells."""
     top = min(-math.log(max(sizes.rank, sizes.outside)), log_error + ABOVE)
     errors = np.linspace(top - ABOVE - BELOW, top, POINTS[0])
-    noises = log_noise + SPAN * max(noise_sd, LEAST_SD) * np.linspace(-1, 1, POINTS[1])
+    noises = log_noise + SPAN * min(max(noise_sd, LEAST_SD), WIDEST) * np.linspace(-1, 1, POINTS[1])
     return np.exp(errors)[:, None], np.exp(noises)
 
 
