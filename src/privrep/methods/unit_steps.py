@@ -121,11 +121,15 @@ class HeadMoments:
         self._sum += mu2 * frame @ moments @ frame.T * (self.rank / self.users)
         self._precision += mu2
 
-    def within(self, basis: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return H^1/2 and H^-1/2 in a basis, shrunk towards I, eigenvalues raised that noise could have made."""
+    def within(self, basis: np.ndarray, missing: float) -> tuple[np.ndarray, np.ndarray]:
+        """Return H^1/2 and H^-1/2 in a basis, shrunk towards I, eigenvalues raised that noise could have made.
+
+        Heads have little of a direction that the basis has not found, whatever its moments. The expected distF^2,
+        `missing`, is the share of I for that: H^-1/2 would multiply the noise of such a column, and keep it lost."""
         noise_sd = Semidefinite.sensitivity(1.0) / math.sqrt(self._precision) * self.rank / self.users
         values, vectors, _ = shrunk(basis.T @ self._sum @ basis / self._precision, noise_sd)
-        values = np.maximum(values, max(FLOOR * noise_sd, 1e-6))
+        values, missing = np.maximum(values, max(FLOOR * noise_sd, 1e-6)), min(missing, 1.0)
+        values = missing + (1 - missing) * values
         roots = np.sqrt(values * (self.rank / values.sum()))
         return (vectors * roots) @ vectors.T, (vectors / roots) @ vectors.T
 
@@ -189,7 +193,7 @@ class UnitSteps:
             length = known.step_length(variance)
             basis = orthonormalise(basis + length * step @ inverse)
             known = known.stepped(length, variance)
-            root, inverse = heads.within(basis)
+            root, inverse = heads.within(basis, sizes.dist2(known.error2))
             log = {
                 "rounds": len(plan.rounds),
                 "start_share": plan.start,

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.special import digamma
 
-from privrep.methods.steps.unit_schedule import CONTRACTION, SMALLEST, Sizes
+from privrep.methods.steps.unit_schedule import Sizes
 
 MODEL_SD, ENERGY_SD = 0.1, 0.2  # standard deviations of what models of log residual and log energy leave out
 STEP_SD, DRIFT_SD = 0.15, 0.3
@@ -70,7 +70,7 @@ class FilterState:
         expected = self.sizes.residual(self.error2, self.noise2)
         off = found - np.log(self.sizes.residual(typical * self.errors2, self.noises2) / expected)
         gain = self.sizes.gain(self.errors2, self.noises2)
-        moved = np.log(max(energy, 1e-300) / (gain**2 * self.errors2 + variance))
+        moved = np.log(max(energy, 1e-300) / (gain**2 * self.errors2 * self.sizes.cosine2(self.errors2) + variance))
         squares = off**2 / (sd**2 + MODEL_SD**2) + moved**2 / (2 / self.sizes.entries + ENERGY_SD**2)
         weights = self.weights * np.exp((squares.min() - squares) / 2)
         return replace(self, weights=weights / weights.sum())
@@ -85,7 +85,7 @@ class FilterState:
     def stepped(self, length: float, variance: float) -> FilterState:
         """Predict what is known after a mean step, with noise of this variance, times this length."""
         eta = length * self.sizes.gain(self.errors2, self.noises2)
-        left = np.maximum(((1 - eta) ** 2 + (1 - CONTRACTION) * eta) * self.errors2 + length**2 * variance, SMALLEST)
+        left = self.sizes.turned(self.errors2, eta, length**2 * variance)
         mean = self.log_moments(left)[0]
         errors2, noises2 = grid(self.sizes, mean, *self.log_moments(self.noises2))
         sd = math.hypot(STEP_SD, DRIFT_SD * (mean - self.log_moments(self.errors2)[0]))
