@@ -21,7 +21,7 @@ FORGOTTEN_SD = 0.03  # what a round adds to the standard deviation of log s^2: n
 GUESS_SD = (1.0, 0.5)  # standard deviations of the first guesses of log e^2 and log s^2
 FAILED, WRONG = 0.1, 0.001
 """Densities, over that of the guess, of larger errors, all alike, after a start that failed, and of any s^2."""
-CAUTION = 1.0
+CAUTION = 0.5
 """Steps are as long as is best for a log e^2 so many standard deviations larger: steps that are too short leave the
 error larger than is believed, and the next ones are shorter still, while long ones add noise alone."""
 POINTS, ABOVE, BELOW = (65, 61), 8.0, 5.0  # of the grid; its ends about the mean of log e^2

@@ -92,7 +92,7 @@ class Sizes:
     def turned(self, error2: Values, eta: Values, variance: Values) -> Values:
         """Return e^2 after a step by eta times the error, with noise of this variance in each entry.
 
-        The step is eta S C, with S = sin and C = cos of an angle, of a basis B: U has S - eta S C^2 of noise left outside
+        The step is eta S C for S = sin and C = cos of an angle to a basis B: U has S - eta S C^2 and noise left outside
         and C + eta S^2 C inside of what is spanned by B + eta S C, so that a weak subspace turns at the same rate."""
         cosine2 = self.cosine2(error2)
         left = ((1 - eta * cosine2) ** 2 + (1 - CONTRACTION) * eta * cosine2) * error2 + variance
