@@ -15,8 +15,8 @@ publicly known.
                 clipped to +-9.2 in round 1, then +-2, + noise
         R       <- ( sum_i (g_i/|g_i|) (w_i/|w_i|)^T + noise ) / n        = kappa(e^2, s^2) times the error, and noise
         law of (e^2, s^2) <- that given z and |(I - B B^T) R|^2
-        c       <- best linear estimate of the error from R under a law whose log e^2 is a standard deviation larger
-        H       <- second moments of the heads, from all rounds' ( sum_i w_i w_i^T/|w_i|^2 + noise )
+        c       <- best linear estimate of the error from R under a law whose log e^2 is half a sd larger
+        H       <- second moments of the heads, from all rounds' ( sum_i w_i w_i^T/|w_i|^2 + noise ), I if B is far off
         B       <- QR( B + c R H^-1/2 );     law of (e^2, s^2) <- that after such a step
     each user: posterior mean under the prior B H B^T + k e^2 I, on all samples
 
