@@ -134,8 +134,7 @@ class Sizes:
     def start_error2(self, mu: Values, noise2: float) -> Values:
         """Return e^2 after a start with this mu, by noise and by users being few, at most a random subspace's."""
         private = START_NOISE / self.start_signal(mu, noise2) ** 2
-        few = self.rank / (self.kept(noise2) * self.users)
-        return np.minimum(1.0, START_ERROR * (private + few)) / self.dim
+        return np.minimum(1.0, START_ERROR * (private + self.rank / (self.kept(noise2) * self.users))) / self.dim
 
     def path(self, error2: float, noise2: float, mus: np.ndarray) -> list[float]:
         """Return e^2 before the first and after each round, of which each has its own mu."""
