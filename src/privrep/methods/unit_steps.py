@@ -193,7 +193,7 @@ class UnitSteps:
             length = known.step_length(variance)
             basis = orthonormalise(basis + length * step @ inverse)
             known = known.stepped(length, variance)
-            root, inverse = heads.within(basis, sizes.dist2(known.error2))
+            root, inverse = heads.within(basis, float(sizes.dist2(known.error2)))
             log = {
                 "rounds": len(plan.rounds),
                 "start_share": plan.start,

@@ -167,7 +167,7 @@ def unit_recursion(sizes: Regime, mu: Values) -> tuple[np.ndarray, np.ndarray]:
         total = (growths ** np.arange(rounds).reshape(-1, *[1] * growths.ndim)).sum(axis=0)
         for number in range(rounds):
             mu2 = unit.STEPS * growths**number / total * (1 - unit.START) * mu**2
-            error2 = all_.planned(error2, np.sqrt(mu2), noise2)
+            error2 = np.asarray(all_.planned(error2, np.sqrt(mu2), noise2))
         error2 = error2.min(axis=0)
         risk = all_.risk(error2, noise2)
         taken = risk < unit.WORTH * best_risk

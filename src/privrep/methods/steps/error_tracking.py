@@ -85,7 +85,7 @@ class FilterState:
     def stepped(self, length: float, variance: float) -> FilterState:
         """Predict what is known after a mean step, with noise of this variance, times this length."""
         eta = length * self.sizes.gain(self.errors2, self.noises2)
-        left = self.sizes.turned(self.errors2, eta, length**2 * variance)
+        left = np.asarray(self.sizes.turned(self.errors2, eta, length**2 * variance))
         mean = self.log_moments(left)[0]
         errors2, noises2 = grid(self.sizes, mean, *self.log_moments(self.noises2))
         sd = math.hypot(STEP_SD, DRIFT_SD * (mean - self.log_moments(self.errors2)[0]))
