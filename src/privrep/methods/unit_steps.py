@@ -3,7 +3,7 @@ publicly known.
 
     h, s        public hyperparameters of a head's root mean square coordinate and of the label noise
     f, W        size and covariance of the features (`privrep.methods.steps.whitening`);  x <- W x,  h <- f h
-    h           <- h exp( half the mean over users of log(|y|^2 / m (k h^2 + s^2)), each clipped to +-4.6, + noise )
+    h           <- from the mean over users of log(|y|^2 / m (k h^2 + s^2)), each clipped to +-4.6, + noise, and s
     labels      <- y / h
     theta_i     <- X_i^T (X_i X_i^T k/d + s^2 I)^-1 y_i
     B           <- top k eigenvectors of sum_i theta_i theta_i^T / |theta_i|^2 + noise;      H <- I;   e^2 as expected
@@ -15,8 +15,8 @@ publicly known.
                 clipped to +-9.2 in round 1, then +-2, + noise
         R       <- ( sum_i (g_i/|g_i|) (w_i/|w_i|)^T + noise ) / n        = kappa(e^2, s^2) times the error, and noise
         law of (e^2, s^2) <- that given z and |(I - B B^T) R|^2
-        c       <- best linear estimate of the error from R under a law whose log e^2 is a standard deviation larger
-        H       <- second moments of the heads, from all rounds' ( sum_i w_i w_i^T/|w_i|^2 + noise )
+        c       <- best linear estimate of the error from R under a law whose log e^2 is half a sd larger
+        H       <- second moments of the heads, from all rounds' ( sum_i w_i w_i^T/|w_i|^2 + noise ), I if B is far off
         B       <- QR( B + c R H^-1/2 );     law of (e^2, s^2) <- that after such a step
     each user: posterior mean under the prior B H B^T + k e^2 I, on all samples, where a label counts as at most 4
         standard deviations from what the user's others predict of it (`privrep.methods.steps.posterior`)
@@ -48,10 +48,11 @@ from functools import partial
 from typing import ClassVar
 
 import numpy as np
+from scipy import stats
 
 from privrep.methods.running.method import FullRank, Iterate
 from privrep.methods.steps import unit_schedule as shares
-from privrep.methods.steps.error_tracking import FilterState, log_chi
+from privrep.methods.steps.error_tracking import FilterState
 from privrep.methods.steps.unit_round import PrincipalRows, Round, log_powers, ridge_models, unit
 from privrep.methods.steps.unit_schedule import Sizes, descent_share, schedule
 from privrep.methods.steps.whitening import Whitening, learned_whitening, shrunk
@@ -64,6 +65,7 @@ from privrep.users.subspace import orthonormalise
 
 SCALE_WIDTH, START_WIDTH, RESIDUAL_WIDTH = 4.6, 9.2, 2.0
 """Clips of a log scale, and of a log residual after a start, which may have failed, and later: factors 10, 100, e."""
+QUANTILES = (np.arange(1000) + 0.5) / 1000  # at which a mean over the squared lengths of heads is taken
 LEAST_NOISE = 1e-3  # the label noise is taken to be at least this share of the heads' scale
 DEPARTED = 1.25  # distF is expected to be so many times what it is where features and heads are as modelled; measured
 FLOOR = 1.5  # eigenvalues of H are raised to this many standard deviations of its noise
@@ -82,8 +84,11 @@ def learned_scale(users: UserData, release: Release, rank: int, head_scale: floa
     where noise could have made the difference."""
     guess, n = rank * head_scale**2 + noise**2, users.known.users
     mean = release.sum("unit_scale", users, partial(log_scales, math.log(guess)), clip=SCALE_WIDTH) / n
-    # Heads are taken midway between those of one length and Gaussian ones.
-    logs = min(max(float(mean.value), -SCALE_WIDTH), SCALE_WIDTH) - log_chi(np.asarray(rank)) / 2
+    logs = min(max(float(mean.value), -SCALE_WIDTH), SCALE_WIDTH)
+    # Labels of a user whose head has the square xi k h^2 have r xi + 1 - r times the mean power, r the share of signal,
+    # and the mean over users is of logarithms. Heads are taken midway between those of one length and Gaussian ones.
+    signal = max(1 - noise**2 / (guess * math.exp(logs)), 0.0)
+    logs -= np.log1p(signal * (stats.chi2.ppf(QUANTILES, rank) / rank - 1)).mean() / 2
     doubt = 2 * mean.sd
     power = guess * math.exp(logs - doubt**2 / logs if abs(logs) > doubt else 0.0)
     return math.sqrt(max(power - noise**2, 0.1 * power) / rank)
@@ -118,11 +123,15 @@ class HeadMoments:
         self._sum += mu2 * frame @ moments @ frame.T * (self.rank / self.users)
         self._precision += mu2
 
-    def within(self, basis: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return H^1/2 and H^-1/2 in a basis, shrunk towards I, eigenvalues raised that noise could have made."""
+    def within(self, basis: np.ndarray, missing: float) -> tuple[np.ndarray, np.ndarray]:
+        """Return H^1/2 and H^-1/2 in a basis, shrunk towards I, eigenvalues raised that noise could have made.
+
+        Heads have little of a direction that the basis has not found, whatever its moments. The expected distF^2,
+        `missing`, is the share of I for that: H^-1/2 would multiply the noise of such a column, and keep it lost."""
         noise_sd = Semidefinite.sensitivity(1.0) / math.sqrt(self._precision) * self.rank / self.users
         values, vectors, _ = shrunk(basis.T @ self._sum @ basis / self._precision, noise_sd)
-        values = np.maximum(values, max(FLOOR * noise_sd, 1e-6))
+        values, missing = np.maximum(values, max(FLOOR * noise_sd, 1e-6)), min(missing, 1.0)
+        values = missing + (1 - missing) * values
         roots = np.sqrt(values * (self.rank / values.sum()))
         return (vectors * roots) @ vectors.T, (vectors / roots) @ vectors.T
 
@@ -186,7 +195,7 @@ class UnitSteps:
             length = known.step_length(variance)
             basis = orthonormalise(basis + length * step @ inverse)
             known = known.stepped(length, variance)
-            root, inverse = heads.within(basis)
+            root, inverse = heads.within(basis, float(sizes.dist2(known.error2)))
             log = {
                 "rounds": len(plan.rounds),
                 "start_share": plan.start,

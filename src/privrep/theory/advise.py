@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, TypedDict
 
 import numpy as np
@@ -66,6 +67,7 @@ class Setting:
         """The delta of the budget."""
         return self.users**-2.0 if self.delta is None else self.delta
 
+    @cache  # noqa: B019  the method to use and the table both ask for it
     def row(self, name: str) -> Row:
         """Return the predicted risk of a method, its interval, and the options."""
         mu = gdp_mu(self.epsilon, self.spent)

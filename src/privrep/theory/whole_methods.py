@@ -159,17 +159,15 @@ def unit_recursion(sizes: Regime, mu: Values) -> tuple[np.ndarray, np.ndarray]:
     all_ = unit.Sizes(n, sizes.samples, sizes.dim, sizes.rank)
     noise2, outside = sizes.noise**2, sizes.dim - sizes.rank
     mu = np.sqrt(all_.isotropic_share(mu)) * mu
-    share = all_.start_share(mu, noise2)
-    start = all_.start_error2(np.sqrt(share) * mu, noise2)
+    start = all_.start_error2(math.sqrt(unit.START) * mu, noise2)
     growths = np.reshape(unit.GROWTHS, (-1, *[1] * n.ndim))
     best = best_risk = np.asarray(math.inf)
     for rounds in unit.ROUNDS:
         error2 = np.broadcast_to(start, (len(growths), *n.shape))
         total = (growths ** np.arange(rounds).reshape(-1, *[1] * growths.ndim)).sum(axis=0)
         for number in range(rounds):
-            mu2 = unit.STEPS * growths**number / total * (1 - share) * mu**2
-            eta = error2 / (error2 + all_.step_noise2(np.sqrt(mu2), error2, noise2))
-            error2 = np.maximum(error2 * (1 - unit.CONTRACTION * eta), unit.SMALLEST)
+            mu2 = unit.STEPS * growths**number / total * (1 - unit.START) * mu**2
+            error2 = np.asarray(all_.planned(error2, np.sqrt(mu2), noise2))
         error2 = error2.min(axis=0)
         risk = all_.risk(error2, noise2)
         taken = risk < unit.WORTH * best_risk

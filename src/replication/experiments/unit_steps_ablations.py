@@ -56,7 +56,7 @@ class WithoutMoments(UnitSteps):
     class head_moments(HeadMoments):
         """Moments that are not looked at."""
 
-        def within(self, basis: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        def within(self, basis: np.ndarray, missing: float) -> tuple[np.ndarray, np.ndarray]:
             return np.eye(self.rank), np.eye(self.rank)
 
 

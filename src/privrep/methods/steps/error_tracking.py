@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.special import digamma
 
-from privrep.methods.steps.unit_schedule import CONTRACTION, SMALLEST, Sizes
+from privrep.methods.steps.unit_schedule import Sizes
 
 MODEL_SD, ENERGY_SD = 0.1, 0.2  # standard deviations of what models of log residual and log energy leave out
 STEP_SD, DRIFT_SD = 0.15, 0.3
@@ -21,13 +21,13 @@ FORGOTTEN_SD = 0.03  # what a round adds to the standard deviation of log s^2: n
 GUESS_SD = (1.0, 0.5)  # standard deviations of the first guesses of log e^2 and log s^2
 FAILED, WRONG = 0.1, 0.001
 """Densities, over that of the guess, of larger errors, all alike, after a start that failed, and of any s^2."""
-CAUTION = 1.0
+CAUTION = 0.5
 """Steps are as long as is best for a log e^2 so many standard deviations larger: steps that are too short leave the
 error larger than is believed, and the next ones are shorter still, while long ones add noise alone."""
 POINTS, ABOVE, BELOW = (65, 61), 8.0, 5.0  # of the grid; its ends about the mean of log e^2
 WIDEST, SPAN, LEAST_SD = 3.0, 4.0, 0.25
-"""Ends of the grid about the mean of log s^2, in standard deviations, which are taken to be the widest at first and
-later at least the least."""
+"""Ends of the grid about the mean of log s^2, in standard deviations, which are taken to be the widest at first, and
+later to lie between the least and it: while nothing is known of s^2, a grid as wide as that would grow for ever."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ class FilterState:
         expected = self.sizes.residual(self.error2, self.noise2)
         off = found - np.log(self.sizes.residual(typical * self.errors2, self.noises2) / expected)
         gain = self.sizes.gain(self.errors2, self.noises2)
-        moved = np.log(max(energy, 1e-300) / (gain**2 * self.errors2 + variance))
+        moved = np.log(max(energy, 1e-300) / (gain**2 * self.errors2 * self.sizes.cosine2(self.errors2) + variance))
         squares = off**2 / (sd**2 + MODEL_SD**2) + moved**2 / (2 / self.sizes.entries + ENERGY_SD**2)
         weights = self.weights * np.exp((squares.min() - squares) / 2)
         return replace(self, weights=weights / weights.sum())
@@ -85,7 +85,7 @@ class FilterState:
     def stepped(self, length: float, variance: float) -> FilterState:
         """Predict what is known after a mean step, with noise of this variance, times this length."""
         eta = length * self.sizes.gain(self.errors2, self.noises2)
-        left = np.maximum(((1 - eta) ** 2 + (1 - CONTRACTION) * eta) * self.errors2 + length**2 * variance, SMALLEST)
+        left = np.asarray(self.sizes.turned(self.errors2, eta, length**2 * variance))
         mean = self.log_moments(left)[0]
         errors2, noises2 = grid(self.sizes, mean, *self.log_moments(self.noises2))
         sd = math.hypot(STEP_SD, DRIFT_SD * (mean - self.log_moments(self.errors2)[0]))
@@ -104,7 +104,7 @@ def grid(sizes: Sizes, log_error: float, log_noise: float, noise_sd: float) -> t
     """Return e^2 (J, 1), up to that of a subspace that has nothing of the true one, and s^2 (K,) of the cells."""
     top = min(-math.log(max(sizes.rank, sizes.outside)), log_error + ABOVE)
     errors = np.linspace(top - ABOVE - BELOW, top, POINTS[0])
-    noises = log_noise + SPAN * max(noise_sd, LEAST_SD) * np.linspace(-1, 1, POINTS[1])
+    noises = log_noise + SPAN * min(max(noise_sd, LEAST_SD), WIDEST) * np.linspace(-1, 1, POINTS[1])
     return np.exp(errors)[:, None], np.exp(noises)
 
 

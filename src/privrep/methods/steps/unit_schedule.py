@@ -21,7 +21,7 @@ SCALE = 0.005  # share of the whole mu^2 for the scale of the heads
 LEVEL = 0.0025  # share of the whole mu^2 for the size of the features
 COORDINATES = 0.01  # share of the whole mu^2 for the scales of the features' coordinates
 COVARIANCE, WHITENINGS = 0.05, 3  # share of mu^2 for a release of the covariance, and most of them
-START_SIGNAL, START_SHARES = 1.75, (0.1, 0.4)  # signal over noise of the start, and ends of its share of mu^2
+START = 0.1  # share of mu^2 for the start
 START_NOISE, START_ERROR = 1.3, 0.95  # noise and whole error of the start over the leading order; measured
 STEPS, SCALARS, METRICS = 0.96, 0.02, 0.02  # shares of a round's mu^2: step, residual, moments of the heads
 ROUNDS = (20, 40, 60)
@@ -83,7 +83,20 @@ class Sizes:
         t, out, left = self.rank * error2, self.outside, self.freedom
         linear = noise2 + t * (out - left)
         trace = 2 * left / (linear + np.sqrt(linear**2 + 4 * noise2 * t * left))
-        return out * trace / (1 + t * trace), self.rank * (1 + left / (max(left - 1, 1) * trace))
+        return out * trace / (1 + t * trace), self.rank * (self.cosine2(error2) + left / (max(left - 1, 1) * trace))
+
+    def cosine2(self, error2: Values) -> Values:
+        """Return the mean square cosine of the angles to the subspace, at least a random one's."""
+        return np.maximum(1 - self.outside * error2, self.rank / self.dim)
+
+    def turned(self, error2: Values, eta: Values, variance: Values) -> Values:
+        """Return e^2 after a step by eta times the error, with noise of this variance in each entry.
+
+        The step is eta S C for S = sin and C = cos of an angle to a basis B: U has S - eta S C^2 and noise left outside
+        and C + eta S^2 C inside of what is spanned by B + eta S C, so that a weak subspace turns at the same rate."""
+        cosine2 = self.cosine2(error2)
+        left = ((1 - eta * cosine2) ** 2 + (1 - CONTRACTION) * eta * cosine2) * error2 + variance
+        return np.maximum(left / (cosine2 * (1 + eta * (1 - cosine2)) ** 2 + self.outside * left), SMALLEST)
 
     def gain(self, error2: Values, noise2: Values) -> Values:
         """Return kappa: the mean over users of (g/|g|)(w/|w|)^T is kappa times the error (I - P) U*."""
@@ -98,7 +111,7 @@ class Sizes:
         that of a Wishart matrix times a vector. A head strays by the residual over m - k - 1."""
         out, left = self.outside, self.freedom
         gradient2 = left * (out * noise2 + (out + left + 1) * self.dist2(error2))
-        head2 = self.rank * (1 + self.residual(error2, noise2) / max(left - 1, 1))
+        head2 = self.rank * (self.cosine2(error2) + self.residual(error2, noise2) / max(left - 1, 1))
         return (Outer.sensitivity(1.0) / (self.users * mu * left)) ** 2 * gradient2 * head2
 
     def covariance_noise(self, mu: Values) -> Values:
@@ -118,22 +131,22 @@ class Sizes:
         """Return n q mu / (k sqrt(d)): signal over noise of the start if it had all of mu."""
         return self.users * self.kept(noise2) * mu / (self.rank * math.sqrt(self.dim))
 
-    def start_share(self, mu: Values, noise2: float) -> Values:
-        """Return the share of mu^2 that brings the start's signal to START_SIGNAL, within START_SHARES."""
-        return np.clip((START_SIGNAL / self.start_signal(mu, noise2)) ** 2, *START_SHARES)
-
     def start_error2(self, mu: Values, noise2: float) -> Values:
         """Return e^2 after a start with this mu, by noise and by users being few, at most a random subspace's."""
         private = START_NOISE / self.start_signal(mu, noise2) ** 2
-        return np.minimum(1.0, private + self.rank / (self.kept(noise2) * self.users)) * START_ERROR / self.dim
+        return np.minimum(1.0, START_ERROR * (private + self.rank / (self.kept(noise2) * self.users))) / self.dim
 
     def path(self, error2: float, noise2: float, mus: np.ndarray) -> list[float]:
         """Return e^2 before the first and after each round, of which each has its own mu."""
         path = [error2]
         for mu in mus:
-            eta = path[-1] / (path[-1] + float(self.step_noise2(mu, path[-1], noise2)))
-            path.append(max(path[-1] * (1 - CONTRACTION * eta), SMALLEST))
+            path.append(float(self.planned(path[-1], mu, noise2)))
         return path
+
+    def planned(self, error2: Values, mu: Values, noise2: float) -> Values:
+        """Return e^2 after a round with this mu, whose step is as long as is best."""
+        eta = error2 / (error2 + self.step_noise2(mu, error2, noise2))
+        return self.turned(error2, eta, eta * (1 - eta) * error2)
 
     def risk(self, error2: Values, noise2: float) -> Values:
         """Return the mean excess risk with heads by least squares: (distF^2 (m - 1) + k s^2) / (m - k - 1)."""
@@ -152,13 +165,12 @@ class Schedule:
 @lru_cache
 def schedule(sizes: Sizes, mu: float, noise2: float) -> Schedule:
     """Return the division of mu^2 of least expected error, with the fewest rounds that come near it (`WORTH`)."""
-    start = float(sizes.start_share(mu, noise2))
-    error2 = float(sizes.start_error2(math.sqrt(start) * mu, noise2))
+    error2 = float(sizes.start_error2(math.sqrt(START) * mu, noise2))
 
     def divided(rounds: int, growth: float) -> Schedule:
         shares = growth ** np.arange(rounds)
-        shares *= (1 - start) / shares.sum()
-        return Schedule(start, shares, sizes.path(error2, noise2, np.sqrt(STEPS * shares) * mu))
+        shares *= (1 - START) / shares.sum()
+        return Schedule(START, shares, sizes.path(error2, noise2, np.sqrt(STEPS * shares) * mu))
 
     def risk(found: Schedule) -> float:
         return float(sizes.risk(found.path[-1], noise2))

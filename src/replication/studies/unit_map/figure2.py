@@ -213,11 +213,10 @@ def prior_points(risks: Risks) -> pd.DataFrame:
 
 
 def parts(cells: pd.DataFrame, quantities: Quantities) -> dict:
-    """Return the constants of unit steps by their names in small letters, and the ends of the start's share."""
+    """Return the constants of unit steps by their names in small letters."""
     modules = (law, unit_steps, whitening, full_prior)
     found = {name: value for one in modules for name, value in vars(one).items() if name.isupper()}
-    known = {name.lower(): value for name, value in found.items() if isinstance(value, int | float | tuple)}
-    return known | dict(zip(("least_start", "most_start"), law.START_SHARES, strict=True))
+    return {name.lower(): value for name, value in found.items() if isinstance(value, int | float | tuple)}
 
 
 def on_figure2(cells: pd.DataFrame) -> tuple[list[Measured], dict[str, pd.DataFrame]]:
