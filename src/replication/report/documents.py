@@ -90,15 +90,22 @@ class FrontWords(Words):
 
 def with_findings(readme: str, run: Documented) -> str:
     """Return the README with its figure's caption, table of methods and findings, of the run of record."""
-    more = {"log": math.log, "counted": by_outcome(run.claims), "ours": by_outcome(run.claims, "ours")}
+    more = {"log": math.log} | counts(run)
     text = as_markdown(filled(TEXTS / "readme.md.jinja", FrontWords(run), more))
     return BLOCK.sub(lambda match: f"{match[1]}\n{text}\n\n{match[2]}", readme)
 
 
-def table_1_page(run: Documented) -> str:
-    """Return docs/table_1.md: what scripts of shen2023 decide and its text does not, and our runs beside Table 1."""
+def text_page(name: str, run: Documented) -> str:
+    """Return docs/table_1.md, what scripts of shen2023 decide and its text does not, and our runs beside Table 1; or
+    docs/article.md."""
     more = {"runs": pd.read_csv(run.results / "images.csv"), "lines": lines, "leads": leads, "best_clips": best_clips}
-    return as_markdown(filled(TEXTS / "table_1.md.jinja", FrontWords(run), more)).replace("](docs/", "](") + "\n"
+    more |= counts(run) | {"about": run.provenance}
+    return as_markdown(filled(TEXTS / f"{name}.jinja", FrontWords(run), more)).replace("](docs/", "](") + "\n"
+
+
+def counts(run: Documented) -> dict[str, dict[str, int]]:
+    """Return how many of the papers' statements, and of ours, came out how."""
+    return {"counted": by_outcome(run.claims), "ours": by_outcome(run.claims, "ours")}
 
 
 def letters(docs: Path = DOCS) -> dict[str, str]:
@@ -132,7 +139,8 @@ def letters(docs: Path = DOCS) -> dict[str, str]:
 def pages(docs: Path = DOCS) -> dict[str, str]:
     """Return the documents that are made of the run of record alone, by their paths in docs/."""
     written = {f"letters/{paper}.md": letter for paper, letter in letters(docs).items()}
-    return {"results.md": results_page(docs), "table_1.md": table_1_page(Documented(docs)), **written}
+    texts = {name: text_page(name, Documented(docs)) for name in ("article.md", "table_1.md")}
+    return {"results.md": results_page(docs), **texts, **written}
 
 
 def as_markdown(text: str) -> str:
