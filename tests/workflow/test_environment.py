@@ -76,7 +76,7 @@ def test_the_image_is_made_of_what_the_lock_names():
     assert (ROOT / ".dockerignore").read_text().split() == ["*", "!requirements.lock"]
     where = LINES[1][1]
     assert f"USER=privrep PYTHONPATH={where}/src" in LINES[2][1]
-    assert f'-v "$PWD:{where}"' in (ROOT / "README.md").read_text()
+    assert f'-v "$PWD:{where}"' in (ROOT / "docs" / "how_to.md").read_text()
     command, script = json.loads(LINES[-1][1])
     assert command == "python" and script in (ROOT / "Makefile").read_text()
 

@@ -48,7 +48,7 @@ from functools import partial
 from typing import ClassVar
 
 import numpy as np
-from scipy import stats
+from scipy.special import gammaincinv
 
 from privrep.methods.running.method import FullRank, Iterate
 from privrep.methods.steps import unit_schedule as shares
@@ -88,7 +88,7 @@ def learned_scale(users: UserData, release: Release, rank: int, head_scale: floa
     # Labels of a user whose head has the square xi k h^2 have r xi + 1 - r times the mean power, r the share of signal,
     # and the mean over users is of logarithms. Heads are taken midway between those of one length and Gaussian ones.
     signal = max(1 - noise**2 / (guess * math.exp(logs)), 0.0)
-    logs -= np.log1p(signal * (stats.chi2.ppf(QUANTILES, rank) / rank - 1)).mean() / 2
+    logs -= np.log1p(signal * (gammaincinv(rank / 2, QUANTILES) * 2 / rank - 1)).mean() / 2
     doubt = 2 * mean.sd
     power = guess * math.exp(logs - doubt**2 / logs if abs(logs) > doubt else 0.0)
     return math.sqrt(max(power - noise**2, 0.1 * power) / rank)
