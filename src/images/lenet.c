@@ -39,8 +39,8 @@ typedef struct {
   float factor;
 } Term;
 
-// sum += four windows times the weights of WIDE * LANES maps. A window begins at its corner; its rows are `down` numbers
-// from each other, and the places in a row `right` numbers.
+// sum += four windows times the weights of WIDE * LANES maps. A window begins at its corner; its rows are `down`
+// numbers from each other, and the places in a row `right` numbers.
 static inline void add_windows(Lanes sum[4][WIDE], const float *const corners[4], const int down, const int right,
                                const int channels, const float *weights) {
   for (int i = 0; i < WINDOW; i++)
@@ -85,9 +85,10 @@ static inline void convolved(const float *image, const int side, const int chann
 }
 
 // Moved copies of an image share windows. Where a copy begins at row y and column x of the image with its edges, its
-// first convolution is that of the whole at y + i, x + j. Its maxima of 2 x 2, two apart, are among those at every place
-// of the whole, and so its second convolution is one of the whole with windows whose places are two apart, at y + 2 i and
-// x + 2 j, and its maxima are of four of these that are two apart. Each place that some copy needs is taken once.
+// first convolution is that of the whole at y + i, x + j. Its maxima of 2 x 2, two apart, are among those at every
+// place of the whole, and so its second convolution is one of the whole with windows whose places are two apart, at
+// y + 2 i and x + 2 j, and its maxima are of four of these that are two apart. Each place that some copy needs is taken
+// once.
 
 typedef struct {
   int mirrored, row, column;
