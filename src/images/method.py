@@ -13,7 +13,7 @@ from typing import NamedTuple, Protocol
 import jax
 import jax.numpy as jnp
 
-from images.networks import Body, Layer, Model, Network, apply, dense
+from images.networks import Body, Layer, Model, Moves, Network, apply, dense, with_edges
 from images.training import Descent, Parameters, cross_entropy, descend
 
 
@@ -92,23 +92,30 @@ class ImageMethod(Protocol):
         ...
 
 
-def jittered(images: jax.Array, key: jax.Array, shift: int) -> jax.Array:
-    """Move each image (m, height, width, channels) by up to `shift` pixels in both directions, with zeros beyond the
-    edge, and mirror it or not."""
-    padded = jnp.pad(images, ((0, 0), (shift, shift), (shift, shift), (0, 0)))
+def drawn_moves(key: jax.Array, images: int, shift: int) -> Moves:
+    """Draw one copy of each image: by up to `shift` pixels in both directions, mirrored or not."""
     move, mirror = jax.random.split(key)
-    corners = jax.random.randint(move, (len(images), 2), 0, 2 * shift + 1)
-    moved = jax.vmap(lambda image, at: jax.lax.dynamic_slice(image, (*at, 0), images.shape[1:]))(padded, corners)
-    return jnp.where(jax.random.bernoulli(mirror, shape=(len(images), 1, 1, 1)), moved[:, :, ::-1], moved)
+    corners = jax.random.randint(move, (images, 2), 0, 2 * shift + 1)
+    return Moves(corners, jax.random.bernoulli(mirror, shape=(images,)))
+
+
+def jittered(images: jax.Array, moves: Moves, shift: int) -> jax.Array:
+    """Move each image (m, height, width, channels) once, with zeros beyond the edge, and mirror it or not."""
+    cut = jax.vmap(lambda image, at: jax.lax.dynamic_slice(image, (*at, 0), images.shape[1:]))
+    moved = cut(with_edges(images, shift), moves.corners)
+    return jnp.where(moves.mirrored[:, None, None, None], moved[:, :, ::-1], moved)
 
 
 def head_features(body: Body, task: ImageTask, client: Client, key: jax.Array, epochs: int) -> jax.Array:
     """Return the features (m, features) of a client's images, taken once, or with a shift (epochs, m, features): as in
     the authors' scripts, each image is moved anew in each epoch."""
-    if not task.shift:
-        return task.network.forward(body, client.images)
-    keys = jax.random.split(key, epochs)
-    return jax.lax.map(lambda one: task.network.forward(body, jittered(client.images, one, task.shift)), keys)
+    network, images, shift = task.network, client.images, task.shift
+    if not shift:
+        return network.forward(body, images)
+    moves = jax.vmap(lambda one: drawn_moves(one, len(images), shift))(jax.random.split(key, epochs))
+    if network.of_copies:
+        return network.of_copies(body, images, moves, shift)
+    return jax.lax.map(lambda one: network.forward(body, jittered(images, one, shift)), moves)
 
 
 def added(first: Layer, second: Layer) -> Layer:

@@ -17,6 +17,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, partial
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -35,14 +36,29 @@ WINDOW = 5
 """Side of a convolution's window."""
 
 
+class Moves(NamedTuple):
+    """How each of B images is moved, in E copies: the corner (E, B, 2), row and column, where a copy begins in the
+    image with zeros around it, and whether it is then mirrored (E, B)."""
+
+    corners: jax.Array
+    mirrored: jax.Array
+
+
+def with_edges(images: jax.Array, shift: int) -> jax.Array:
+    """Put `shift` zeros on all four sides of images (B, height, width, channels)."""
+    return jnp.pad(images, ((0, 0), (shift, shift), (shift, shift), (0, 0)))
+
+
 @dataclass(frozen=True)
 class Network:
     """A network whose `init` maps a key to a body, and `forward` a body and images (B, height, width, channels)
-    float32 to features (B, `features`)."""
+    float32 to features (B, `features`). With `of_copies`, which maps a body, images, moves, and the most pixels of a
+    move to features (E, B, `features`), it takes all copies of an image at once."""
 
     features: int
     init: Callable[[jax.Array], Body]
     forward: Callable[[Body, jax.Array], jax.Array]
+    of_copies: Callable[[Body, jax.Array, Moves, int], jax.Array] | None = None
 
 
 def dense(key: jax.Array, inputs: int, outputs: int) -> Layer:
@@ -105,9 +121,14 @@ def lenet(side: int, channels: int, widths: tuple[int, int] = (384, 32), filters
         convolutions = dense(first, window * channels, filters), dense(second, window * filters, filters)
         return (*convolutions, *layers(rest, (left**2 * filters, *widths)))
 
-    def forward(body: Body, images: jax.Array) -> jax.Array:
-        compiled = (side, channels, filters) == kernel.SIZES and kernel.ready()
+    compiled = (side, channels, filters) == kernel.SIZES and kernel.ready()
 
+    def dense_layers(body: Body, rows: jax.Array) -> jax.Array:
+        for layer in body[2:]:
+            rows = jax.nn.relu(apply(layer, rows))
+        return rows
+
+    def forward(body: Body, images: jax.Array) -> jax.Array:
         def convolved(image: jax.Array) -> jax.Array:
             if compiled:
                 return kernel.convolved(body[:2], image[None])[0]
@@ -117,12 +138,12 @@ def lenet(side: int, channels: int, widths: tuple[int, int] = (384, 32), filters
             return maps.reshape(-1)
 
         if compiled and len(images) <= AT_ONCE:
-            rows = kernel.convolved(body[:2], images)
-        else:
-            # On a CPU the windows of one image fit its cache, which makes a round nearly twice as fast.
-            rows = jax.lax.map(convolved, images, batch_size=None if jax.default_backend() == "cpu" else AT_ONCE)
-        for layer in body[2:]:
-            rows = jax.nn.relu(apply(layer, rows))
-        return rows
+            return dense_layers(body, kernel.convolved(body[:2], images))
+        # On a CPU the windows of one image fit its cache, which makes a round nearly twice as fast.
+        batch = None if jax.default_backend() == "cpu" else AT_ONCE
+        return dense_layers(body, jax.lax.map(convolved, images, batch_size=batch))
 
-    return Network(widths[-1], init, forward)
+    def of_copies(body: Body, images: jax.Array, moves: Moves, shift: int) -> jax.Array:
+        return dense_layers(body, kernel.convolved_copies(body[:2], with_edges(images, shift), *moves))
+
+    return Network(widths[-1], init, forward, of_copies if compiled else None)
