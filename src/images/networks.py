@@ -144,6 +144,6 @@ def lenet(side: int, channels: int, widths: tuple[int, int] = (384, 32), filters
         return dense_layers(body, jax.lax.map(convolved, images, batch_size=batch))
 
     def of_copies(body: Body, images: jax.Array, moves: Moves, shift: int) -> jax.Array:
-        return dense_layers(body, kernel.convolved_copies(body[:2], with_edges(images, shift), *moves))
+        return dense_layers(body, kernel.convolved_copies((body[0], body[1]), with_edges(images, shift), *moves))
 
     return Network(widths[-1], init, forward, of_copies if compiled else None)

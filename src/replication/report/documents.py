@@ -90,7 +90,7 @@ class FrontWords(Words):
 
 def with_findings(readme: str, run: Documented) -> str:
     """Return the README with its figure's caption, table of methods and findings, of the run of record."""
-    more = {"log": math.log} | counts(run)
+    more: dict[str, object] = {"log": math.log, **counts(run)}
     text = as_markdown(filled(TEXTS / "readme.md.jinja", FrontWords(run), more))
     return BLOCK.sub(lambda match: f"{match[1]}\n{text}\n\n{match[2]}", readme)
 
@@ -99,7 +99,7 @@ def text_page(name: str, run: Documented) -> str:
     """Return docs/table_1.md, what scripts of shen2023 decide and its text does not, and our runs beside Table 1; or
     docs/article.md."""
     more = {"runs": pd.read_csv(run.results / "images.csv"), "lines": lines, "leads": leads, "best_clips": best_clips}
-    more |= counts(run) | {"about": run.provenance}
+    more |= {**counts(run), "about": run.provenance}
     return as_markdown(filled(TEXTS / f"{name}.jinja", FrontWords(run), more)).replace("](docs/", "](") + "\n"
 
 
