@@ -7,7 +7,7 @@
         B    <- QR( B + c_t (I - B B^T) R )
 
 From a planted start the steps c_t are those of Theorem 1, from a random one that of Theorem 3 (R). A user is touched by
-one release, of sensitivity 2: the sum of all rounds is mu-GDP.
+one release, of sensitivity 2: all rounds together are mu-GDP.
 
 For analysis: it reads the truth and the label noise.
 """

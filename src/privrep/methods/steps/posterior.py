@@ -54,9 +54,7 @@ class Prior:
     root: np.ndarray  # R, (d, p)
     strengths: np.ndarray  # s, (c,); 0 for the mean alone
     weights: np.ndarray  # (c,)
-    noise: np.ndarray | float = (
-        0.0  # sigma^2 where it is known and there is one strength; 0 where every label counts in full
-    )
+    noise: np.ndarray | float = 0.0  # sigma^2 where it bounds labels, with one strength; 0: each label counts in full
 
 
 @dataclass(frozen=True, eq=False)
