@@ -6,7 +6,8 @@ beside it rivals_by_trials.csv: what fewer trials would have found. Nothing that
 For each setting (n, m, d, k, label noise, epsilon) of a tuned series of the default scale:
 1. `TRIALS` options are drawn, as many for each method: `UNIFORM` of them uniformly in `RANGES`, the others around the
    best of these and of what the table has for the setting now, which is trial 0 (of a series that is new, what another
-   of the same method has). What a series states of `INGREDIENTS` is not drawn.
+   of the same method has, unless the new one is as published). What a series states of `INGREDIENTS` is not drawn, and one
+   that is as published starts as its paper does.
 2. They run on public data sets, `SEEDS`, which no judged cell has: all on one, the best on two, and the best of these
    on all, see `RUNGS`. The least median is chosen. A run that breaks down counts as infinite risk.
 3. The same rule among the first 1, 2, 4, ... of the drawn ones says whether more trials would change anything.
@@ -38,6 +39,7 @@ from replication.run.cli_errors import one_line_errors
 from replication.run.config import ROOT, read_config, read_study, study_names
 from replication.run.csv_tables import read_rows, write_rows
 from replication.run.grids import StudyCell, expand
+from replication.run.ingredients import foreign, method_of
 from replication.run.rivals import BY_TRIALS, BY_TRIALS_COLUMNS, COLUMNS, REALS, SIZES, TABLE, chosen_options
 
 SEEDS = range(2000, 2005)
@@ -70,9 +72,15 @@ RANGES = {
 }
 """Method -> option -> the ends of its range, in logarithms, or a list of its values. Clips are in units of the data;
 `fall` is the last clip over the first, and a `start` stands for several options."""
+PUBLISHED = {
+    "private_fedrep": [{"init_pairs": "all"}],
+    "centaur": [{"init": "power_method"}, {"init": "random"}],
+    "altmin": [{"init_pairs": "disjoint"}],
+}
+"""The starts of a series that is as published."""
 NEEDED = ("clip", "rounds", "clip_feature", "clip_label")
 """Options without a default."""
-INGREDIENTS = ("init_pairs", "average_last", "last_clip")
+INGREDIENTS = ("init_pairs", "average_last", "last_clip", "fallback")
 """Options that stay as a series states them, so that what each of them brings can be told."""
 
 
@@ -94,11 +102,6 @@ def place_of(values: tuple | list, value: object) -> float:
     if not value:
         return 0.5
     return math.log(value / low) / math.log((high + isinstance(high, int)) / low)
-
-
-def method(algorithm: str) -> str:
-    """Return the method that an algorithm is or searches with."""
-    return algorithm.removeprefix("smallest_users_").replace("smallest_users", "altmin")
 
 
 def options_at(ranges: dict, places: np.ndarray) -> dict:
@@ -128,10 +131,21 @@ def around(ranges: dict, options: dict, rng: np.random.Generator) -> list[dict]:
     return [options_at(ranges, one) for one in np.clip(places, 0.0, 1 - 1e-9)]
 
 
+def ranges_of(cell: StudyCell) -> dict:
+    """Return the ranges of a series' options."""
+    method = method_of(cell.algorithm)
+    return RANGES[method] | ({"start": PUBLISHED[method]} if published(cell) else {})
+
+
+def published(cell: StudyCell) -> bool:
+    """Return whether a series states nothing that the paper of its method lacks."""
+    return not foreign(cell.algorithm, vars(cell.options))
+
+
 def choice(cell: StudyCell, present: dict, stated: dict) -> tuple[tuple[str, str], dict, list[dict]]:
     """Return what names the work, the options that are chosen for a cell's method and setting and how they did, and
     what fewer trials would have found: columns of the two tables."""
-    ranges, rng = RANGES[method(cell.algorithm)], np.random.default_rng([DRAWN_WITH, int(cell.key, 16)])
+    ranges, rng = ranges_of(cell), np.random.default_rng([DRAWN_WITH, int(cell.key, 16)])
     tried = [one | stated for one in (present, *uniform(ranges, rng))]
     search = cell.algorithm.startswith("smallest_users")
 
@@ -179,13 +193,16 @@ def settings(study: str) -> Iterator[tuple[StudyCell, dict, dict]]:
     series = {}
     for name, one in resolved.series.items():
         if one.tuned:  # what has no default has any value, which others replace
-            first = {name: at_place(ends, 0) for name, ends in RANGES[method(one.algorithm)].items() if name in NEEDED}
+            first = {
+                name: at_place(ends, 0) for name, ends in RANGES[method_of(one.algorithm)].items() if name in NEEDED
+            }
             series[name] = one.model_copy(update={"tuned": False, "options": one.options | first})
     known = {row["series"] for row in resolved.choices}
     for cell in expand(resolved.model_copy(update={"series": series})):
         if cell.problem.seed == 0:
             stated = {name: value for name, value in series[cell.series].options.items() if name in INGREDIENTS}
             alike = [name for name in sorted(known & series.keys()) if series[name].algorithm == cell.algorithm]
+            alike = [] if published(cell) else alike
             like = cell.series if cell.series in known else alike[0] if alike else None
             now = chosen_options(resolved.choices, like, setting(cell)) if like else {}
             yield cell, now, stated

@@ -70,7 +70,7 @@ def _budget(point: dict, delta: float, calibration: str) -> Budget | FixedNoise 
     return None if epsilon is None else Budget(float(epsilon), delta, calibration, redraw)
 
 
-def _series_cells(study: Simulation, name: str) -> Iterator[StudyCell]:
+def series_cells(study: Simulation, name: str) -> Iterator[StudyCell]:
     spec = study.series[name]
     grids: Any = study.grids
     for point in points(grids[spec.grid]):
@@ -113,7 +113,7 @@ def expand(study: Simulation, files: Sequence[Layer] = ()) -> list[StudyCell]:
     cells: list[StudyCell] = []
     for name in study.series:
         try:
-            series = list(_series_cells(study, name))
+            series = list(series_cells(study, name))
             if len({cell.key for cell in series}) < len(series):
                 raise ValueError("its grid holds the same cell twice")
         except ValueError as error:

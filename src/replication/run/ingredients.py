@@ -1,0 +1,73 @@
+"""Which paper each option of a published method is from: src/replication/studies/ingredients.csv.
+
+What texts call a series, "as published" or with what else, is made from here. An option at which the table has
+`any` is the paper's at every value; `all` stands for every paper.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+
+from privrep.privacy.accounting import Budget
+from replication.run.config import ROOT, read_config, read_study
+from replication.run.csv_tables import read_rows
+from replication.run.grids import StudyCell, series_cells
+
+TABLE = Path("src/replication/studies/ingredients.csv")
+SEARCH = "smallest_users"
+"""With what the names of searches for a number of users begin; without more, it is for alternating minimisation."""
+
+
+@cache
+def _lines() -> dict[tuple[str, str, str], dict[str, str]]:
+    return {(row["method"], row["option"], row["value"]): row for row in read_rows(ROOT / TABLE)}
+
+
+def method_of(algorithm: str) -> str:
+    """Return the method that an algorithm is or searches with."""
+    return algorithm.removeprefix(f"{SEARCH}_").replace(SEARCH, "altmin")
+
+
+def published_methods() -> list[str]:
+    """Return the methods whose options the table has."""
+    return [method for method, option, _ in _lines() if not option]
+
+
+def _spelled(value: object) -> str:
+    if value is None or (isinstance(value, float) and math.isnan(value)):
+        return "none"
+    return str(value) if isinstance(value, str) else f"{value:g}"
+
+
+def foreign(algorithm: str, options: Mapping[str, object]) -> list[str]:
+    """Return what options of a method its paper lacks, in words; ValueError for one that the table lacks."""
+    method, lines = method_of(algorithm), _lines()
+    options = dict(options)
+    pairs, init = options.pop("init_pairs", None), options.pop("init", None)
+    if init is not None:
+        options["start"] = f"{init}, {pairs}" if init == "spectral" else init
+    found = []
+    for name, value in options.items():
+        places = ((of, name, one) for of in (method, "any") for one in (_spelled(value), "any"))
+        line = next((lines[place] for place in places if place in lines), None)
+        if line is None:
+            raise ValueError(f"{TABLE}: it must have a line for {name} = {_spelled(value)} of {method}, or any value")
+        found += [line["called"]] * (line["paper"] not in ("all", lines[method, "", ""]["paper"]))
+    return found
+
+
+def options_of(cell: StudyCell) -> dict[str, object]:
+    """Return all that decides a cell beside the problem and the budget's size: options, and how noise is calibrated."""
+    more = {"calibration": cell.budget.calibration} if isinstance(cell.budget, Budget) else {}
+    return {**vars(cell.options), **more}
+
+
+@cache
+def additions(study: str, series: str) -> tuple[str, ...]:
+    """Return what a series of a study has that the paper of its method lacks, in words; none where it is as published."""
+    cells = series_cells(read_study(read_config(), study), series)
+    found = {one for cell in cells for one in foreign(cell.algorithm, options_of(cell))}
+    return tuple(dict.fromkeys(line["called"] for line in _lines().values() if line["called"] in found))
