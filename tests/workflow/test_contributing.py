@@ -118,7 +118,7 @@ def test_an_algorithm_and_a_study_are_added_as_the_guide_says(tmp_path):
     assert "clip_feature" not in cells[0]
     with open(folder / "results/tiny/reports/claims.csv") as file:
         verdicts = {row["quantity"]: row["verdict"] for row in csv.DictReader(file) if row["id"] == "A-TOY"}
-    assert verdicts == {"exponent of n": "RATE-EXACT", "length": "HOLDS"}
+    assert verdicts == {"exponent of n": "RATE-AGREES", "length": "HOLDS"}
     page = (folder / "results/tiny/reports/index.html").read_text()
     assert "A stub finding." in page and 'class="differs"' not in page
     assert re.search(r"Made up, at d\s=\s5\.", page)

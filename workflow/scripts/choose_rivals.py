@@ -6,8 +6,8 @@ beside it rivals_by_trials.csv: what fewer trials would have found. Nothing that
 For each setting (n, m, d, k, label noise, epsilon) of a tuned series of the default scale:
 1. `TRIALS` options are drawn, as many for each method: `UNIFORM` of them uniformly in `RANGES`, the others around the
    best of these and of what the table has for the setting now, which is trial 0 (of a series that is new, what another
-   of the same method has, unless the new one is as published). What a series states of `INGREDIENTS` is not drawn, and one
-   that is as published starts as its paper does.
+   of the same method has, unless the new one is as published). What a series states of `INGREDIENTS` is not drawn, and
+   one that is as published starts as its paper does.
 2. They run on public data sets, `SEEDS`, which no judged cell has: all on one, the best on two, and the best of these
    on all, see `RUNGS`. The least median is chosen. A run that breaks down counts as infinite risk.
 3. The same rule among the first 1, 2, 4, ... of the drawn ones says whether more trials would change anything.

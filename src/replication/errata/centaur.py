@@ -280,3 +280,21 @@ def unit_variance_has_a_larger_subgaussian_norm(rng: np.random.Generator) -> Fin
         f"for n = {spell(counts)}: {spell(ratios)} times delta_1",
         min(least, gaussian) > 1.1 and bool(1 < min(ratios) <= max(ratios) < 8 / 3),
     )
+
+
+@demonstrates("E67")
+def noise_has_the_entries_of_the_features(rng: np.random.Generator) -> Finding:
+    n, d, k = 9, 6, 2
+    outside = np.linalg.qr(rng.standard_normal((d, d)))[0][:, k:]
+    shape = (outside.T @ rng.standard_normal((d, k))).shape
+    return Finding(f"{shape[0]} x {shape[1]} for n = {n}, d = {d}, k = {k}", shape == (d - k, k) != (n - k, k))
+
+
+@demonstrates("E68")
+def printed_product_does_not_exist(rng: np.random.Generator) -> Finding:
+    d, k = 6, 2
+    basis, truth = (orthonormalise(rng.standard_normal((d, k))) for _ in range(2))
+    heads = rng.standard_normal((d, k))
+    right = basis @ (basis.T @ (truth @ heads.T)) - truth @ heads.T
+    apart = float(np.abs((basis @ basis.T - np.eye(d)) @ truth @ heads.T - right).max())
+    return Finding(f"both sides agree to 1e-12; B B is {d} x {k} times {d} x {k}", apart < 1e-12 and k != d)

@@ -149,3 +149,14 @@ def root_has_the_degree_of_the_squared_eigenvalue() -> Finding:
         f"|lam_k of M - lam_k/d| has degree {power:.2f} in the units; the root has degree 1 with lam_k, 2 with lam_k^2",
         decides(power, printed=1, correct=2, within=0.01),
     )
+
+
+@demonstrates("E66")
+def eigenvalues_are_those_of_the_matrix() -> Finding:
+    users = Users(sphere(users=20_000, samples=8, dim=10, rank=2))
+    matrix, signal = spectral_matrix(users), np.linalg.eigvalsh(head_moments(users))[0] * signal_scale(10) ** 2
+    kinds = {"H": matrix, "the projector": top_projectors(np.linalg.eigh(matrix)[1], 2)}
+    ratios = {name: np.linalg.eigvalsh(one)[[-2, -3]].round(9) / signal for name, one in kinds.items()}
+    inside = {name: bool(0.5 <= kth <= 2 and next_one <= 0.5) for name, (kth, next_one) in ratios.items()}
+    said = "; ".join(f"{name}: {spell(found)} times that of G" for name, found in ratios.items())
+    return Finding(said, inside["H"] and not inside["the projector"])

@@ -154,7 +154,7 @@ class Rate(Quantity):
     def verdict(self, found: Exponent, exponents: int) -> Verdict:
         """Judge an exponent, of which a run has `exponents` in all.
 
-        RATE-EXACT: the 95 % interval of the corrected exponent lies within `tolerance` of the claimed one. LOOSE: it
+        RATE-AGREES: the 95 % interval of the corrected exponent lies within `tolerance` of the claimed one. LOOSE: it
         lies wholly beyond, on the side where the error grows more slowly than the bound. VIOLATED: the interval that is
         simultaneous over all exponents of the run (Bonferroni) lies wholly beyond on the other side, or beyond
         `refuted`. INCONCLUSIVE otherwise, without an interval, and where the finite grid's share is too large.
@@ -166,7 +166,7 @@ class Rate(Quantity):
         claimed = sign * self.value
         low, high = sorted((sign * low, sign * high))
         if claimed - self.tolerance <= low and high <= claimed + self.tolerance:
-            return Verdict.RATE_EXACT
+            return Verdict.RATE_AGREES
         if high < claimed - self.tolerance:
             return Verdict.LOOSE
         refuted = claimed + self.tolerance if self.refuted is None else sign * self.refuted

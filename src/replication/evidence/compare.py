@@ -9,13 +9,16 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 
+import numpy as np
+
 from replication.evidence.verdicts import Verdict
 
 SHOWN = ("verdict", "measured", "ci_low", "ci_high", "corrected")
 """Columns of a row that a comparison shows."""
 ABOUT = ("seed", "confirmed_seed", "commit")
 CONFIRMATION_COLUMNS = ("id", "quantity", *SHOWN, *(f"confirmed_{name}" for name in SHOWN), *ABOUT)
-"""Columns of docs/confirmation.csv, which has each row of the default run beside that on another master seed."""
+"""Columns of docs/confirmation.csv, which has each row of the default run beside that on another master seed: those of
+the newest confirmation, then of the earlier ones, each with the code of its time."""
 Pair = tuple[dict, dict]
 
 
@@ -31,8 +34,48 @@ def paired(first: Iterable[dict], second: Iterable[dict]) -> list[Pair]:
 
 
 def confirmation_pairs(rows: Iterable[dict]) -> list[Pair]:
-    """The pairs of rows in docs/confirmation.csv."""
+    """The pairs of rows in docs/confirmation.csv of the newest confirmation, which stands first."""
+    rows = list(rows)
+    return _pairs(row for row in rows if row["confirmed_seed"] == rows[0]["confirmed_seed"])
+
+
+def _pairs(rows: Iterable[dict]) -> list[Pair]:
     return [(row, row | {name: row[f"confirmed_{name}"] for name in SHOWN}) for row in rows]
+
+
+def unrepeated(rows: Iterable[dict]) -> dict[tuple[str, str], str]:
+    """Claim and quantity -> on how many seeds of confirmations the verdict was another than on the default one then."""
+    differs: dict[tuple[str, str], list[bool]] = {}
+    for row, other in both_tested(_pairs(rows)):
+        differs.setdefault((row["id"], row["quantity"]), []).append(row["verdict"] != other["verdict"])
+    return {name: f"not repeated on {sum(one)} of {len(one)} seeds" for name, one in differs.items() if any(one)}
+
+
+def every_seed(rows: Iterable[dict]) -> tuple[list[str], list[list[str]]]:
+    """All seeds of docs/confirmation.csv, and the rows of which one gave another verdict: claim, quantity, what the
+    newest default run and each confirmation have, and for an exponent what all of them give together."""
+    rows = list(rows)
+    seeds = list(dict.fromkeys(row["confirmed_seed"] for row in rows))
+    first, table = by_name(row for row, _ in confirmation_pairs(rows)), []
+    for name in unrepeated(rows):
+        of = {row["confirmed_seed"]: other for row, other in _pairs(rows) if (row["id"], row["quantity"]) == name}
+        if name in first:
+            runs = [first[name], *(of.get(seed) for seed in seeds)]
+            cells = [f"{number_text(row)}, {row['verdict']}" if row else "not run" for row in runs]
+            table.append([*name, *cells, pooled([row for row in runs if row and row["corrected"]])])
+    return seeds, table
+
+
+def pooled(rows: list[dict]) -> str:
+    """The exponent that several runs give together, each with the weight of its interval; empty for other numbers."""
+    numbers, low, high = np.array(
+        [found for row in rows if np.isfinite(found := interval_of(row)).all()] or [[0.0] * 3]
+    ).T
+    if not (low < high).all():
+        return ""
+    weights = ((high - low) / 2) ** -2
+    middle, half = np.average(numbers, weights=weights), weights.sum() ** -0.5
+    return f"{middle:.3g} [{middle - half:.3g}, {middle + half:.3g}]"
 
 
 def both_tested(pairs: Iterable[Pair]) -> list[Pair]:

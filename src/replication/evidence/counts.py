@@ -3,12 +3,14 @@ statements by outcome."""
 
 from __future__ import annotations
 
+import numpy as np
 import pandas as pd
 
+from replication.evidence.compare import interval_of
 from replication.evidence.measured import Measured, share_ends
 from replication.evidence.verdicts import SEVERITIES, Verdict
 
-AGREES = (Verdict.RATE_EXACT, Verdict.LOOSE, Verdict.HOLDS, Verdict.REPRODUCED)
+AGREES = (Verdict.RATE_AGREES, Verdict.LOOSE, Verdict.HOLDS, Verdict.REPRODUCED)
 """A paper states upper bounds: one that is larger than it need be agrees."""
 FALSE = (Verdict.VIOLATED, Verdict.FALSE_AS_PRINTED, Verdict.NOT_REPRODUCED, Verdict.NOT_MET)
 FAULTS = (*FALSE, Verdict.PARTIAL, Verdict.PROOF_GAP)
@@ -48,7 +50,8 @@ def by_outcome(claims: pd.DataFrame, whose: str = "paper") -> dict[str, int]:
     Of the `claims` with a tested quantity `claims_hold` hold in all of them, `claims_faulty` have one that is false, in
     part or a gap. Of quantities `tested` is the sum of `hold`, of which `loose` are loose bounds, `part`, `false`, of
     which `false_P` to `false_T` have that severity, `gaps` (a step of a proof does not follow) and `undecided`.
-    Beside it: `untested`.
+    Beside it: `untested`, and of the exponents that agree, `rates`, those whose interval excludes the claimed power,
+    `rates_beside`.
     """
     rows = own_statements(claims, whose)
     verdicts, false = rows["verdict"], rows["verdict"].isin(FALSE)
@@ -63,6 +66,13 @@ def by_outcome(claims: pd.DataFrame, whose: str = "paper") -> dict[str, int]:
     }
     counts = {"tested": sum(groups.values()), "loose": verdicts == Verdict.LOOSE, **groups}
     counts |= {"claims": worst >= 0, "claims_hold": worst == 0, "claims_faulty": worst == 2}
-    counts |= {"untested": verdicts == Verdict.NOT_TESTED}
+    rates = rows[verdicts == Verdict.RATE_AGREES]
+    ends = [interval_of(row)[1:] for row in rates.to_dict("records")]
+    beside = [not low <= float(of) <= high for (low, high), of in zip(ends, rates["claimed"], strict=True)]
+    counts |= {
+        "untested": verdicts == Verdict.NOT_TESTED,
+        "rates": rates["id"].notna(),
+        "rates_beside": np.array(beside),
+    }
     counts |= {f"false_{letter}": false & (rows["severity"] == letter) for letter in SEVERITIES if letter != "L"}
     return {name: int(which.sum()) for name, which in counts.items()}

@@ -24,11 +24,11 @@ class Verdict(StrEnum):
         verdict.level, verdict.sign, verdict.meaning = level, sign, meaning
         return verdict
 
-    RATE_EXACT = (
-        "RATE-EXACT",
+    RATE_AGREES = (
+        "RATE-AGREES",
         "good",
         "✓",
-        "The interval of the exponent lies within the tolerance of the claimed one: ± 0.15, for squared errors ± 0.30.",
+        "The exponent's interval lies within the tolerance of the claimed one: ± 0.15, for squared errors ± 0.30.",
     )
     LOOSE = "LOOSE", "fair", "↓", "The error grows more slowly than the upper bound allows."
     VIOLATED = "VIOLATED", "bad", "✗", "The error grows faster than the upper bound allows."
@@ -61,7 +61,7 @@ a `surrogate` is a stand-in for the paper's experiment, which decides nothing ab
 corrects is `ours`, whatever its claim is."""
 
 GROUPS = {
-    "Rates": (Verdict.RATE_EXACT, Verdict.LOOSE, Verdict.VIOLATED, Verdict.INCONCLUSIVE),
+    "Rates": (Verdict.RATE_AGREES, Verdict.LOOSE, Verdict.VIOLATED, Verdict.INCONCLUSIVE),
     "Statements": (Verdict.HOLDS, Verdict.FALSE_AS_PRINTED, Verdict.PROOF_GAP),
     "Experiments": (Verdict.REPRODUCED, Verdict.PARTIAL, Verdict.NOT_REPRODUCED, Verdict.SURROGATE),
     "Any claim": (Verdict.NOT_MET, Verdict.LIMIT, Verdict.NOT_TESTED),

@@ -30,6 +30,7 @@ from replication.report.pictures import packed
 from replication.report.run_tables import NotMeasured, Run
 from replication.report.sizes import constants, enumerated, found, size
 from replication.run.config import ROOT
+from replication.run.ingredients import called
 from replication.run.models import ConfigError
 
 SIGNS = {"<": operator.lt, ">": operator.gt}
@@ -81,18 +82,26 @@ class Words:
         """A measured number, for conditions and arithmetic."""
         return self._read("measures", study).value(quantity)
 
+    def known(self, quantity: str, study: str = "") -> bool:
+        """Whether this run has a number of a quantity."""
+        return quantity in self._read("measures", study)
+
     def note(self, quantity: str, study: str = "") -> str:
         """What the study says beside a quantity."""
         return self._read("measures", study).row(quantity)["note"]
 
     def n(self, quantity: str, digits: int = 3, study: str = "") -> Markup:
-        """A measured number alone, with a link to its row; its interval shows under a pointer."""
+        """A measured number alone, with a link to its row; its interval shows under a pointer. One whose row is
+        undecided, or was not repeated, says so."""
         row = self._read("measures", study).row(quantity)
-        return self._linked(quantity, study, spelling.number(row["measured"], digits), spelling.of_row(row))
+        shown = spelling.number(row["measured"], digits)
+        return self._linked(quantity, study, shown, spelling.of_row(row)) + self._doubt(quantity, study)
 
     def q(self, quantity: str, study: str = "") -> Markup:
-        """A measured number with its interval, with a link to its row."""
-        return self._linked(quantity, study, spelling.of_row(self._read("measures", study).row(quantity)))
+        """A measured number with its interval, with a link to its row. One whose row is undecided, or was not repeated,
+        says so."""
+        shown = spelling.of_row(self._read("measures", study).row(quantity))
+        return self._linked(quantity, study, shown) + self._doubt(quantity, study)
 
     def e(self, fit: str, study: str = "") -> Markup:
         """A fitted exponent with its interval."""
@@ -171,8 +180,20 @@ class Words:
             against = [one for ground in self.grounds[before:] for one in self._against(*ground)]
         except NotMeasured:
             return ""
+        doubts = [one for ground in self.grounds[before:] for one in self._not_repeated(*ground)]
+        if not against and not doubts:
+            return text
         first, *rest = text.strip("\n").split("\n\n", 1)
-        return "\n\n".join([first + CHAPTER.differs(against), *rest]) + "\n" if against else text
+        first += "".join(f" ({one})" for one in doubts) + (CHAPTER.differs(against) if against else "")
+        return "\n\n".join([first, *rest]) + "\n"
+
+    def _not_repeated(self, name: str | float, sign: str, *more: Any) -> list[str]:
+        """What confirmations did not repeat of a ground that is a claim."""
+        if sign in SIGNS:
+            return []
+        rows = self.run.decided(str(name), sign, *more)
+        found = {row: self.run.doubts.get((str(name), row)) for row in rows.loc[rows["verdict"] == sign, "quantity"]}
+        return [f"{spelling.typeset(row)}: {text}" for row, text in found.items() if text]
 
     def _against(self, name: str | float, sign: str, *more: Any) -> list[Markup]:
         """What this run says against a ground."""
@@ -216,6 +237,15 @@ class Words:
         if (table, study) not in self.tables:
             self.tables[table, study] = getattr(self.run, table)(study)
         return self.tables[table, study]
+
+    def _doubt(self, quantity: str, study: str) -> str:
+        """What stands behind a number whose row is undecided, or that a confirmation did not repeat."""
+        text = self.run.doubts.get(self.run.first_decided.get((study or self.study, quantity), ("", "")))
+        return f" ({text})" if text else ""
+
+    def called(self, series: str, beside: str = "", study: str = "") -> str:
+        """What a series of a published method is called: as published, but for what; or what it adds to another."""
+        return called(study or self.study, series, beside)
 
     def _linked(self, quantity: str, study: str, text: str, whole: str = "") -> Markup:
         return PIECES.quoted(text, self.run.place_of(study or self.study, quantity), whole)

@@ -169,9 +169,11 @@ def results_page(docs: Path = DOCS) -> str:
 
 def confirmation_page(rows: list[dict]) -> str:
     """Return docs/confirmation.md, from the rows of docs/confirmation.csv."""
-    pairs = confirmation_pairs(rows)
-    agreement, differ = f"{summary(pairs)} {compare.coverage(pairs)}", compare.table(changed(both_tested(pairs)))
-    return laid_out("confirmation.md.jinja", fact=rows[0], agreement=agreement, differ=differ, table=_table)
+    pairs, (seeds, differ) = confirmation_pairs(rows), compare.every_seed(rows)
+    agreement = f"{summary(pairs)} {compare.coverage(pairs)}"
+    return laid_out(
+        "confirmation.md.jinja", fact=rows[0], agreement=agreement, seeds=seeds, differ=differ, table=_table
+    )
 
 
 def explained(pairs: list[Pair], docs: Path = DOCS) -> list[list[str]]:

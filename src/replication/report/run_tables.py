@@ -18,6 +18,7 @@ from privrep.options import misnamed
 from replication.evidence.catalogue import read_deviations
 from replication.evidence.claim_rules import Quantity
 from replication.evidence.claims import Claim
+from replication.evidence.compare import unrepeated
 from replication.evidence.facts import NotMeasured
 from replication.evidence.quantities import checked_claims, measured
 from replication.evidence.verdicts import Verdict
@@ -25,6 +26,7 @@ from replication.report.claims_table import CLAIMS, brief_table, row_anchors
 from replication.report.pictures import FIGURE, FOLDER, figure_html
 from replication.report.sizes import grid_line, with_sizes
 from replication.run.config import ROOT, read_config, read_study, read_yaml, study_names
+from replication.run.csv_tables import read_rows
 from replication.run.models import ConfigError
 from replication.run.settings import Study, settings_of
 
@@ -159,6 +161,14 @@ class Run:
         rows = self.of_record
         return dict(zip(zip(rows["id"], rows["quantity"], strict=True), rows["verdict"], strict=True))
 
+    @cached_property
+    def doubts(self) -> dict[tuple[str, str], str]:
+        """What a text says of a row that is undecided, or that a confirmation did not repeat."""
+        decided = unrepeated(read_rows(DOCS / "confirmation.csv"))
+        return {name: text for name, text in decided.items() if name in self.rows} | dict.fromkeys(
+            self.undecided, "undecided"
+        )
+
     def has(self, study: str) -> bool:
         """Whether a study is part of this run."""
         return study in self.provenance["config"]["studies"]
@@ -225,10 +235,16 @@ class Run:
         return row_anchors(self.claims)
 
     @cached_property
-    def deciding(self) -> dict[tuple[str, str], str]:
-        """Where the page has the first row that a quantity of a study decides."""
-        found = ((claim.study, one.measured, self.rows.get((claim.id, one.quantity))) for claim, one in judged())
-        return {(study, quantity): place for study, quantity, place in reversed(list(found)) if place}
+    def first_decided(self) -> dict[tuple[str, str], tuple[str, str]]:
+        """Claim and quantity of the first row that a measured quantity of a study decides."""
+        found = (((claim.study, one.measured), (claim.id, one.quantity)) for claim, one in reversed(judged()))
+        return {place: row for place, row in found if row in self.rows}
+
+    @cached_property
+    def undecided(self) -> set[tuple[str, str]]:
+        """The rows that were tested and are undecided."""
+        rows = self.claims[self.claims["verdict"] == Verdict.INCONCLUSIVE]
+        return {*zip(rows["id"], rows["quantity"], strict=True)}
 
     @cached_property
     def others(self) -> dict[tuple[str, str], str]:
@@ -238,7 +254,8 @@ class Run:
     def place_of(self, study: str, quantity: str) -> str:
         """Where the page has a measured quantity: the first row that it decides, or its line among the others."""
         place = (study, quantity)
-        return self.deciding.get(place) or self.others.setdefault(place, f"number-{len(self.others) + 1}")
+        row = self.first_decided.get(place)
+        return self.rows[row] if row else self.others.setdefault(place, f"number-{len(self.others) + 1}")
 
     def section_others(self) -> Markup:
         """The quantities that texts have named and that decide no row."""

@@ -60,7 +60,7 @@ def counted(claims: pd.DataFrame) -> dict[str, int]:
 def exponents(claims: pd.DataFrame) -> pd.DataFrame:
     """The exponents that agree, with the distance of the far end of their corrected interval from the claimed exponent.
     None of those that follow from a definition."""
-    agrees = (claims["verdict"] == Verdict.RATE_EXACT) & (claims["basis"] != "definition")
+    agrees = (claims["verdict"] == Verdict.RATE_AGREES) & (claims["basis"] != "definition")
     rows = claims[(claims["rule"] == "rate") & agrees]
     ends = np.array([interval_of(row)[1:] for row in rows.to_dict("records")]).reshape(-1, 2)
     farthest = np.abs(ends - pd.to_numeric(rows["claimed"]).to_numpy()[:, None]).max(axis=1)

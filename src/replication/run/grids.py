@@ -71,6 +71,7 @@ def _budget(point: dict, delta: float, calibration: str) -> Budget | FixedNoise 
 
 
 def series_cells(study: Simulation, name: str) -> Iterator[StudyCell]:
+    """Yield the cells of a series."""
     spec = study.series[name]
     grids: Any = study.grids
     for point in points(grids[spec.grid]):

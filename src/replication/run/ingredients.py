@@ -67,7 +67,15 @@ def options_of(cell: StudyCell) -> dict[str, object]:
 
 @cache
 def additions(study: str, series: str) -> tuple[str, ...]:
-    """Return what a series of a study has that the paper of its method lacks, in words; none where it is as published."""
+    """Return what a series of a study has that the paper of its method lacks, in words."""
     cells = series_cells(read_study(read_config(), study), series)
     found = {one for cell in cells for one in foreign(cell.algorithm, options_of(cell))}
     return tuple(dict.fromkeys(line["called"] for line in _lines().values() if line["called"] in found))
+
+
+def called(study: str, series: str, beside: str = "") -> str:
+    """Return what a series of a published method is called: as published, but for what; or what it adds to another."""
+    known = additions(study, beside) if beside else ()
+    more = [one for one in additions(study, series) if one not in known]
+    words = " and ".join(filter(None, [", ".join(more[:-1]), *more[-1:]]))
+    return words if beside else f"as published but for {words}" if words else "as published"

@@ -52,14 +52,14 @@ def claim(name: str, verdict: str, measured: float | str = "", half: float = 0.0
 
 
 FIRST = [
-    claim("A-1", "RATE-EXACT", 1.1, 0.1, corrected=1.0),
-    claim("A-2", "RATE-EXACT", -1.0, 0.05, corrected=-1.0),
+    claim("A-1", "RATE-AGREES", 1.1, 0.1, corrected=1.0),
+    claim("A-2", "RATE-AGREES", -1.0, 0.05, corrected=-1.0),
     claim("A-3", "HOLDS", 0.5, 0.1),
     claim("A-4", "HOLDS", 2.0, corrected=2.0),
     claim("A-5", "HOLDS", 0.5, 0.1),
 ]
 SECOND = [
-    claim("A-1", "RATE-EXACT", 1.2, 0.1, corrected=1.05),
+    claim("A-1", "RATE-AGREES", 1.2, 0.1, corrected=1.05),
     claim("A-2", "LOOSE", -1.3, 0.05, corrected=-1.3),
     claim("A-3", "INCONCLUSIVE", 0.9, 0.2),
     claim("A-4", "HOLDS", 2.0, corrected=2.0),
@@ -82,7 +82,7 @@ def test_pairs_and_their_changes():
     )
     assert summary(paired(FIRST, FIRST)) == "Of 5 rows that both runs tested 5 have the same verdict."
     assert table(changed(both_tested(pairs))) == [
-        ["A-2", "of A-2", "-1 [-1.05, -0.95], RATE-EXACT", "-1.3 [-1.35, -1.25], LOOSE"],
+        ["A-2", "of A-2", "-1 [-1.05, -0.95], RATE-AGREES", "-1.3 [-1.35, -1.25], LOOSE"],
         ["A-3", "of A-3", "0.5 [0.4, 0.6], HOLDS", "0.9 [0.7, 1.1], INCONCLUSIVE"],
     ]
 

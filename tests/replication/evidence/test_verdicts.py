@@ -71,10 +71,10 @@ WIDE = [
 @pytest.mark.parametrize(
     ("rule", "slope", "options", "expected"),
     [
-        *(({}, slope, {}, "RATE-EXACT") for slope in (0.95, 1.0, 1.05)),
+        *(({}, slope, {}, "RATE-AGREES") for slope in (0.95, 1.0, 1.05)),
         *(({}, slope, {}, verdict) for slope, verdict in ((0.5, "LOOSE"), (1.5, "VIOLATED"))),
         *((UP, slope, {}, verdict) for slope, verdict in ((1.3, "INCONCLUSIVE"), (1.7, "VIOLATED"))),
-        *((UP, slope, {}, verdict) for slope, verdict in ((1.0, "RATE-EXACT"), (0.5, "LOOSE"))),
+        *((UP, slope, {}, verdict) for slope, verdict in ((1.0, "RATE-AGREES"), (0.5, "LOOSE"))),
         ({"toward": "zero"}, 0.5, {}, "VIOLATED"),
         *((TO_ZERO, slope, {}, verdict) for slope, verdict in ((0.7, "INCONCLUSIVE"), (1.5, "LOOSE"))),
         *(({}, slope, options, "INCONCLUSIVE") for options, slopes in WIDE for slope in slopes),
@@ -115,9 +115,9 @@ def test_more_exponents_never_make_a_violation(slope, error, seeds, judged):
 
 @given(numbers, numbers, st.floats(1e-3, 1))
 def test_a_steeper_slope_is_never_judged_milder(first, second, error):
-    """LOOSE, then INCONCLUSIVE or RATE-EXACT, then VIOLATED as the slope grows."""
+    """LOOSE, then INCONCLUSIVE or RATE-AGREES, then VIOLATED as the slope grows."""
     assume(first < second)
-    order = {"LOOSE": 0, "INCONCLUSIVE": 1, "RATE-EXACT": 1, "VIOLATED": 2}
+    order = {"LOOSE": 0, "INCONCLUSIVE": 1, "RATE-AGREES": 1, "VIOLATED": 2}
     low, high = (order[judge_exponent(RULE, Exponent(slope, error, 6), 3)] for slope in (first, second))
     assert low <= high
 
@@ -153,9 +153,9 @@ BEND = float(np.polyfit(np.log(VALUES), np.log(bent(VALUES)), 1)[0]) - 1
 @pytest.mark.parametrize(
     ("extra", "right", "uncorrected", "mirrored"),
     [
-        (-0.13, "RATE-EXACT", "LOOSE", "LOOSE"),
-        (0.17, "VIOLATED", "RATE-EXACT", "RATE-EXACT"),
-        (0.22, "VIOLATED", "VIOLATED", "RATE-EXACT"),
+        (-0.13, "RATE-AGREES", "LOOSE", "LOOSE"),
+        (0.17, "VIOLATED", "RATE-AGREES", "RATE-AGREES"),
+        (0.22, "VIOLATED", "VIOLATED", "RATE-AGREES"),
     ],
 )
 def test_the_finite_grid_is_taken_off_with_the_right_sign(extra, right, uncorrected, mirrored):
@@ -172,7 +172,7 @@ def test_the_finite_grid_is_taken_off_with_the_right_sign(extra, right, uncorrec
 
 def test_a_grid_far_from_the_law_decides_nothing():
     """A correction beyond a third of the tolerance would let the formula decide and not the data, whatever it says."""
-    assert judge_exponent(RULE, Exponent(0.951, 0.001, 8, predicted_slope=0.951, expected=1.0), 1) == "RATE-EXACT"
+    assert judge_exponent(RULE, Exponent(0.951, 0.001, 8, predicted_slope=0.951, expected=1.0), 1) == "RATE-AGREES"
     for slope in (0.4, 0.949, 1.6):
         far = Exponent(slope, 0.001, 8, predicted_slope=0.949, expected=1.0)
         assert judge_exponent(RULE, far, 1) == "INCONCLUSIVE"
@@ -250,7 +250,7 @@ def test_a_rate_becomes_a_row(as_read):
     ],
 )
 def test_the_reason_names_the_claim_and_the_miss(slope, rule, ending):
-    """A verdict that is not RATE-EXACT says by how much and to which side."""
+    """A verdict that is not RATE-AGREES says by how much and to which side."""
     found = Exponent(slope, 0.0, 8)
     assert rate_of(RULE | rule).reason(found, judge_exponent(RULE | rule, found, 1)).endswith(ending)
 
@@ -259,7 +259,7 @@ def test_a_rate_without_formula_or_expectation_has_a_plain_row(as_read):
     """Nothing is taken off, and the reason does not speak of a grid."""
     plain, bent_one = fit(sweep_of(1.0)), fit(sweep_of(0.3, formula=bent))
     (row,) = judged_rows(claim([rate(expected=1.0)]), as_read(*fit_measures({"made up": plain})))
-    assert (row["corrected"], row["predicted"], row["verdict"]) == (pytest.approx(plain.slope), "", "RATE-EXACT")
+    assert (row["corrected"], row["predicted"], row["verdict"]) == (pytest.approx(plain.slope), "", "RATE-AGREES")
     (other,) = judged_rows(claim([rate()]), as_read(*fit_measures({"made up": bent_one})))
     assert other["corrected"] == pytest.approx(bent_one.slope)
     for reason in (row["reason"], other["reason"]):
@@ -269,7 +269,7 @@ def test_a_rate_without_formula_or_expectation_has_a_plain_row(as_read):
 def test_what_fails_is_a_gap_in_a_proof_and_not_met_where_it_is_ours(as_read):
     """Kind `proof`: VIOLATED reads PROOF-GAP, all else as for a bound. Ours: NOT-MET, whatever the kind of the claim; a
     limit stays one."""
-    for slope, verdict in ((1.6, "PROOF-GAP"), (1.0, "RATE-EXACT"), (0.4, "LOOSE")):
+    for slope, verdict in ((1.6, "PROOF-GAP"), (1.0, "RATE-AGREES"), (0.4, "LOOSE")):
         measures = as_read(*fit_measures({"made up": fit(sweep_of(slope))}))
         assert judged_rows(claim([rate()], kind="proof"), measures)[0]["verdict"] == verdict
         for whose, kind in (("ours", "identity"), ("correction", "proof"), ("ours", "limit")):
@@ -280,14 +280,14 @@ def test_what_fails_is_a_gap_in_a_proof_and_not_met_where_it_is_ours(as_read):
 
 def test_the_papers_statements_are_counted_by_outcome():
     """Ours, definitions, wholes and stand-ins are left out; a loose bound holds."""
-    words = ["RATE-EXACT", "LOOSE", "HOLDS", "PARTIAL", "INCONCLUSIVE"]
+    words = ["RATE-AGREES", "LOOSE", "HOLDS", "PARTIAL", "INCONCLUSIVE"]
     rows = [
         *(("paper", "measured", "rate", word, "") for word in words),
         *(("paper", "measured", "rate", "VIOLATED", letter) for letter in "RT"),
         ("paper", "computed", "at_most", "PROOF-GAP", "G"),
         ("paper", "", "", "NOT-TESTED", ""),
         ("ours", "measured", "rate", "NOT-MET", ""),
-        ("paper", "definition", "rate", "RATE-EXACT", ""),
+        ("paper", "definition", "rate", "RATE-AGREES", ""),
         ("paper", "measured", "all_hold", "PARTIAL", ""),
         ("paper", "measured", "at_most", "SURROGATE", ""),
     ]

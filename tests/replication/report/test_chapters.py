@@ -161,7 +161,7 @@ def test_a_paragraph_that_concludes_says_what_it_rests_on(name):
 
 def test_a_mark_names_quantity_verdict_and_number(tmp_path):
     template = """{% call finding() %}
-{% do rests(("A-L4.6", "RATE-EXACT", "exponent of n"), ("davis-kahan printed", "<", 1)) %}
+{% do rests(("A-L4.6", "RATE-AGREES", "exponent of n"), ("davis-kahan printed", "<", 1)) %}
 First.
 
 Second.

@@ -546,9 +546,9 @@ def test_only_the_papers_own_statements_count(change, why):
     assert "HOLDS" in summary.tally(claim_rows())
 
 
-def exponent_rows(*distances: float, raw: str = "RATE-EXACT", tolerance: str = "0.15") -> pd.DataFrame:
+def exponent_rows(*distances: float, raw: str = "RATE-AGREES", tolerance: str = "0.15") -> pd.DataFrame:
     """Exponents claimed as 1 whose corrected intervals reach so far from it."""
-    row = dict.fromkeys(CLAIM_COLUMNS, "") | {"rule": "rate", "verdict": "RATE-EXACT", "raw_verdict": raw}
+    row = dict.fromkeys(CLAIM_COLUMNS, "") | {"rule": "rate", "verdict": "RATE-AGREES", "raw_verdict": raw}
     row |= {"claimed": "1", "measured": "1.02", "corrected": "1.0", "ci_low": "1.0", "tolerance": tolerance}
     return pd.DataFrame([row | {"ci_high": str(1.02 + distance)} for distance in distances])
 

@@ -71,8 +71,8 @@ def test_the_best_is_chosen_anew_in_each_draw():
     cells = published_cells()
     cells.loc[(cells["series"] == "fedrep") & (cells["seed"] == 0), "excess_risk"] = 0.001
     found = figure2.published(read(cells), np.array([0, 0, 0]))
-    assert found["best published over floor at 1"] == pytest.approx(0.001)
-    assert found["best published over unit steps, risk above the floor, at 1"] == pytest.approx((0.001 - 1) / 0.5)
+    assert found["best rival over floor at 1"] == pytest.approx(0.001)
+    assert found["best rival over unit steps, risk above the floor, at 1"] == pytest.approx((0.001 - 1) / 0.5)
 
 
 # Floors

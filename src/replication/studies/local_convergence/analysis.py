@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 
 from privrep.theory import jain2021
+from privrep.users.problem import HEAVY_EVERY
 from replication.evidence.cells import resampled
 from replication.evidence.findings import Findings
 from replication.evidence.intervals import bootstrap_measures, with_interval
@@ -37,6 +38,7 @@ def with_predictions(cells: pd.DataFrame) -> pd.DataFrame:
     along = np.sqrt(d / (d - k))  # the lemmas count the k directions along U*, too
     lengthened = 1 + cells["label_noise_sd"] ** 2 / (sizes.heads - k - 1)  # second moment of the fitted heads
     return cells.assign(
+        mu=incoherence(cells),
         noise_ratio=jain2021.noise_ratio(sizes.batch, d, k, cells["noise_multiplier"], cells["eta"]),
         privacy=privacy,
         distF_over_log=cells["distF"] / logs,
@@ -48,6 +50,12 @@ def with_predictions(cells: pd.DataFrame) -> pd.DataFrame:
         gram_2=jain2021.gram_deviation(samples, d, k),
         gram_F=d * k / np.sqrt(samples),
     )
+
+
+def incoherence(cells: pd.DataFrame) -> pd.Series:
+    """Return mu, the length of the longest head over the root mean square one, for heads of one scale."""
+    long = cells["head_factor"]
+    return long / np.sqrt(1 + (long**2 - 1) / HEAVY_EVERY)
 
 
 def start_points(cells: pd.DataFrame) -> pd.DataFrame:

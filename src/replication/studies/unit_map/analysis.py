@@ -37,16 +37,12 @@ NEAR = 1.5
 """A risk at most so many times the floor is near it."""
 ASTRAY = 10
 """A run is astray where its risk is beyond so many times the median of its series and setting."""
-RIVALS = {
-    "disjoint": "start of jain2021",
-    "pairs": "private FedRep as published",
-    "averaged": "averaged iterates",
-    "falling": "falling clip",
-    "models": "users' models (ours), falling clip",
-    "unit": "unit steps",
-    "oracle": "one step at the truth",
-}
-"""What ends the name of a series, and what it is: private FedRep by ingredient, and what it is compared with."""
+RIVALS = ("pairs", "disjoint", "averaged", "falling", "models")
+"""What ends the names of the series of private FedRep by ingredient."""
+BARE = "pairs"
+"""That with the fewest: others are said beside it."""
+COMPARED = {"unit": "unit steps", "oracle": "one step at the truth"}
+"""What ends the names of those that they are compared with, and what it is."""
 PROBLEMS = {"F": (0.1, 0.25), "Q": (0.1, 0.25), "R": (0.25,)}
 """Problems on which ingredients are told apart, and the epsilons of each."""
 SETTINGS = [(problem, epsilon) for problem, budgets in PROBLEMS.items() for epsilon in budgets]
@@ -72,7 +68,7 @@ SWEEPS = {
     "by label noise": ("sigma-", "label_noise_sd"),
 }
 """What is varied beside epsilon: beginning of its series' names, and the axis."""
-LARGEST = "largest risk over the best published %s"
+LARGEST = "largest risk over the best rival %s"
 """Name of the quantity of a sweep."""
 
 
@@ -93,14 +89,19 @@ def ratios(cells: pd.DataFrame, sweep: str, indices: np.ndarray) -> dict[str, fl
 
 
 def by_kind(cells: pd.DataFrame, study: MeasureSettings) -> list[Measured]:
-    """Measure what the study's file defines; a run that broke down has the largest risk of all."""
+    """Measure what the study's file defines; a run that broke down has the largest risk of all, and needs more users
+    than there are."""
     risk = cells["excess_risk"].fillna(np.inf)
     usual = risk.groupby([cells["series"], cells["dim"], cells["epsilon"]]).transform("median")
-    found = defined(
-        study, cells.assign(risk=risk, nothing=risk > NOTHING * cells["rank"], astray=risk > ASTRAY * usual)
-    )
+    of_runs = {"risk": risk, "nothing": risk > NOTHING * cells["rank"], "astray": risk > ASTRAY * usual}
+    found = defined(study, cells.assign(**of_runs, needed=needed(cells), unreached=cells["smallest_users"].isna()))
     broke = {"measured": np.nan, "note": "half of the runs broke down"}
     return [replace(one, **broke) if np.isinf(one.measured) else one for one in found]
+
+
+def needed(cells: pd.DataFrame) -> pd.Series:
+    """Return the users that runs needed, infinitely many where none of the numbers tried reached the target."""
+    return cells["smallest_users"].fillna(np.inf)
 
 
 def rival_points(measured: list[Measured]) -> pd.DataFrame:
@@ -108,7 +109,7 @@ def rival_points(measured: list[Measured]) -> pd.DataFrame:
     known = {one.quantity: one for one in measured}
     rows = [
         (problem, name, epsilon, one.measured, one.ci_low, one.ci_high, one.seeds)
-        for (problem, epsilon), name in product(SETTINGS, RIVALS)
+        for (problem, epsilon), name in product(SETTINGS, (*RIVALS, *COMPARED))
         if (one := known.get(f"{name} over floor, problem {problem}, at {epsilon:g}"))
     ]
     return pd.DataFrame(rows, columns=["problem", "method", "epsilon", "ratio", "ci_low", "ci_high", "seeds"])
@@ -119,7 +120,8 @@ def by_trials(cells: pd.DataFrame, quantities: Quantities) -> dict[str, list]:
     the best of all, by method: medians over its settings in this study, and how many."""
     rows = pd.DataFrame(read_rows(ROOT / BY_TRIALS)).astype({"trials": int, "value": float})
     rows = rows[(rows["study"] == "unit_map") & (rows["trials"] > 0)]
-    rows["method"] = rows["series"].str.replace("rival-.*|.*-whitened", "fedrep", regex=True).str.rpartition("-")[2]
+    names = rows["series"].str.replace("rival-.*|.*-whitened", "fedrep", regex=True).str.removesuffix("-published")
+    rows["method"] = names.str.rpartition("-")[2]
     table = rows.pivot(index=["method", "series", *SIZES, *REALS], columns="trials", values="value")
     found = table.div(table[table.columns.max()], axis=0).groupby("method")
     medians = [[METHODS[str(name)], str(len(part)), *part.median()] for name, part in found]
@@ -191,11 +193,14 @@ def analyse(cells: pd.DataFrame, study: MeasureSettings) -> Findings:
             measured.append(bare(f"settings {sweep} in which {name} works", int((risk <= WORKS).sum()), len(risk)))
         found = bootstrap_measures(partial(ratios, cells, sweep), seeds, LARGEST % sweep, BOOTSTRAP)
         measured.append(extreme_ratio("largest", LARGEST % sweep, found, f"of {len(found)} settings"))
-    users = {name: cells[cells["series"] == f"users-{name}"] for name in METHODS}
-    needed = pd.concat([points(part, name, "dim", "smallest_users", "users") for name, part in users.items()])
+    names = (*METHODS, *(f"{name}-published" for name in METHODS if name != "unit"))
+    users = {name: cells[cells["series"] == f"users-{name}"] for name in names}
+    reached = pd.concat(
+        [points(rows.assign(needed=needed(rows)), name, "dim", "needed", "users") for name, rows in users.items()]
+    )
     tables |= {
         "beyond/map": map_points(cells),
         "beyond/map_samples": sweep_points(cells),
-        "beyond/users_methods": needed.dropna(subset=["smallest_users"]),
+        "beyond/users_methods": reached[np.isfinite(reached["needed"])],
     }
     return Findings(measured, tables)

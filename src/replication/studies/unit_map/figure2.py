@@ -126,15 +126,15 @@ def more(risks: Risks, indices: np.ndarray) -> dict[str, float]:
 
 
 def published(risks: Risks, indices: np.ndarray) -> dict[str, float]:
-    """Return the risk of the best published method at each epsilon, over floor and unit steps."""
+    """Return the risk of the best rival at each epsilon, over floor and unit steps."""
     floor, found = risks.median(indices, "floor"), {}
     for eps in risks.epsilons(PUBLISHED[0]):
         best = min(risks.median(indices, name, eps) for name in PUBLISHED)
         above = risks.tables[UNIT[1], eps][0, indices] - risks.tables["floor", 0.0][0, indices]
-        found[f"best published over floor at {eps:g}"] = best / floor
-        found[f"best published over unit steps at {eps:g}"] = best / risks.median(indices, UNIT[1], eps)
+        found[f"best rival over floor at {eps:g}"] = best / floor
+        found[f"best rival over unit steps at {eps:g}"] = best / risks.median(indices, UNIT[1], eps)
         above_floor = (best - floor) / float(np.median(above))
-        found[f"best published over unit steps, risk above the floor, at {eps:g}"] = above_floor
+        found[f"best rival over unit steps, risk above the floor, at {eps:g}"] = above_floor
     return found
 
 

@@ -18,8 +18,9 @@ from replication.drawing import (
     power_of_ten,
     thinned,
 )
+from replication.run.ingredients import called
+from replication.studies.unit_map.analysis import BARE, COMPARED, RIVALS
 from replication.studies.unit_map.analysis import METHODS as METHODS_SHOWN
-from replication.studies.unit_map.analysis import RIVALS
 
 CURVES = (
     look("altmin", filled=False, dash="--"),
@@ -34,14 +35,16 @@ PRIORS = (look("mixed"), look("unit"), look("unit", marker="s", dash="--"))
 """Of those with heads of full rank."""
 LOOKS = {name: look(name, METHODS_SHOWN[name]) for name in ("unit", "centaur", "fedrep", "altmin")}
 RIVAL_LOOKS = {
-    "disjoint": look("fedrep", RIVALS["disjoint"], marker="o", dash="--"),
-    "pairs": look("fedrep", RIVALS["pairs"]),
-    "averaged": look("centaur", RIVALS["averaged"], marker="^"),
-    "falling": look("altmin", RIVALS["falling"], marker="v"),
-    "models": look("fedavg", RIVALS["models"], marker="P"),
+    "disjoint": look("fedrep", marker="o", dash="--"),
+    "pairs": look("fedrep"),
+    "averaged": look("centaur", marker="^"),
+    "falling": look("altmin", marker="v"),
+    "models": look("fedavg", marker="P"),
     "unit": look("unit"),
-    "oracle": Look(RIVALS["oracle"], "0.25", "x", ""),
+    "oracle": Look(COMPARED["oracle"], "0.25", "x", ""),
 }
+"""Labels of the first are what ingredients.csv says of their series."""
+USERS_LOOKS = {f"{name}-published": look(name, filled=False, dash="") for name in METHODS_SHOWN if name != "unit"}
 
 
 def by_epsilon(axis: Panel, numbers: DataFrame, looks: tuple[Look, ...], y: str) -> None:
@@ -79,9 +82,12 @@ def marks(axis: Panel, table: DataFrame, one: Look, spelled: str = ".3g") -> Non
 def draw_rivals(figure: Picture, numbers: DataFrame, study: PlotSettings) -> None:
     """Draw private FedRep by ingredient beside unit steps, a panel for each problem."""
     parts = list(numbers.groupby("problem"))
+    added = {name: f"the same with {called('unit_map', f'rival-{name}', f'rival-{BARE}')}" for name in RIVALS}
+    labels = added | {BARE: f"{METHODS_SHOWN['fedrep']}, {called('unit_map', f'rival-{BARE}')}"}
+    looks = {name: one.but(labels.get(name, one.label)) for name, one in RIVAL_LOOKS.items()}
     axes = figure.panels(9.4, 4.4, ncols=len(parts), sharex=True, sharey=True)
     for axis, (problem, part) in zip(axes, parts, strict=True):
-        axis.groups(part, "epsilon", "ratio", "method", RIVAL_LOOKS, ends=CI)
+        axis.groups(part, "epsilon", "ratio", "method", looks, ends=CI)
         axis.level(1, "heads in the true subspace, non-private", dash=":")
         y = "excess risk over the non-private one" if problem == "F" else ""
         axis.label(r"user-level $\epsilon$", y, f"Problem {problem}", "xy", numbers["epsilon"])
@@ -138,5 +144,9 @@ def draw_map_samples(figure: Picture, numbers: DataFrame, study: PlotSettings) -
 def draw_users_methods(figure: Picture, numbers: DataFrame, study: PlotSettings) -> None:
     """Draw the users needed against the dimension."""
     axis = figure.panel(5.8, 4.4)
-    axis.groups(numbers, "dim", "smallest_users", "method", LOOKS, ends=CI)
+    names = {
+        name: f"{METHODS_SHOWN[name.split('-')[0]]}, {called('unit_map', f'users-{name}')}" for name in USERS_LOOKS
+    }
+    looks = LOOKS | {name: one.but(names[name]) for name, one in USERS_LOOKS.items()}
+    axis.groups(numbers, "dim", "needed", "method", looks, ends=CI)
     axis.label("$d$", "users", log="xy", xticks=numbers["dim"])
