@@ -73,16 +73,25 @@ def test_what_is_not_in_the_table_takes_the_nearest_row():
 
 
 SETTINGS = list(CHOOSE.settings("unit_map"))
+PUBLISHED = {
+    "users-altmin-published": {"init_pairs": "disjoint", "fallback": "solve"},
+    "users-centaur-published": {"average_last": 0, "last_clip": None},
+    "users-fedrep-published": {"init_pairs": "all", "average_last": 0, "last_clip": None},
+}
+"""What series state that are as published."""
 
 
 @pytest.mark.parametrize(
-    "series", ["altmin", "centaur", "fedrep", "users-altmin", "users-centaur", "users-fedrep", "rival-pairs"]
+    "series",
+    ["altmin", "centaur", "fedrep", "users-altmin", "users-centaur", "users-fedrep", "rival-pairs", *PUBLISHED],
 )
 def test_drawn_options_can_be_run(series):
-    """As many for each method, no two alike, with clips that fall; an ingredient that a series states is in each."""
-    cell, _, stated = next(one for one in SETTINGS if one[0].series == series)
-    assert stated == ({"init_pairs": "all", "average_last": 0, "last_clip": None} if series == "rival-pairs" else {})
-    ranges, rng = CHOOSE.RANGES[CHOOSE.method(cell.algorithm)], np.random.default_rng(0)
+    """As many for each method, no two alike, with clips that fall; an ingredient that a series states is in each, and
+    one that is as published stays so."""
+    cell, now, stated = next(one for one in SETTINGS if one[0].series == series)
+    constant = {"average_last": 0, "last_clip": None}
+    assert stated == {"rival-pairs": {"init_pairs": "all", **constant}, **PUBLISHED}.get(series, {})
+    ranges, rng = CHOOSE.ranges_of(cell), np.random.default_rng(0)
     drawn = CHOOSE.uniform(ranges, rng)
     drawn += CHOOSE.around(ranges, drawn[0], rng)
     several = {str(one): one | stated for one in drawn}
@@ -90,6 +99,7 @@ def test_drawn_options_can_be_run(series):
     for options in several.values():
         prepared(replace(cell.options, **options), cell.problem)
         assert (options.get("last_clip") or 0) <= options.get("clip", 0) and stated.items() <= options.items()
+        assert not CHOOSE.foreign(cell.algorithm, vars(cell.options) | now | options) or series not in PUBLISHED
 
 
 def test_options_are_drawn_around_others():
