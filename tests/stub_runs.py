@@ -36,7 +36,8 @@ FACTS: dict[tuple, object] = {}
 
 
 class ChosenRun(StubRun):
-    """A stub run with one number throughout, whose verdicts are chosen one by one; all others are undecided.
+    """A stub run with one number throughout, whose verdicts are chosen one by one; all others are undecided, and no
+    text says so.
 
     Parameters
     ----------
@@ -56,6 +57,7 @@ class ChosenRun(StubRun):
         rows = zip(tables["claims"]["id"], tables["claims"]["quantity"], strict=True)
         claims = tables["claims"].assign(verdict=[str(chosen.get(row, Verdict.INCONCLUSIVE)) for row in rows])
         own = {"claims": claims, "provenance": dict(tables["provenance"]), "values": values or {}, "table": table}
+        own |= {"doubts": {}}
         for name, value in (tables | own | {"read": {}}).items():
             object.__setattr__(self, name, value)
 

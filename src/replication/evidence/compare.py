@@ -45,10 +45,16 @@ def _pairs(rows: Iterable[dict]) -> list[Pair]:
 
 def unrepeated(rows: Iterable[dict]) -> dict[tuple[str, str], str]:
     """Claim and quantity -> on how many seeds of confirmations the verdict was another than on the default one then."""
-    differs: dict[tuple[str, str], list[bool]] = {}
+    found: dict[tuple[str, str], list[str]] = {}
     for row, other in both_tested(_pairs(rows)):
-        differs.setdefault((row["id"], row["quantity"]), []).append(row["verdict"] != other["verdict"])
-    return {name: f"not repeated on {sum(one)} of {len(one)} seeds" for name, one in differs.items() if any(one)}
+        verdict = "" if row["verdict"] == other["verdict"] else other["verdict"]
+        found.setdefault((row["id"], row["quantity"]), []).append(verdict)
+    return {
+        name: f"{'undecided' if {*verdicts} <= {'', Verdict.INCONCLUSIVE} else 'another verdict'} on "
+        f"{sum(map(bool, verdicts))} of {len(verdicts)} other seed{'s' * (len(verdicts) > 1)}"
+        for name, verdicts in found.items()
+        if any(verdicts)
+    }
 
 
 def every_seed(rows: Iterable[dict]) -> tuple[list[str], list[list[str]]]:

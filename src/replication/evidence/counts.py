@@ -48,10 +48,10 @@ def by_outcome(claims: pd.DataFrame, whose: str = "paper") -> dict[str, int]:
     """Count quantities and claims of the papers, or ours, by outcome.
 
     Of the `claims` with a tested quantity `claims_hold` hold in all of them, `claims_faulty` have one that is false, in
-    part or a gap. Of quantities `tested` is the sum of `hold`, of which `loose` are loose bounds, `part`, `false`, of
-    which `false_P` to `false_T` have that severity, `gaps` (a step of a proof does not follow) and `undecided`.
-    Beside it: `untested`, and of the exponents that agree, `rates`, those whose interval excludes the claimed power,
-    `rates_beside`.
+    part or a gap, and `claims_open` have none such and one that is undecided. Of quantities `tested` is the sum of
+    `hold`, of which `loose` are loose bounds, `part`, `false`, of which `false_P` to `false_T` have that severity,
+    `gaps` (a step of a proof does not follow) and `undecided`. Beside it: `untested`, and of the exponents that agree,
+    `rates`, those whose interval excludes the claimed power, `rates_beside`.
     """
     rows = own_statements(claims, whose)
     verdicts, false = rows["verdict"], rows["verdict"].isin(FALSE)
@@ -65,7 +65,7 @@ def by_outcome(claims: pd.DataFrame, whose: str = "paper") -> dict[str, int]:
         "undecided": verdicts == Verdict.INCONCLUSIVE,
     }
     counts = {"tested": sum(groups.values()), "loose": verdicts == Verdict.LOOSE, **groups}
-    counts |= {"claims": worst >= 0, "claims_hold": worst == 0, "claims_faulty": worst == 2}
+    counts |= {"claims": worst >= 0, "claims_hold": worst == 0, "claims_faulty": worst == 2, "claims_open": worst == 1}
     rates = rows[verdicts == Verdict.RATE_AGREES]
     ends = [interval_of(row)[1:] for row in rates.to_dict("records")]
     beside = [not low <= float(of) <= high for (low, high), of in zip(ends, rates["claimed"], strict=True)]

@@ -170,7 +170,8 @@ def results_page(docs: Path = DOCS) -> str:
 def confirmation_page(rows: list[dict]) -> str:
     """Return docs/confirmation.md, from the rows of docs/confirmation.csv."""
     pairs, (seeds, differ) = confirmation_pairs(rows), compare.every_seed(rows)
-    agreement = f"{summary(pairs)} {compare.coverage(pairs)}"
+    same = sum(row["measured"] == other["measured"] for row, other in both_tested(pairs))
+    agreement = f"{summary(pairs)} {same} have one number in both: nothing in them is drawn. {compare.coverage(pairs)}"
     return laid_out(
         "confirmation.md.jinja", fact=rows[0], agreement=agreement, seeds=seeds, differ=differ, table=_table
     )

@@ -18,7 +18,7 @@ from privrep.options import misnamed
 from replication.evidence.catalogue import read_deviations
 from replication.evidence.claim_rules import Quantity
 from replication.evidence.claims import Claim
-from replication.evidence.compare import unrepeated
+from replication.evidence.compare import confirmation_pairs, unrepeated
 from replication.evidence.facts import NotMeasured
 from replication.evidence.quantities import checked_claims, measured
 from replication.evidence.verdicts import Verdict
@@ -163,8 +163,17 @@ class Run:
 
     @cached_property
     def doubts(self) -> dict[tuple[str, str], str]:
-        """What a text says of a row that is undecided, or that a confirmation did not repeat."""
-        decided = unrepeated(read_rows(DOCS / "confirmation.csv"))
+        """What a text says of a row that is undecided, that a confirmation did not repeat, or that the run of record
+        alone decides, which has more repetitions where the default run was undecided."""
+        rows = read_rows(DOCS / "confirmation.csv")
+        first = [
+            (row["id"], row["quantity"])
+            for row, _ in confirmation_pairs(rows)
+            if row["verdict"] == Verdict.INCONCLUSIVE
+        ]
+        decided = unrepeated(rows)
+        if self.scale == "record":
+            decided |= dict.fromkeys(first, "by more repetitions, not confirmed")
         return {name: text for name, text in decided.items() if name in self.rows} | dict.fromkeys(
             self.undecided, "undecided"
         )

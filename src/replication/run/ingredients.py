@@ -1,7 +1,7 @@
 """Which paper each option of a published method is from: src/replication/studies/ingredients.csv.
 
-What texts call a series, "as published" or with what else, is made from here. An option at which the table has
-`any` is the paper's at every value; `all` stands for every paper.
+What texts call a series, "as published" or but for what, is made from here; a method whose paper was not read is "as
+reconstructed". An option at which the table has `any` is the paper's at every value; `all` stands for every paper.
 """
 
 from __future__ import annotations
@@ -31,9 +31,10 @@ def method_of(algorithm: str) -> str:
     return algorithm.removeprefix(f"{SEARCH}_").replace(SEARCH, "altmin")
 
 
-def published_methods() -> list[str]:
-    """Return the methods whose options the table has."""
-    return [method for method, option, _ in _lines() if not option]
+@cache
+def published_methods() -> dict[str, dict[str, str]]:
+    """Return the line of each method whose options the table has: its paper, and as what it can be called."""
+    return {method: line for (method, option, _), line in _lines().items() if not option}
 
 
 def _spelled(value: object) -> str:
@@ -55,7 +56,7 @@ def foreign(algorithm: str, options: Mapping[str, object]) -> list[str]:
         line = next((lines[place] for place in places if place in lines), None)
         if line is None:
             raise ValueError(f"{TABLE}: it must have a line for {name} = {_spelled(value)} of {method}, or any value")
-        found += [line["called"]] * (line["paper"] not in ("all", lines[method, "", ""]["paper"]))
+        found += [line["called"]] * (line["paper"] not in ("all", published_methods()[method]["paper"]))
     return found
 
 
@@ -74,8 +75,10 @@ def additions(study: str, series: str) -> tuple[str, ...]:
 
 
 def called(study: str, series: str, beside: str = "") -> str:
-    """Return what a series of a published method is called: as published, but for what; or what it adds to another."""
+    """Return what a series of a published method is called: as published or reconstructed, but for what; or what it
+    adds to another."""
     known = additions(study, beside) if beside else ()
     more = [one for one in additions(study, series) if one not in known]
     words = " and ".join(filter(None, [", ".join(more[:-1]), *more[-1:]]))
-    return words if beside else f"as published but for {words}" if words else "as published"
+    whole = published_methods()[method_of(read_study(read_config(), study).series[series].algorithm)]["value"]
+    return words if beside else f"{whole} but for {words}" if words else whole

@@ -28,10 +28,13 @@ from replication.evidence.compare import (
     confirmation_pairs,
     confirmed,
     coverage,
+    every_seed,
     number_text,
     paired,
+    pooled,
     summary,
     table,
+    unrepeated,
 )
 from replication.evidence.quantities import checked_claims
 from replication.report.claims_table import CLAIMS
@@ -112,9 +115,42 @@ def test_a_row_says_whether_it_was_confirmed():
         assert confirmed(FIRST[0] | other, pairs) == "not run" == confirmed(FIRST[0], [])
 
 
+def earlier(seed: str, *second: dict) -> list[dict]:
+    """Rows of an earlier confirmation."""
+    pairs = paired(FIRST, second)
+    rows = [{name: row[name] for name in ("id", "quantity", *SHOWN)} for row, _ in pairs]
+    other = [{f"confirmed_{name}": one[name] for name in SHOWN} for _, one in pairs]
+    about = {"seed": "20211206", "confirmed_seed": seed, "commit": "b" * 40}
+    return [row | one | about for row, one in zip(rows, other, strict=True)]
+
+
+def test_every_seed_that_confirmed_is_shown():
+    """The newest alone makes pairs; a row is told where any seed gave another verdict, and how many did."""
+    rows = confirmation_rows() + earlier("30", claim("A-1", "INCONCLUSIVE", 1.4, 0.1, corrected=1.3), SECOND[2])
+    assert len(confirmation_pairs(rows)) == len(FIRST)
+    assert unrepeated(rows) == {
+        ("A-1", "of A-1"): "undecided on 1 of 2 other seeds",
+        ("A-2", "of A-2"): "another verdict on 1 of 1 other seed",
+        ("A-3", "of A-3"): "undecided on 2 of 2 other seeds",
+    }
+    seeds, table = every_seed(rows)
+    assert seeds == ["31", "30"] and {row[0] for row in table} == {"A-1", "A-2", "A-3"}
+    first = next(row for row in table if row[0] == "A-1")
+    assert first[3:5] == ["1.05 [0.95, 1.15], RATE-AGREES", "1.3 [1.2, 1.4], INCONCLUSIVE"]
+    assert next(row for row in table if row[0] == "A-2")[4] == "not run"
+
+
+def test_exponents_are_pooled_by_the_weight_of_their_intervals():
+    """Four times the weight for half the width, corrected for the grid; nothing for numbers without an interval."""
+    wide, narrow = claim("A", "HOLDS", 1.2, 0.2, corrected=1.0), claim("A", "HOLDS", 2.0, 0.1, corrected=2.0)
+    assert pooled([wide, narrow]) == f"1.8 [{1.8 - 0.2 / 5**0.5:.3g}, {1.8 + 0.2 / 5**0.5:.3g}]"
+    assert pooled([]) == pooled([claim("A", "HOLDS", 1.0, corrected=1.0)]) == ""
+
+
 def test_document_and_page_show_every_changed_row(tmp_path):
     text = confirmation_page(confirmation_rows())
     assert "| A-3 | of A-3 | 0.5 [0.4, 0.6], HOLDS | 0.9 [0.7, 1.1], INCONCLUSIVE |" in text and "of A-1" not in text
+    assert "1 have one number in both" in text
     assert all(f"`{word}`" in text for word in ("20211206", "31", "c" * 40))
     write_rows(tmp_path / "confirmation.csv", confirmation_rows(), CONFIRMATION_COLUMNS)
     content = confirmation(pd.DataFrame({"confirmed": ["yes", "yes", "no", "not run"]}), tmp_path)
@@ -171,6 +207,10 @@ def test_command_writes_table_and_document(command):
     assert Path("docs/confirmation.md").read_text() == confirmation_page(rows)
     for seed in ("31", "7", "20211206"):
         assert f"seed {seed} was used before" in command("--seed", seed)
+    old = earlier("30", SECOND[1])
+    write_rows(Path("docs/confirmation.csv"), rows + old, CONFIRMATION_COLUMNS)
+    assert command("--seed", "31", "--no-run") == "" and read_rows(Path("docs/confirmation.csv")) == rows + old
+    assert "seed 30 was used before" in command("--seed", "30")
 
 
 @pytest.mark.parametrize(

@@ -352,7 +352,9 @@ def test_fits_of_the_studies_name_series_and_axes_that_vary(study):
         window = study.window_of(spec.name)
         rows = [cell for cell in cells if cell.series == spec.series]
         options = [
-            {**vars(cell.problem), **(cell.budget.axes if cell.budget else {}), **vars(cell.options)} for cell in rows
+            {**vars(cell.problem), **(cell.budget.axes if cell.budget else {}), **vars(cell.options)}
+            | {"mu": cell.problem.longest_head}
+            for cell in rows
         ]
         values = {row[spec.axis] for row in options if row[spec.axis] > 0}
         assert len(values) >= window.points, spec.name

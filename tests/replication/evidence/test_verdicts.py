@@ -293,11 +293,15 @@ def test_the_papers_statements_are_counted_by_outcome():
     ]
     ids = ["A"] * 3 + ["B"] * 4 + ["C", "D", "O"] + ["B"] * 3
     claims = pd.DataFrame(rows, columns=["whose", "basis", "rule", "verdict", "severity"]).assign(id=ids)
+    claims = claims.assign(measured="1.1", ci_low="1.05", ci_high="1.15", corrected="1.02", claimed="1")
     found = by_outcome(claims)
     expected = {"tested": 8, "hold": 3, "loose": 1, "part": 1, "false": 2, "gaps": 1, "undecided": 1, "untested": 1}
-    expected |= {"claims": 3, "claims_hold": 1, "claims_faulty": 2}
+    expected |= {"claims": 3, "claims_hold": 1, "claims_faulty": 2, "claims_open": 0, "rates": 1, "rates_beside": 0}
     assert by_outcome(claims, "ours").items() >= {"tested": 1, "false": 1, "claims": 1, "claims_faulty": 1}.items()
     assert found == expected | {"false_P": 0, "false_R": 1, "false_G": 0, "false_C": 0, "false_T": 1}
+    # [1.03, 1.13] once corrected excludes 1; without its faults B is open
+    assert by_outcome(claims.assign(corrected="1.08"))["rates_beside"] == 1
+    assert by_outcome(claims[~claims["severity"].isin([*"RT"]) & (claims["verdict"] != "PARTIAL")])["claims_open"] == 1
 
 
 def test_the_number_of_exponents_reaches_the_verdict(as_read):

@@ -31,6 +31,7 @@ from replication.report.chapters import (
     page_text,
     text,
 )
+from replication.report.documents import Documented
 from replication.report.run_tables import Run, judged, listed, read_text
 from replication.report.sizes import size
 from replication.report.stub_run import StubRun, check_chapter, check_page, facts_of
@@ -157,6 +158,29 @@ def test_words_do_not_branch(name):
 def test_a_paragraph_that_concludes_says_what_it_rests_on(name):
     bare = [part for part in PARAGRAPH.findall(source_of(name)) if "rests(" not in part and "finding()" not in part]
     assert [part for part in bare if CONCLUDES.search(re.sub(r"\{\{.*?\}\}|\{%.*?%\}", "", part))] == []
+
+
+def test_what_is_undecided_or_was_not_repeated_is_told_where_it_stands(tmp_path):
+    """Behind each number that its row decides, and at the end of a paragraph for the claims that it rests on."""
+    template = """{% call finding() %}
+{% do rests(("A-L4.6", "RATE-AGREES", "exponent of d")) %}
+It is {{ n("exponent privacy n dist2") }} and {{ q("exponent privacy d dist2") }}.
+{% endcall %}
+"""
+    run, place = ChosenRun(verdicts={("A-L4.6", "exponent of d"): "RATE-AGREES"}), ("A-L4.6", "exponent of d")
+    assert "(" not in re.sub("<[^>]*>", "", written(tmp_path, template, run))
+    vars(run)["doubts"] = {("A-L4.6", "exponent of n"): "undecided", place: "undecided on 1 of 3 other seeds"}
+    found = re.sub("<[^>]*>", "", written(tmp_path, template, run))
+    assert re.search(r"It is [\d.]+ \(undecided\) and \S+ \(undecided on 1 of 3 other seeds\)\.", found), found
+    assert "exponent of d: undecided on 1 of 3 other seeds)" in found
+
+
+def test_the_record_says_what_confirmations_and_more_repetitions_did():
+    """A row that one of three seeds left undecided, one that the record alone decides, and one that it leaves open."""
+    found = Documented().doubts
+    assert found["A-F2", "(ii) largest MSE ratio between successive epsilons"] == "undecided on 1 of 3 other seeds"
+    assert found["O-RATE", "exponent of n"] == "by more repetitions, not confirmed"
+    assert found["A-T5.2", "exponent of d, L_f as printed"] == "undecided"
 
 
 def test_a_mark_names_quantity_verdict_and_number(tmp_path):

@@ -35,8 +35,8 @@ PRIORS = (look("mixed"), look("unit"), look("unit", marker="s", dash="--"))
 """Of those with heads of full rank."""
 LOOKS = {name: look(name, METHODS_SHOWN[name]) for name in ("unit", "centaur", "fedrep", "altmin")}
 RIVAL_LOOKS = {
-    "disjoint": look("fedrep", marker="o", dash="--"),
     "pairs": look("fedrep"),
+    "disjoint": look("fedrep", marker="o", dash="--"),
     "averaged": look("centaur", marker="^"),
     "falling": look("altmin", marker="v"),
     "models": look("fedavg", marker="P"),
