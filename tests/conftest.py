@@ -1,8 +1,8 @@
 """Shared helpers of the test-suite. BLAS is held to one thread before numpy is imported.
 
 A test is marked by what it needs: `run` a finished run, `browser` Chromium, `slurm` a cluster; `slow` are those that
-`slow.txt` names, for their seconds, and `long` the audits among them. The targets of the Makefile choose by these
-marks.
+`slow.txt` names, for their seconds, and `long` the audits among them; `reference` are those that hold a file of
+tests/reference. The targets of the Makefile choose by these marks.
 
 Statistical tests state a false-alarm rate. They draw from fixed streams, so they pass or fail for good, and each comes
 with a wrong target that must be rejected.
@@ -150,7 +150,13 @@ def fixed_noise(multiplier: float = 0.0, delta: float = 1e-6) -> FixedNoise:
     return FixedNoise(multiplier, delta)
 
 
-MARKS = {"quick_run": "run", "tiny_run": "run", "browser": "browser", "slurm": "slurm"}
+MARKS = {
+    "quick_run": "run",
+    "tiny_run": "run",
+    "browser": "browser",
+    "slurm": "slurm",
+    "file_regression": "reference",
+}
 """Fixture -> how those are marked that use it, themselves or through others."""
 SLOW = frozenset(Path(__file__).with_name("slow.txt").read_text().splitlines())
 

@@ -2,11 +2,7 @@
 
 The numbers of each cell are its own, so that no two series, seeds or columns can stand for each other, and they are
 skewed, so that a mean is no median. For each quantity, fact and column of a figure the reference has the number and
-the series that move it. After an analysis or a grid was changed it is written anew, by
-
-    PYTHONPATH=src:tests python tests/made_up_cells.py STUDY ...
-
-Hold what differs then against its name.
+the series that move it. Hold a row that is renewed against its name.
 """
 
 from __future__ import annotations
@@ -14,7 +10,6 @@ from __future__ import annotations
 import importlib
 import json
 import math
-import sys
 import zlib
 from functools import cache
 from pathlib import Path
@@ -28,7 +23,8 @@ from replication.evidence.quantities import measured, numbers
 from replication.report.run_tables import study_of
 from replication.report.stub_run import facts_of, planned_cells
 from replication.run.columns import study_columns
-from replication.run.config import read_config, study_names
+from replication.run.config import read_config
+from replication.run.csv_tables import read_rows
 from replication.run.models import checked
 from replication.run.resolved import resolved
 from replication.run.settings import MeasureSettings
@@ -110,7 +106,7 @@ def alike(one: float, other: float) -> bool:
 def moved_by(study: str, found: dict[str, float]) -> dict[str, list[str]]:
     """The series, and methods within one, whose results move each number."""
     cells, moved, labels = made_up(study), {name: [] for name in found}, []
-    if cells is not None:
+    if cells is not None and found:
         method = cells["method"].map("/{}".format, na_action="ignore").fillna("") if "method" in cells else ""
         labels = cells["series"] + method
     for label in dict.fromkeys(labels):
@@ -124,22 +120,11 @@ def moved_by(study: str, found: dict[str, float]) -> dict[str, list[str]]:
     return moved
 
 
-def reference(study: str) -> pd.DataFrame:
-    """Name, value and `moved by` as they were written."""
-    path = FOLDER / f"{study}.csv"
-    return pd.read_csv(path) if path.exists() else pd.DataFrame(columns=COLUMNS)
-
-
-def write(study: str) -> None:
-    """Bring the reference of a study up to date; what moves a number is sought where that is new or another."""
-    values, old = told(study, made_up(study), findings(study)), reference(study)
-    known = {row[0]: row[2] for row in old.itertuples(index=False) if alike(row[1], values.get(row[0], math.inf))}
-    new = {name: value for name, value in values.items() if name not in known}
-    moved = known | {name: " ".join(series) for name, series in moved_by(study, new).items()} if new else known
-    rows = [(name, f"{value:.8g}", moved[name]) for name, value in values.items()]
-    pd.DataFrame(rows, columns=COLUMNS).to_csv(FOLDER / f"{study}.csv", index=False)
-
-
-if __name__ == "__main__":
-    for written in sys.argv[1:] or study_names():
-        write(written)
+def reference(study: str) -> str:
+    """Return the table of a study: a row that agrees stays as it is held, of any other it is sought what moves it."""
+    path, values = FOLDER / f"{study}.csv", told(study, made_up(study), findings(study))
+    held = {row["name"]: row for row in read_rows(path)} if path.exists() else {}
+    held = {name: row for name, row in held.items() if alike(float(row["value"]), values.get(name, math.inf))}
+    moved = moved_by(study, {name: value for name, value in values.items() if name not in held})
+    rows = {name: {"name": name, "value": f"{values[name]:.8g}", "moved by": " ".join(moved[name])} for name in moved}
+    return pd.DataFrame([(held | rows)[name] for name in values], columns=COLUMNS).to_csv(index=False)

@@ -15,14 +15,8 @@ from pathlib import Path
 
 from replication.evidence.compare import by_name, paired, summary
 from replication.run.cli_errors import one_line_errors
-from replication.run.csv_tables import read_rows, write_rows
+from replication.run.csv_tables import read_rows
 
-REFERENCE_COLUMNS = ("id", "quantity", "verdict", "measured", "within")
-SIMULATED, ARITHMETIC, GROWN = 0.02, 1e-6, 0.3
-"""Relative tolerances of a reference between machines: other BLAS kernels round differently, arithmetic hardly;
-where a search goes on from its last result, last digits grow."""
-GROWING = "audits"
-"""The study that searches."""
 READ = "images"
 """The study whose rows are of a committed table, which grows, and not of the run."""
 
@@ -50,29 +44,13 @@ def differences(first: list[dict], second: list[dict]) -> list[str]:
     ]
 
 
-def reference(rows: list[dict]) -> list[dict]:
-    """The rows of a run as a reference with tolerances."""
-    return [
-        {name: row[name] for name in REFERENCE_COLUMNS[:-1]}
-        | {"within": GROWN if row["study"] == GROWING else SIMULATED if int(row["seeds"] or 0) else ARITHMETIC}
-        for row in rows
-    ]
-
-
 @one_line_errors
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("first", type=Path, help="claims.csv of a run, or a reference")
-    parser.add_argument("second", type=Path, nargs="?", help="claims.csv of another run")
-    parser.add_argument("--write-reference", type=Path, help="write the first run as a reference with tolerances")
+    parser.add_argument("second", type=Path, help="claims.csv of another run")
     args = parser.parse_args()
-    first = measured_rows(args.first)
-    if args.write_reference:
-        write_rows(args.write_reference, reference(first), REFERENCE_COLUMNS)
-        return
-    if args.second is None:
-        parser.error("two runs are needed to compare")
-    second = measured_rows(args.second)
+    first, second = measured_rows(args.first), measured_rows(args.second)
     lines = differences(first, second)
     print("\n".join([*lines, summary(paired(first, second))]))
     sys.exit(bool(lines))

@@ -320,7 +320,7 @@ def with_exponents(table: pd.DataFrame) -> pd.DataFrame:
 
 
 @pytest.mark.parametrize("study", CAPTIONS)
-def test_drawn_points_stand_in_the_table(quick_run: Path, study: str, lines: list[Line], tmp_path: Path):
+def test_drawn_points_stand_in_the_table(quick_run: Path, study: str, lines: list[Line], file_regression):
     """Each figure of the study as it is, with exponents for all fits; a table whose numbers are a hundredth larger is
     not its own. Its words are those of tests/reference/figures, which a person has read."""
     folder, found = quick_run / "results" / "quick", []
@@ -338,8 +338,7 @@ def test_drawn_points_stand_in_the_table(quick_run: Path, study: str, lines: lis
         others = table.assign(**table.select_dtypes("number") * 1.01)
         assert missing(lines, others, name) or not any(line.look.marker for line in lines), name
         found += [name, *words(figure, lines, table, name in settings.sweeps)]
-    (written := tmp_path / f"{study}.txt").write_text("\n".join([*found, ""]))
-    assert found == (REFERENCE / f"{study}.txt").read_text().splitlines(), f"new words stand in {written}"
+    file_regression.check("\n".join([*found, ""]), fullpath=REFERENCE / f"{study}.txt")
 
 
 @pytest.mark.parametrize("study", [study for study, said in CAPTIONS.items() if any(map(series_of, said.values()))])

@@ -2,6 +2,7 @@
 
 import math
 import re
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -90,7 +91,7 @@ def orders(row=ROW):
 YES, NO, OPEN = Verdict.REPRODUCED, Verdict.NOT_REPRODUCED, Verdict.INCONCLUSIVE
 
 
-@pytest.mark.parametrize("case", read_rows(ROOT / "tests/reference/image_leads.csv"), ids=str)
+@pytest.mark.parametrize("case", read_rows(Path(__file__).with_name("image_leads.csv")), ids=str)
 def test_what_seeds_and_readings_may_say(runs, monkeypatch, case):
     """Rules 4, 9 and 11, each edge from both sides: verdict, seeds and reading of a row, and, where it stands there,
     what the chapter says of it."""
