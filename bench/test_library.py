@@ -20,7 +20,7 @@ from privrep.privacy.mechanisms import Release, clipped_sums
 from privrep.privacy.regression_moments import SampleClip
 from privrep.users.heads import fit_heads
 from privrep.users.losses import Loss
-from privrep.users.problem import Problem, Users
+from privrep.users.simulated import Problem, Users
 from privrep.users.splits import SampleDraws
 from privrep.users.subspace import orthonormalise, planted_subspace
 

@@ -31,9 +31,10 @@ from privrep.methods.running.method import Task
 from privrep.privacy.accounting import UNLIMITED, FixedNoise
 from privrep.privacy.ledger import Ledger
 from privrep.privacy.mechanisms import Release
+from privrep.users.blocks import Truth
 from privrep.users.given_users import GivenUsers
-from privrep.users.problem import Problem, Truth, Users
 from privrep.users.rng import stream
+from privrep.users.simulated import Problem, Users
 from replication.run.memory import keep_freed_memory
 
 keep_freed_memory()

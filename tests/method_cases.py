@@ -13,7 +13,7 @@ from conftest import fixed_noise, gather, make_task
 from privrep.methods.running.registry import method_files as of_library
 from privrep.methods.running.runner import is_private, open_release, prepared
 from privrep.users.given_users import GivenUsers
-from privrep.users.problem import Problem, Users
+from privrep.users.simulated import Problem, Users
 from privrep.users.splits import count, split_samples
 from replication.experiments.auditing.examples import example_options
 from replication.experiments.unit_steps_ablations import ABLATIONS

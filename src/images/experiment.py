@@ -19,10 +19,10 @@ from images.accuracy import Counts, TestSet
 from images.centaur import ImageCentaur
 from images.clients import split
 from images.fedavg import FedAvg
-from images.federated_images import EIGHTHS, ImageOptions
 from images.image_users import ImageUsers
 from images.method import Client, ImageMethod, ImageTask, Pixels
 from images.networks import lenet, mlp
+from images.options import EIGHTHS, ImageOptions
 from images.pmtl import Pmtl
 from images.ppsgd import Ppsgd
 from images.sets import SETS, read

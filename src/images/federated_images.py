@@ -9,29 +9,20 @@ What the server learns comes from the mechanisms; accuracies and lengths are exa
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar
 
-from images.clients import check_batch, training_images
+from images.options import STAND_ALONE, ImageOptions
 from images.sets import SETS
 from privrep.methods.running.experiment import Spending, experiment
-from privrep.methods.running.method import EXACT, NotRun, Task
-from privrep.options import Declared, among, check_count, option, requires, unless
-from privrep.privacy.accounting import Cost, gdp_epsilon
-from privrep.privacy.clipping import check_bound
-from privrep.privacy.mechanisms import GAUSSIAN_COST, Release
-from privrep.users.problem import Problem
+from privrep.methods.running.method import NotRun, Task
+from privrep.privacy.accounting import gdp_epsilon
+from privrep.privacy.mechanisms import Release
+from privrep.users.simulated import Problem
 
-STAND_ALONE = "stand_alone"
-METHODS = (STAND_ALONE, "fedavg", "pmtl", "ppsgd", "centaur")
 DATA = Path("data")
 """Where the files of the sets are, each set in a folder of its own, below the folder that the run is started from."""
 NEEDED = ("jax", "jaxlib")
 """Packages of the extra `images`."""
-EIGHTHS = tuple(range(1, 9))
-LAST_SHIFT = 4
-"""Pixels by which images move for the second score of a run whose heads were fitted on images as they are."""
 
 
 def experiments():
@@ -45,66 +36,6 @@ def experiments():
     return experiment
 
 
-@dataclass(frozen=True)
-class ImageOptions(Declared):
-    """Options of the clients' training, by default those of the authors' scripts, which stand in no paper."""
-
-    images: str = option(f"image set: {', '.join(SETS)}", among(tuple(SETS)))
-    method: str = option(f"method of the image experiments: {', '.join(METHODS)}", among(METHODS))
-    batch: int = option("images of a mini-batch, at most those that a client trains on", check_count)
-    local_epochs: int = option("epochs on what is shared, in a round; all of a client that trains alone", check_count)
-    rounds: int = option("rounds of the server", unless(0, check_count), 0)
-    clip: float = option("clipping bound of an update (zeta)", check_bound, 1.0)
-    momentum: float = option("of all descent", requires(lambda value: 0 <= value < 1, "be in [0, 1)"), 0.9)
-    head_epochs: int = option("epochs of a client's descent on its head", check_count, 15)
-    shift: int = option("pixels by which images move, and are mirrored, for heads; 0: none", unless(0, check_count), 0)
-    watched: int = option("first clients, tested after each eighth of the rounds or trained alone", check_count, 200)
-    numbers: ClassVar = {
-        "epsilon_add_remove": "epsilon_exact for neighbours that differ by adding or removing a user",
-        "tested": "clients that accuracy is a mean over",
-        "accuracy": "mean over clients and their shards of the share of test images of the shard's class that is right"
-        + EXACT,
-        "accuracy_once": "mean over clients of the share of test images of their classes that is right" + EXACT,
-        "accuracy_sd": "standard deviation of accuracy over clients" + EXACT,
-        "validation": "share of a client's own images that it does not train on that is right" + EXACT,
-        "accuracy_moved_last": "accuracy where the last heads alone are fitted on images moved by "
-        f"{LAST_SHIFT} pixels, of a long run that moves none before" + EXACT,
-        "parameters": "numbers that are shared",
-        "clipped_share": "share of all updates that the clip shortens" + EXACT,
-        **{
-            f"{name}_{part}_8": meaning.format(part) + EXACT
-            for name, meaning in (
-                ("accuracy", "accuracy of the watched clients after {}/8 of the rounds"),
-                ("length", "median length of an update over the clip in the {}th eighth of the rounds"),
-                ("cut", "share of updates that the clip shortens in the {}th eighth of the rounds"),
-            )
-            for part in EIGHTHS
-        },
-    }
-
-    def __post_init__(self):
-        super().__post_init__()
-        if self.method != STAND_ALONE and not self.rounds:
-            raise ValueError(f"rounds is 0; {self.method} needs at least 1")
-
-    def check_clients(self, samples: int, rank: int) -> None:
-        """Raise ValueError unless clients with so many images and shards can train with these options."""
-        if rank > SETS[self.images].classes:
-            raise ValueError(f"rank is {rank}; {self.images} has {SETS[self.images].classes} classes")
-        check_batch(self.batch, training_images(samples))
-
-    @property
-    def cost(self) -> Cost:
-        """The cost of T releases, each of half the sensitivity that the ledger has, which is for replacing a user."""
-        whole = self.spends
-        return Cost(mu_squared=whole.mu_squared / 4, rho=whole.rho / 4)
-
-    @property
-    def spends(self) -> Cost:
-        """The cost in the ledger."""
-        return self.rounds * GAUSSIAN_COST
-
-
 def spent(release: Release, delta: float) -> dict[str, float]:
     """Return the noise of a run and, where there is some, its epsilon for adding or removing a user by the ledger."""
     numbers = {"noise_multiplier": release.noise_multiplier}
@@ -116,7 +47,7 @@ def spent(release: Release, delta: float) -> dict[str, float]:
 def federation(options: ImageOptions, task: Task):
     """Return the clients, and the seed of starts and mini-batches, which all methods share; raise NotRun if the files
     of the set are missing."""
-    problem, seed = task.users.problem, int(task.stream("init").integers(2**31))
+    problem, seed = task.simulated.problem, int(task.stream("init").integers(2**31))
     try:
         return experiments().federation(options.images, problem.users, problem.samples, problem.rank, seed, DATA), seed
     except FileNotFoundError as missing:

@@ -1,4 +1,4 @@
-"""Clients with images as users: the source of `privrep.users.problem.UserData` whose samples are no vectors."""
+"""Clients with images as users: the source of `privrep.users.blocks.UserData` whose samples are no vectors."""
 
 from __future__ import annotations
 

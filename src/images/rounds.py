@@ -26,8 +26,8 @@ from privrep.privacy.clipping import check_bound, within_float32
 from privrep.privacy.contributions import of_any_two
 from privrep.privacy.mechanisms import Part, Release
 from privrep.privacy.noise import NoiseSpec
+from privrep.users.blocks import UserData
 from privrep.users.passes import Own
-from privrep.users.problem import UserData
 
 AT_ONCE = 100
 """Clients that an accelerator works on at once."""

@@ -26,7 +26,8 @@ from typing import Any
 
 import numpy as np
 
-from images.federated_images import LAST_SHIFT, STAND_ALONE, ImageOptions, experiments, spent
+from images.federated_images import experiments, spent
+from images.options import LAST_SHIFT, STAND_ALONE, ImageOptions
 from privrep.options import check_count, requires
 from privrep.privacy.accounting import Budget
 from privrep.privacy.ledger import Ledger

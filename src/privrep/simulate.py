@@ -28,9 +28,10 @@ from privrep.methods.running.runner import is_private, prepared
 from privrep.options import Declared, among, build, check_positive, check_share, check_whole, option, unless
 from privrep.privacy.accounting import Budget, FixedNoise
 from privrep.privacy.ledger import Ledger
+from privrep.users.blocks import STREAMS_PER_BLOCK
 from privrep.users.engines import running_on
-from privrep.users.problem import STREAMS_PER_BLOCK, Problem, Users
 from privrep.users.rng import digest, stream
+from privrep.users.simulated import Problem, Users
 from privrep.users.subspace import dist2, dist_frobenius
 
 PROBLEM_AXES = tuple(field.name for field in fields(Problem))
@@ -169,7 +170,7 @@ def fit(
     algorithm : file of `privrep.methods`. epsilon : None for a method without privacy.
     calibration : `exact` or `paper`.
     engine, scheduler : see `privrep.users.engines.running_on`.
-    settings : sizes and laws of the problem (`privrep.users.problem.Problem`), and options of the algorithm.
+    settings : sizes and laws of the problem (`privrep.users.simulated.Problem`), and options of the algorithm.
 
     Raises
     ------

@@ -15,14 +15,14 @@ from test_image_methods import compiled_fast  # noqa: F401
 import images
 from images import federated_images
 from images.experiment import Progress, checkpoints, federated_method, federation, train_alone, train_together
-from images.federated_images import METHODS, ImageOptions
+from images.options import METHODS, ImageOptions
 from images.table import StateFile
 from privrep.methods.running.method import NotRun
 from privrep.methods.running.runner import fit
 from privrep.privacy.accounting import Budget, gdp_mu
 from privrep.privacy.ledger import Ledger
-from privrep.users.problem import Problem, Users
 from privrep.users.rng import stream
+from privrep.users.simulated import Problem, Users
 from replication.run.registry import load_options
 
 CLIENTS, SAMPLES, SHARDS = 12, 20, 5

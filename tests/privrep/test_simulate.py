@@ -18,7 +18,7 @@ from privrep.methods.running.method import Candidates, Iterate, Outcome
 from privrep.privacy.accounting import Budget, FixedNoise, gdp_epsilon
 from privrep.privacy.ledger import GaussianRelease
 from privrep.simulate import Cell, Row, fit, run_cell
-from privrep.users.problem import Problem, Users
+from privrep.users.simulated import Problem, Users
 from replication.run.csv_tables import read_rows, write_rows
 from replication.run.registry import load_options
 

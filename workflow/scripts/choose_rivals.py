@@ -34,7 +34,7 @@ from tqdm import tqdm
 
 from privrep.privacy.accounting import Budget
 from privrep.simulate import run_cell
-from privrep.users.problem import Users
+from privrep.users.simulated import Users
 from replication.run.cli_errors import one_line_errors
 from replication.run.config import ROOT, read_config, read_study, study_names
 from replication.run.csv_tables import read_rows, write_rows

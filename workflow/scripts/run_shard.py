@@ -17,7 +17,7 @@ from tqdm import tqdm
 
 from privrep.simulate import run_cell
 from privrep.users.engines import running_on
-from privrep.users.problem import Users
+from privrep.users.simulated import Users
 from replication.run.cli_errors import one_line_errors
 from replication.run.columns import TIMING_COLUMNS, study_columns
 from replication.run.config import read_config, read_study

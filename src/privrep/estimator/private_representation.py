@@ -38,11 +38,11 @@ from privrep.privacy.accounting import Budget, gdp_mu
 from privrep.privacy.lattice import SystemNoise
 from privrep.privacy.ledger import Ledger
 from privrep.privacy.mechanisms import NOISE_ROLES
+from privrep.users.blocks import UserData
 from privrep.users.engines import ENGINES, running_on
 from privrep.users.given_users import GivenUsers
 from privrep.users.identity import check_finite, hashed_numbers, numbers, people, sketch, spelled
 from privrep.users.passes import rows
-from privrep.users.problem import UserData
 from privrep.users.rng import stream
 from privrep.users.scattered import ScatteredUsers
 from privrep.users.schema import Noted, Schema

@@ -33,9 +33,9 @@ from privrep.privacy.accounting import Cost, Theorem, sequential_theorem
 from privrep.privacy.clipping import check_bound
 from privrep.privacy.mechanisms import Release
 from privrep.privacy.regression_moments import MomentClip, SampleClip, UserClip
+from privrep.users.blocks import UserData
 from privrep.users.heads import FINAL_HEADS, FINAL_HEADS_COLUMN, FittedHeads, final_penalty
 from privrep.users.known import Known
-from privrep.users.problem import UserData
 from privrep.users.splits import SPLIT_COLUMN, count, split_samples
 from privrep.users.subspace import orthonormalise
 

@@ -39,9 +39,9 @@ from privrep.privacy.accounting import Cost, Theorem
 from privrep.privacy.clipping import check_bound
 from privrep.privacy.contributions import Outer
 from privrep.privacy.mechanisms import Release
+from privrep.users.blocks import Block, UserData
 from privrep.users.heads import FINAL_HEADS, FINAL_HEADS_COLUMN, fit_heads
 from privrep.users.known import Known
-from privrep.users.problem import Block, UserData
 from privrep.users.splits import SAMPLE_USE_COLUMN, SAMPLE_USES, SampleDraws, check_draws
 
 

@@ -29,9 +29,9 @@ from privrep.methods.running.method import Iterate, LowRank
 from privrep.methods.steps.federated import LocalGradients, gradient
 from privrep.privacy.contributions import Rows
 from privrep.privacy.mechanisms import Release
+from privrep.users.blocks import Block, UserData
 from privrep.users.heads import FittedHeads
 from privrep.users.known import Known
-from privrep.users.problem import Block, UserData
 from privrep.users.subspace import orthonormalise, random_subspace
 
 

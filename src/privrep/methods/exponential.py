@@ -35,9 +35,9 @@ from privrep.options import Declared, among, check_count, option
 from privrep.privacy.accounting import Cost, PureTheorem
 from privrep.privacy.clipping import check_bound
 from privrep.privacy.mechanisms import PURE_COST, Release
+from privrep.users.blocks import UserData
 from privrep.users.known import Known
 from privrep.users.losses import Loss
-from privrep.users.problem import UserData
 
 EXPONENTS = ("proved", "printed")
 

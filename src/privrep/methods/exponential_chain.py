@@ -27,8 +27,8 @@ from privrep.methods.steps.user_scores import UserScore
 from privrep.options import check_count, option
 from privrep.privacy.accounting import PureTheorem
 from privrep.privacy.mechanisms import PURE_COST, Release
+from privrep.users.blocks import UserData
 from privrep.users.known import Known
-from privrep.users.problem import UserData
 
 
 @dataclass(frozen=True)

@@ -31,8 +31,8 @@ from privrep.options import among, check_count, check_positive, option, unless
 from privrep.privacy.accounting import Cost
 from privrep.privacy.clipping import check_bound
 from privrep.privacy.mechanisms import Release
+from privrep.users.blocks import UserData
 from privrep.users.known import Known
-from privrep.users.problem import UserData
 
 FIRST = ("spectral", "centaur")
 SPREAD = (0.03, 1.0)  # ends of the norms of perturbations, about the sine of the angle for k = 1

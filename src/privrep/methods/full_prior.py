@@ -33,8 +33,8 @@ from privrep.methods.steps.unit_schedule import SCALE
 from privrep.methods.unit_steps import LEAST_NOISE, HyperparameterOptions, half_products, learned_scale
 from privrep.privacy.contributions import SymmetricOuter
 from privrep.privacy.mechanisms import GAUSSIAN_COST, Release
+from privrep.users.blocks import Block, UserData
 from privrep.users.known import Known
-from privrep.users.problem import Block, UserData
 
 RAISED, LEAST_EIGENVALUE = 0.25, 1e-3
 """Eigenvalues are raised to these parts of the noise's norm and of the largest: too small a prior forbids a model."""

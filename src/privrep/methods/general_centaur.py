@@ -32,8 +32,8 @@ from privrep.methods.steps.federated import LocalGradients, gradient
 from privrep.options import among, option
 from privrep.privacy.contributions import Outer
 from privrep.privacy.mechanisms import Release
+from privrep.users.blocks import Block, UserData
 from privrep.users.heads import FittedHeads, fit_heads
-from privrep.users.problem import Block, UserData
 from privrep.users.subspace import orthonormalise, random_subspace
 
 FEASIBLE = ("free", "orthonormal")

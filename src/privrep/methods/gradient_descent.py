@@ -32,9 +32,9 @@ from privrep.privacy.accounting import Cost, Theorem, sequential_theorem
 from privrep.privacy.clipping import check_bound
 from privrep.privacy.contributions import Outer
 from privrep.privacy.mechanisms import GAUSSIAN_COST, Release
+from privrep.users.blocks import Block, UserData
 from privrep.users.heads import FittedHeads, HeadRule
 from privrep.users.known import Known
-from privrep.users.problem import Block, UserData
 from privrep.users.splits import SPLIT_COLUMN, split_samples
 from privrep.users.subspace import orthonormalise
 

@@ -52,8 +52,8 @@ from privrep.methods.unit_steps import half_products
 from privrep.options import Declared
 from privrep.privacy.contributions import Rows, Scalars, SymmetricOuter
 from privrep.privacy.mechanisms import GAUSSIAN_COST, Release
+from privrep.users.blocks import Block, UserData
 from privrep.users.known import Known
-from privrep.users.problem import Block, UserData
 from privrep.users.subspace import orthonormalise
 
 

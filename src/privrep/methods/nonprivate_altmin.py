@@ -22,9 +22,9 @@ from privrep.methods.steps.starts import START_COLUMNS, FreeStart
 from privrep.options import Declared, among, check_count, check_nonnegative, option
 from privrep.privacy.mechanisms import Release
 from privrep.privacy.regression_moments import SampleClip
+from privrep.users.blocks import UserData
 from privrep.users.heads import FittedHeads
 from privrep.users.known import Known
-from privrep.users.problem import UserData
 from privrep.users.splits import SPLIT_COLUMN, split_samples
 from privrep.users.subspace import dist2, orthonormalise
 

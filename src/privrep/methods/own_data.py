@@ -20,8 +20,8 @@ import numpy as np
 from privrep.methods.running.method import FullRank, Iterate
 from privrep.options import Declared, check_nonnegative, option
 from privrep.privacy.mechanisms import Release
+from privrep.users.blocks import Block, UserData
 from privrep.users.known import Known
-from privrep.users.problem import Block, UserData
 
 
 def own_data_models(features: np.ndarray, labels: np.ndarray, penalty: float) -> np.ndarray:

@@ -29,8 +29,8 @@ from privrep.options import option
 from privrep.privacy.clipping import check_bound
 from privrep.privacy.contributions import Rows
 from privrep.privacy.mechanisms import Release
+from privrep.users.blocks import Block, UserData
 from privrep.users.heads import solve_positive_definite
-from privrep.users.problem import Block, UserData
 
 
 def displacements(block: Block, centre: np.ndarray, penalty: float) -> np.ndarray:

@@ -37,8 +37,8 @@ from privrep.privacy.accounting import Cost, Theorem
 from privrep.privacy.clipping import check_bound
 from privrep.privacy.contributions import Columns
 from privrep.privacy.mechanisms import GAUSSIAN_COST, Part, Release
+from privrep.users.blocks import Block, UserData
 from privrep.users.known import Known
-from privrep.users.problem import Block, UserData
 from privrep.users.splits import SAMPLE_USE_COLUMN, SAMPLE_USES, SampleDraws, check_draws
 from privrep.users.subspace import planted_subspace
 

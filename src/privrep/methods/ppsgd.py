@@ -33,8 +33,8 @@ from privrep.options import option
 from privrep.privacy.clipping import check_bound
 from privrep.privacy.contributions import Rows
 from privrep.privacy.mechanisms import Part, Release
+from privrep.users.blocks import Block, UserData
 from privrep.users.passes import Own
-from privrep.users.problem import Block, UserData
 from privrep.users.subspace import orthonormalise
 
 

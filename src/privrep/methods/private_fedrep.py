@@ -53,9 +53,9 @@ from privrep.options import among, check_count, check_positive, check_share, che
 from privrep.privacy.accounting import Cost
 from privrep.privacy.clipping import check_bound
 from privrep.privacy.mechanisms import Release
+from privrep.users.blocks import UserData
 from privrep.users.heads import FINAL_HEADS, FINAL_HEADS_COLUMN
 from privrep.users.known import Known
-from privrep.users.problem import UserData
 
 
 @dataclass(frozen=True)

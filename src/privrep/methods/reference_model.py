@@ -21,10 +21,10 @@ from privrep.methods.steps.starts import START_COLUMNS, check_start, free_start
 from privrep.options import Declared, among, check_any_sine, option
 from privrep.privacy.accounting import Cost
 from privrep.privacy.mechanisms import Release
+from privrep.users.blocks import UserData
 from privrep.users.heads import FittedHeads
 from privrep.users.known import Known
 from privrep.users.passes import Own
-from privrep.users.problem import UserData
 from privrep.users.splits import split_samples
 
 SPLITS = {"random-subspace": "all-samples-reused", "planted-subspace": "text"}  # the last range fits the heads

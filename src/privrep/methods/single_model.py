@@ -29,8 +29,8 @@ from privrep.privacy.accounting import Cost
 from privrep.privacy.clipping import check_bound
 from privrep.privacy.mechanisms import GAUSSIAN_COST, Release
 from privrep.privacy.regression_moments import SampleClip
+from privrep.users.blocks import Block, UserData
 from privrep.users.known import Known
-from privrep.users.problem import Block, UserData
 
 
 def ones(block: Block) -> np.ndarray:

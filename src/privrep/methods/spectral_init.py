@@ -37,9 +37,9 @@ from privrep.privacy.clipping import check_bound
 from privrep.privacy.contributions import Semidefinite
 from privrep.privacy.mechanisms import GAUSSIAN_COST, Release
 from privrep.privacy.paired_samples import AllPairs, DisjointPairs, LabelledDirections
+from privrep.users.blocks import Block, UserData
 from privrep.users.heads import final_penalty
 from privrep.users.known import Known
-from privrep.users.problem import Block, UserData
 from privrep.users.splits import SPLIT_COLUMN, split_samples
 
 

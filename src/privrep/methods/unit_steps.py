@@ -59,8 +59,8 @@ from privrep.methods.steps.whitening import Whitening, learned_whitening, shrunk
 from privrep.options import Declared, check_count, check_positive, option, unless
 from privrep.privacy.contributions import Scalars, Semidefinite, SymmetricOuter
 from privrep.privacy.mechanisms import GAUSSIAN_COST, Part, Release
+from privrep.users.blocks import Block, UserData
 from privrep.users.known import Known
-from privrep.users.problem import Block, UserData
 from privrep.users.subspace import orthonormalise
 
 SCALE_WIDTH, START_WIDTH, RESIDUAL_WIDTH = 4.6, 9.2, 2.0

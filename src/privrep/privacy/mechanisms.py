@@ -21,8 +21,8 @@ from privrep.privacy.contributions import Contribution, Scores
 from privrep.privacy.lattice import SystemNoise, on_lattice
 from privrep.privacy.ledger import ROUNDING, GaussianRelease, Ledger, PureRelease
 from privrep.privacy.noise import NoiseSpec
+from privrep.users.blocks import Block, UserData
 from privrep.users.passes import Own, total
-from privrep.users.problem import Block, UserData
 
 GAUSSIAN_COST = Cost(mu_squared=1.0, rho=1 / 2)
 PURE_COST = Cost(mu_squared=0.0, rho=0.0, pure=1.0)

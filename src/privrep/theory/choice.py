@@ -21,7 +21,7 @@ from privrep.theory.mixed_model import mixed_model
 from privrep.theory.rival_options import PASSES, ROUNDS, STARTED
 from privrep.theory.shared import Values
 from privrep.theory.whole_methods import Moments, Prediction, Regime, Rounds, by_rounds, models_outside
-from privrep.users.problem import Problem
+from privrep.users.simulated import Problem
 from privrep.users.splits import count, split_samples
 
 SPLIT, STEP, AVERAGED = "halves-then-all", 1.0, 0.25

@@ -16,9 +16,9 @@ import numpy as np
 from distributed import Client
 from threadpoolctl import threadpool_limits
 
-from privrep.users.engines import AHEAD, in_order, task_values, tasks
+from privrep.users.blocks import Block, UserData
 from privrep.users.passes import Own
-from privrep.users.problem import Block, UserData
+from privrep.users.tasks import AHEAD, in_order, task_values, tasks
 
 KEEP_MEMORY = {
     f"distributed.nanny.pre-spawn-environ.MALLOC_{name}_THRESHOLD_": size

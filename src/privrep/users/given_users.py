@@ -7,8 +7,8 @@ from functools import cached_property
 
 import numpy as np
 
+from privrep.users.blocks import STREAMS_PER_BLOCK, Block, Truth, UserData, users_of_a_stream
 from privrep.users.known import Known
-from privrep.users.problem import STREAMS_PER_BLOCK, Block, Truth, UserData, users_of_a_stream
 
 
 def laid_out(

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from privrep.users.blocks import Block
 from privrep.users.known import Known
-from privrep.users.problem import Block
 
 HeadRule = Callable[[Block], np.ndarray]  # Block -> heads (B, k) of its users, on the users' side
 

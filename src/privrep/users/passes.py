@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from privrep.options import T
-from privrep.users.problem import Block, UserData
+from privrep.users.blocks import Block, UserData
 
 Sums = TypeVar("Sums", float, np.ndarray, tuple[np.ndarray, ...])
 

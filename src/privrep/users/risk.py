@@ -13,11 +13,11 @@ from collections.abc import Callable
 
 import numpy as np
 
+from privrep.users.blocks import Block, Truth, true_heads
 from privrep.users.heads import FittedHeads, HeadRule
 from privrep.users.losses import Loss
-from privrep.users.misspecification import MISSPECIFICATIONS, are_scaled, feature_root
 from privrep.users.passes import total
-from privrep.users.problem import Block, Problem, Truth, Users, true_heads
+from privrep.users.simulated import MISSPECIFICATIONS, Problem, Users
 
 
 def block_excess(block: Block, truth: Truth, basis: np.ndarray, heads: np.ndarray) -> np.ndarray:
@@ -40,9 +40,9 @@ def mean_over_users(users: Users, sum_: float) -> float:
 
 def whitened(users: Users, basis: np.ndarray, block: Block) -> tuple[Truth, np.ndarray, Block]:
     """Return truth, basis and block in coordinates in which features have covariance I, U* orthonormal."""
-    if not are_scaled(users.problem):
+    if not users.problem.scales_features:
         return users.truth, basis, block
-    root = feature_root(users.problem)
+    root = users.problem.feature_root
     orthonormal, factor = np.linalg.qr(root @ users.truth.basis)
     moved = Block(block.start, block.features, block.labels, true_heads(block) @ factor.T, in_domain=True)
     return Truth(orthonormal, users.truth.mixing), root @ basis, moved
@@ -81,11 +81,11 @@ def personal_loss(users: Users, basis: np.ndarray, heads: HeadRule, loss: Loss) 
 
 def model_risk(users: Users, models_of: Callable[[Block], np.ndarray]) -> float:
     """Return the mean excess risk of models (B, d) of a block's users."""
-    root = feature_root(users.problem)
+    root = users.problem.feature_root
 
     def excess(block: Block) -> float:
         error = true_heads(block) @ users.truth.basis.T - models_of(block)
-        if are_scaled(users.problem):
+        if users.problem.scales_features:
             error = error @ root.T
         return float((uncorrupted(users, block, error) ** 2).sum())
 

@@ -22,10 +22,10 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
+from privrep.users.blocks import STREAMS_PER_BLOCK, Block, UserData, users_of_a_stream
 from privrep.users.given_users import laid_out, positions
 from privrep.users.identity import hashed_numbers, sketch
 from privrep.users.known import Known
-from privrep.users.problem import STREAMS_PER_BLOCK, Block, UserData, users_of_a_stream
 from privrep.users.schema import Noted, Schema
 from privrep.users.table_files import TableFile
 

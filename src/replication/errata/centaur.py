@@ -13,9 +13,10 @@ from privrep.methods.steps.clip_units import gradient_threshold
 from privrep.methods.steps.server import Server
 from privrep.privacy.ledger import Ledger
 from privrep.privacy.mechanisms import Release
+from privrep.users.blocks import Block, true_heads
 from privrep.users.passes import rows, total
-from privrep.users.problem import Block, Problem, Users, true_heads
 from privrep.users.rng import stream
+from privrep.users.simulated import Problem, Users
 from privrep.users.splits import SampleDraws
 from privrep.users.subspace import dist2, orthonormalise, planted_subspace
 from replication.errata.finding import Finding, decides, demonstrates, spell

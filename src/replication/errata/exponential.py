@@ -13,10 +13,11 @@ from privrep.methods.steps.grassmann_chain import uniform_starts
 from privrep.methods.steps.nets import Net, chart_net
 from privrep.methods.steps.user_scores import BoundedHeads, Shares, UserScore
 from privrep.privacy.mechanisms import clipped_sums
+from privrep.users.blocks import Block, true_heads
 from privrep.users.bounded_heads import fit_bounded
 from privrep.users.losses import Loss
 from privrep.users.passes import total
-from privrep.users.problem import Block, Users, true_heads
+from privrep.users.simulated import Users
 from privrep.users.subspace import orthonormalise
 from replication.errata.finding import Finding, decides, demonstrates, spell
 from replication.errata.tools import sphere

@@ -9,8 +9,9 @@ from privrep.privacy.mechanisms import clipped_sums
 from privrep.privacy.noise import symmetric_noise
 from privrep.privacy.paired_samples import DisjointPairs
 from privrep.theory.jain2021 import signal_scale
+from privrep.users.blocks import UserData, true_heads
 from privrep.users.given_users import GivenUsers
-from privrep.users.problem import UserData, Users, true_heads
+from privrep.users.simulated import Users
 from privrep.users.subspace import dist2, dist_frobenius
 from replication.errata.finding import Finding, decides, demonstrates, spell
 from replication.errata.tools import head_moments, sphere

@@ -12,10 +12,11 @@ from privrep.privacy.ledger import Ledger
 from privrep.privacy.mechanisms import Release, clipped_sums
 from privrep.privacy.noise import symmetric_noise
 from privrep.privacy.regression_moments import MOMENTS_COST, SampleClip
+from privrep.users.blocks import true_heads
 from privrep.users.heads import FittedHeads, fit_heads
 from privrep.users.passes import rows
-from privrep.users.problem import Users, true_heads
 from privrep.users.rng import stream
+from privrep.users.simulated import Users
 from privrep.users.subspace import dist_frobenius, orthonormalise, planted_subspace
 from replication.errata.finding import Finding, decides, demonstrates, spell
 from replication.errata.tools import head_moments, noisy_steps, sphere, thresholds

@@ -11,8 +11,9 @@ from scipy.stats import binom
 from privrep.methods.power_method import Products
 from privrep.methods.steps.candidate_selection import select
 from privrep.methods.steps.clip_units import moment_threshold
+from privrep.users.blocks import Block
 from privrep.users.passes import parts, rows
-from privrep.users.problem import Block, Users
+from privrep.users.simulated import Users
 from privrep.users.subspace import dist2, planted_subspace, random_subspace
 from replication.errata.finding import Finding, decides, demonstrates, spell
 from replication.errata.tools import sphere

@@ -12,7 +12,7 @@ from privrep.privacy.accounting import UNLIMITED, gdp_delta
 from privrep.privacy.contributions import Rows
 from privrep.privacy.ledger import Ledger
 from privrep.privacy.mechanisms import Release
-from privrep.users.problem import Problem, Users
+from privrep.users.simulated import Problem, Users
 from replication.errata.finding import Finding, decides, demonstrates, spell
 from replication.printed.accounting_shen2023 import (
     DELTA,

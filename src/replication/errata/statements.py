@@ -12,9 +12,9 @@ from privrep.methods.running.runner import fit
 from privrep.privacy.ledger import Ledger
 from privrep.theory.jain2021 import personal_risk
 from privrep.users.heads import fit_heads
-from privrep.users.problem import Problem, Users
 from privrep.users.risk import personalised_risk
 from privrep.users.rng import stream
+from privrep.users.simulated import Problem, Users
 from privrep.users.subspace import dist2, dist_frobenius, orthonormalise, planted_subspace
 from replication.errata.finding import Finding, decides, demonstrates, spell
 from replication.errata.tools import noisy_steps, sphere, subspace_risk

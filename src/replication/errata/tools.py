@@ -10,8 +10,9 @@ from privrep.methods.steps.moment_step import UserMoments
 from privrep.privacy.ledger import Ledger
 from privrep.privacy.mechanisms import Part, Release
 from privrep.privacy.regression_moments import SampleClip
+from privrep.users.blocks import UserData, true_heads
 from privrep.users.passes import total
-from privrep.users.problem import Problem, UserData, Users, true_heads
+from privrep.users.simulated import Problem, Users
 from privrep.users.subspace import orthonormalise
 
 sphere = partial(Problem, head_law="sphere")  # heads of norm sqrt(k), uniform in direction, in most demonstrations

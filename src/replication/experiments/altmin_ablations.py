@@ -10,8 +10,8 @@ from privrep.methods.altmin import AltminOptions
 from privrep.methods.steps.moment_step import SYMMETRIES, MomentStep
 from privrep.options import among, option
 from privrep.privacy.regression_moments import MomentClip
+from privrep.users.blocks import true_heads
 from privrep.users.heads import FittedHeads, HeadRule
-from privrep.users.problem import true_heads
 
 
 @dataclass(frozen=True)

@@ -46,7 +46,7 @@ from privrep.privacy.accounting import UNLIMITED, Budget, gdp_epsilon
 from privrep.privacy.ledger import Ledger
 from privrep.privacy.mechanisms import Release
 from privrep.users.given_users import GivenUsers
-from privrep.users.problem import Problem
+from privrep.users.simulated import Problem
 from replication.experiments.altmin_ablations import AltminAblationsOptions
 from replication.experiments.auditing import replay
 from replication.experiments.auditing.canaries import Pair, before_others, larger, worst_pair
@@ -257,7 +257,7 @@ def audit(
     changes: int = option("changes of one sample that the adversary tries", check_count, 400),
 ) -> dict[str, float]:
     """Make all five checks of a mechanism on canaries and their background."""
-    problem, budget, multiplier = task.users.problem, task.given, release.noise_multiplier
+    problem, budget, multiplier = task.simulated.problem, task.given, release.noise_multiplier
     assert isinstance(budget, Budget)
     seed = int(task.stream("init").integers(2**31))
     search = (problem, multiplier, draws, changes, seed)

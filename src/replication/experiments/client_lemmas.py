@@ -31,8 +31,9 @@ from privrep.privacy.accounting import Theorem
 from privrep.privacy.clipping import check_bound
 from privrep.privacy.contributions import Outer
 from privrep.privacy.mechanisms import GAUSSIAN_COST, Release
+from privrep.users.blocks import Block, true_heads
 from privrep.users.passes import rows
-from privrep.users.problem import Block, Problem, Users, true_heads
+from privrep.users.simulated import Problem, Users
 from privrep.users.splits import SampleDraws
 from privrep.users.subspace import check_planted, orthonormalise, planted_subspace
 
@@ -130,7 +131,7 @@ def client_lemmas(
     start_sine: float = option("sine of every principal angle between a planted start and the truth", check_sine, 0.1),
 ) -> Outcome:
     """One round from a planted start, with options as in `privrep.methods.centaur`."""
-    users, problem, truth = task.simulated, task.users.problem, task.simulated.truth.basis
+    users, problem, truth = task.simulated, task.simulated.problem, task.simulated.truth.basis
     n, step = problem.users, step / problem.head_condition**2
     zeta = gradient_threshold(clip_scale, clip, problem.known)
     start = planted_subspace(truth, start_sine, release.streams["init"])

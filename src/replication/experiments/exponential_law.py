@@ -19,9 +19,10 @@ from privrep.methods.steps.nets import chart_net, check_net
 from privrep.methods.steps.user_scores import UserScore
 from privrep.options import check_count, check_nonnegative, option
 from privrep.privacy.mechanisms import PURE_COST, Release
+from privrep.users.blocks import UserData
 from privrep.users.passes import parts, total
-from privrep.users.problem import Problem, UserData
 from privrep.users.risk import personal_loss, personal_risk
+from privrep.users.simulated import Problem
 from privrep.users.subspace import dist_frobenius
 
 KEPT = 4  # states of each chain in which the users' final models are scored

@@ -27,7 +27,8 @@ from privrep.methods.steps.user_scores import Shares, UserScore
 from privrep.options import among, check_count, option, unless
 from privrep.privacy.accounting import Budget
 from privrep.privacy.mechanisms import PURE_COST, Release
-from privrep.users.problem import Block, Problem
+from privrep.users.blocks import Block
+from privrep.users.simulated import Problem
 
 OTHERS = {"agreeing": (math.pi / 2, 1.0), "balanced": (math.pi / 2, 0.5), "divided": (1.2, 0.6)}
 """Name -> angle between the kinds, and share of the other users that is of the first kind."""
@@ -103,7 +104,7 @@ def exponential_neighbours(
     chain_steps: int = option("steps of a Metropolis chain from uniform; 0: the exact draw", unless(0, check_count), 0),
 ) -> dict[str, float]:
     """The privacy loss on one pair of neighbours."""
-    problem, score = task.users.problem, options.score(task.users.known)
+    problem, score = task.simulated.problem, options.score(task.users.known)
     if not isinstance(task.budget, Budget):
         raise ValueError("the grid has noise_multiplier; losses are held against an epsilon, which it must have")
     scale = release.temperature("subspace", width=score.width, limit=chain_steps > 0)

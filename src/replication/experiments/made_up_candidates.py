@@ -49,7 +49,7 @@ def made_up_candidates(
     selections: int = option("selections made, each among candidates of its own", check_count, 30),
 ) -> dict[str, float]:
     """Count how often selection fails: no candidate passes, or the selected one is farther than eps_0."""
-    dim, rank, rng = task.users.problem.dim, task.users.problem.rank, task.stream("candidates")
+    dim, rank, rng = task.simulated.problem.dim, task.simulated.problem.rank, task.stream("candidates")
     count, failed = trials_needed(good_share, failure), 0
     for _ in range(selections):
         truth = random_subspace(dim, rank, rng)

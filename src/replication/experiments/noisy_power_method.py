@@ -16,7 +16,7 @@ from privrep.methods.running.experiment import experiment
 from privrep.methods.running.method import Task
 from privrep.methods.steps.grassmann_chain import uniform_starts
 from privrep.options import check_count, check_positive, check_share, option
-from privrep.users.problem import Problem
+from privrep.users.simulated import Problem
 
 
 def noisy_iterates(
@@ -74,7 +74,7 @@ def noisy_power_method(
     accuracy: float = option("distance at which a run has succeeded, eps", check_share, 0.1),
 ) -> dict[str, float]:
     """Count the iterations that runs from random starts need until L, and the runs that succeed."""
-    dim, rank = task.users.problem.dim, task.users.problem.rank
+    dim, rank = task.simulated.problem.dim, task.simulated.problem.rank
     iterations = int(length * math.log(rank * dim * tau / accuracy) / gap)
     matrix = np.diag(np.where(np.arange(dim) < rank, 1.0, 1 - gap))
     start = uniform_starts(starts, dim, rank, task.stream("init"))

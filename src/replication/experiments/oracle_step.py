@@ -22,10 +22,11 @@ from privrep.methods.unit_steps import unit
 from privrep.options import among, option
 from privrep.privacy.contributions import Outer
 from privrep.privacy.mechanisms import GAUSSIAN_COST, Release
+from privrep.users.blocks import Block, true_heads
 from privrep.users.heads import FINAL_HEADS, FINAL_HEADS_COLUMN, FittedHeads, final_penalty
 from privrep.users.passes import total
-from privrep.users.problem import Block, Problem, true_heads
 from privrep.users.risk import personal_risk
+from privrep.users.simulated import Problem
 from privrep.users.subspace import orthonormalise
 
 
@@ -63,7 +64,7 @@ def oracle_step(
     final_heads: str = option(FINAL_HEADS_COLUMN, among(FINAL_HEADS), "least squares"),
 ) -> Outcome:
     """A reference model, with heads on all samples, in the true subspace or after one release at the truth."""
-    users, problem, basis = task.simulated, task.users.problem, task.simulated.truth.basis
+    users, problem, basis = task.simulated, task.simulated.problem, task.simulated.truth.basis
     if release is not None:
         step = release.sum("true_step", users, StepAtTruth(basis), clip=1.0)
         spread = math.sqrt(problem.dim / problem.samples) * problem.label_noise_sd

@@ -21,9 +21,9 @@ from privrep.methods.running.runner import open_release
 from privrep.options import among, check_positive, option, requires
 from privrep.privacy.contributions import Rows
 from privrep.privacy.mechanisms import GAUSSIAN_COST, Release
+from privrep.users.blocks import Block, UserData
 from privrep.users.given_users import GivenUsers
 from privrep.users.known import Known
-from privrep.users.problem import Block, UserData
 from privrep.users.rng import stream
 
 if TYPE_CHECKING:  # a configuration is checked without pandas
@@ -80,7 +80,7 @@ def private_errors(task: Task, table: str, method: str, newcomers: float) -> dic
     """Return errors of the private mixed model on users who took part and on newcomers, or of the rival."""
     from replication.experiments.table_baselines import own_data
 
-    seed = task.users.problem.seed
+    seed = task.simulated.problem.seed
     data = split(table, seed)
     new = stream(0, "newcomers", {"table": table, "split": seed}).random(len(data.rows)) < newcomers
     taking_part, others = of_users(data, ~new), of_users(data, new)
@@ -139,7 +139,7 @@ def real_table(
         return private_errors(task, table, method, newcomers)
     from replication.experiments.table_baselines import best_own_data, best_shrunk_mean, mixed_model, single_model
 
-    data = split(table, task.users.problem.seed)
+    data = split(table, task.simulated.problem.seed)
     if method == CEILING:
         about_single = best_own_data(data, single_model(data)[0])
         return {"error": min(data.error(mixed_model(data, least_gain).models), about_single)}

@@ -58,7 +58,7 @@ def sensitivity_search(
     changes: int = option("changes of one sample that the adversary tries", check_count, 800),
 ) -> dict[str, float]:
     """Find the largest distance of one release."""
-    problem, seed = task.users.problem, int(task.stream("init").integers(2**31))
+    problem, seed = task.simulated.problem, int(task.stream("init").integers(2**31))
     method = RELEASES[release].build(problem.known)
     multiplier = task.given.noise_multiplier(method.cost, None)
 

@@ -23,7 +23,8 @@ from privrep.options import Declared, among, option
 from privrep.privacy.accounting import UNLIMITED
 from privrep.privacy.clipping import check_bound
 from privrep.privacy.ledger import Ledger
-from privrep.users.problem import Block, UserData, Users
+from privrep.users.blocks import Block, UserData
+from privrep.users.simulated import Users
 
 PRECISION = 1.03  # ratio of the ends of the bracket at which the bisection stops
 FIRST_TRIAL = 64  # largest number of users over that of the start; from there it doubles or halves
@@ -73,7 +74,7 @@ def searching(kind: type[Any], fewest: Callable[[Any], int] = lambda options: 1)
         ),
     ) -> Outcome:
         """The outcome of the method at the smallest number of users at which the excess risk is at most the target."""
-        method, problem = plain(options), task.users.problem
+        method, problem = plain(options), task.simulated.problem
         risk = target * (problem.rank if target_unit == "rank" else 1)
         tried: dict[int, Outcome | None] = {}
 

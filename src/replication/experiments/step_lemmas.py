@@ -23,9 +23,10 @@ from privrep.privacy.accounting import sequential_theorem
 from privrep.privacy.clipping import check_bound
 from privrep.privacy.mechanisms import Part, Release, clipped_sums
 from privrep.privacy.regression_moments import MOMENTS_COST, SampleClip
+from privrep.users.blocks import Block, true_heads
 from privrep.users.heads import FittedHeads, HeadRule
 from privrep.users.passes import parts
-from privrep.users.problem import Block, Problem, Users, true_heads
+from privrep.users.simulated import Problem, Users
 from privrep.users.splits import SPLIT_COLUMN, count
 from privrep.users.subspace import check_planted, orthonormalise, planted_subspace
 
@@ -89,7 +90,7 @@ def step_lemmas(
     start_sine: float = option("sine of every principal angle between a planted start and the truth", check_sine, 0.1),
 ) -> Outcome:
     """One step of Algorithm 1 from a planted start, with options as in `privrep.methods.altmin`."""
-    users, problem, truth = task.simulated, task.users.problem, task.simulated.truth.basis
+    users, problem, truth = task.simulated, task.simulated.problem, task.simulated.truth.basis
     samples = check_split(split, problem.known)
     eta, zeta = SCALES[clip_scale](problem.known)
     clip = SampleClip(clip_feature * eta, clip_label * zeta)

@@ -13,8 +13,8 @@ from privrep.methods.unit_steps import HeadMoments, Round, UnitSteps, UnitStepsO
 from privrep.options import among, option
 from privrep.privacy.contributions import Outer
 from privrep.privacy.mechanisms import Release
+from privrep.users.blocks import UserData
 from privrep.users.known import Known
-from privrep.users.problem import UserData
 from privrep.users.subspace import random_subspace
 
 

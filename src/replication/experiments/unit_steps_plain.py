@@ -26,8 +26,9 @@ from privrep.options import check_count, check_positive, check_sine, option, unl
 from privrep.privacy.contributions import Outer
 from privrep.privacy.mechanisms import GAUSSIAN_COST, Release
 from privrep.theory.unit_steps import Plain
+from privrep.users.blocks import Block
 from privrep.users.heads import fit_heads
-from privrep.users.problem import Block, Problem
+from privrep.users.simulated import Problem
 from privrep.users.subspace import check_planted, orthonormalise, planted_subspace, random_subspace
 
 TAIL = 3.0  # l of condition (1), which holds but for a probability 2 T exp(-l^2 / 2)
@@ -82,7 +83,7 @@ def unit_steps_plain(
     longer: float = option("step over that of the theorem", check_positive, 1.0),
 ) -> Outcome:
     """Plain unit steps with the schedule of Theorem 1 or 3 (R)."""
-    users, problem, truth = task.simulated, task.users.problem, task.simulated.truth.basis
+    users, problem, truth = task.simulated, task.simulated.problem, task.simulated.truth.basis
     theory, rng = plain(problem), release.streams["init"]
     planted = start_sine is not None
     basis = planted_subspace(truth, start_sine, rng) if planted else random_subspace(problem.dim, problem.rank, rng)

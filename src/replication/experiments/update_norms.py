@@ -26,8 +26,9 @@ from privrep.methods.running.method import Outcome, Task
 from privrep.methods.steps.federated import gradient
 from privrep.options import check_any_sine, check_count, option
 from privrep.privacy.clipping import check_bound, clip_factor
+from privrep.users.blocks import Block, true_heads
 from privrep.users.passes import rows
-from privrep.users.problem import Block, Users, true_heads
+from privrep.users.simulated import Users
 from privrep.users.subspace import planted_subspace
 from replication.experiments.client_lemmas import check_round
 

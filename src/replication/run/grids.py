@@ -18,7 +18,7 @@ from privrep.methods.running.runner import prepared
 from privrep.options import build
 from privrep.privacy.accounting import Budget, FixedNoise
 from privrep.simulate import PROBLEM_AXES, Cell, check_budget
-from privrep.users.problem import Problem
+from privrep.users.simulated import Problem
 from replication.run.cli_errors import Unreadable
 from replication.run.columns import TIMING_COLUMNS, study_columns
 from replication.run.config import ROOT, Layer, place

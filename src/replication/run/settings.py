@@ -14,7 +14,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, PlainSerializer, WrapValidator, model_validator
 
 from privrep.options import check_values, misnamed
-from privrep.users.problem import Problem
+from privrep.users.simulated import Problem
 from replication.run.models import EMPTY, Count, M, Model, checked
 
 

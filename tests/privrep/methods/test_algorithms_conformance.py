@@ -30,9 +30,10 @@ from privrep.methods.running.scoring import SCORES
 from privrep.options import Declared
 from privrep.privacy.accounting import Budget, FixedNoise, gdp_epsilon
 from privrep.privacy.ledger import Ledger
+from privrep.users.blocks import Block, Truth
 from privrep.users.losses import LOSSES
-from privrep.users.problem import Block, Problem, Truth, Users
 from privrep.users.rng import Streams, stream
+from privrep.users.simulated import Problem, Users
 from privrep.users.splits import PRESETS
 from privrep.users.subspace import dist_frobenius, random_subspace
 from replication.experiments.unit_steps_ablations import ABLATIONS, UnitStepsAblationsOptions

@@ -14,8 +14,8 @@ from privrep.methods.running.runner import fit
 from privrep.methods.spectral_init import SpectralInit
 from privrep.methods.steps.clip_units import USER_SCALES
 from privrep.privacy.accounting import Budget, Theorem
-from privrep.users.problem import Problem, Users
 from privrep.users.rng import Streams
+from privrep.users.simulated import Problem, Users
 from privrep.users.splits import PRESETS, split_samples
 from privrep.users.subspace import dist2, orthonormalise, random_subspace
 from replication.experiments.altmin_ablations import AltminAblationsOptions

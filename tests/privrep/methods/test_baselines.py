@@ -9,8 +9,8 @@ from scipy import stats
 
 from privrep.methods import gradient_descent, own_data, reference_model, single_model
 from privrep.methods.running.runner import fit
-from privrep.users.problem import Problem, Users
 from privrep.users.risk import personalised_risk
+from privrep.users.simulated import Problem, Users
 from privrep.users.subspace import dist2, orthonormalise, random_subspace
 
 PROBLEM = Problem(60, 8, 12, 2, label_noise_sd=0.1, head_law="sphere")

@@ -20,7 +20,7 @@ from privrep.privacy.contributions import Rows, Scores
 from privrep.privacy.ledger import GaussianRelease, Ledger, OverBudget, PureRelease
 from privrep.privacy.mechanisms import GAUSSIAN_COST, PURE_COST, Release
 from privrep.simulate import run_cell
-from privrep.users.problem import Problem, Users
+from privrep.users.simulated import Problem, Users
 from replication.run.grids import Cell
 
 PROBLEM = Problem(20, 4, 3, 1)

@@ -22,8 +22,8 @@ from privrep.methods.steps.candidate_selection import select
 from privrep.methods.steps.grassmann_chain import uniform_starts
 from privrep.privacy.accounting import Budget, gdp_epsilon
 from privrep.theory import shen2023
-from privrep.users.problem import Problem, Users
 from privrep.users.risk import personalised_risk
+from privrep.users.simulated import Problem, Users
 from privrep.users.splits import SampleDraws
 from privrep.users.subspace import dist2, orthonormalise, planted_subspace
 
@@ -53,7 +53,7 @@ def slow_centaur(task, start, options):
     features, labels, _ = gather(task.users)
     m, n, _ = features.shape
     q, clip, rate = options.batch_samples, options.clip, options.participation
-    method = options.build(task.users.problem.known)
+    method = options.build(task.simulated.problem.known)
     multiplier = task.budget.noise_multiplier(method.cost, method.theorem)
     order, noise, who = (task.stream(role) for role in ("samples", "noise", "participants"))
     basis, fresh = start, iter(range(m))
@@ -73,7 +73,7 @@ def slow_centaur(task, start, options):
         if multiplier:
             total += 2 * multiplier * clip * noise.standard_normal(basis.shape)
         divisor = rate * n if options.divide_by == "expected" else taking_part.sum()
-        step = options.step / task.users.problem.head_condition**2
+        step = options.step / task.simulated.problem.head_condition**2
         basis = orthonormalise(basis - step * total / divisor)
     return basis
 

@@ -12,8 +12,8 @@ from privrep.methods.steps.user_scores import UserScore
 from privrep.privacy.accounting import UNLIMITED, Budget, gdp_epsilon
 from privrep.privacy.ledger import GaussianRelease, Ledger, PureRelease
 from privrep.privacy.mechanisms import Release
-from privrep.users.problem import Problem, Users
 from privrep.users.rng import Streams
+from privrep.users.simulated import Problem, Users
 from privrep.users.subspace import sines
 from replication.experiments.exponential_neighbours import OTHERS, delta_at, kinds
 from replication.run.registry import load_options

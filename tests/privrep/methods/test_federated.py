@@ -17,7 +17,7 @@ from privrep.privacy.contributions import Rows
 from privrep.privacy.ledger import Ledger
 from privrep.privacy.mechanisms import Part, Release
 from privrep.users.passes import Own
-from privrep.users.problem import Problem, Users
+from privrep.users.simulated import Problem, Users
 from privrep.users.splits import SampleDraws
 from privrep.users.subspace import random_subspace
 from replication.run.registry import load_options

@@ -21,7 +21,8 @@ from privrep.methods.steps.unit_round import ridge_models, unit
 from privrep.methods.steps.unit_schedule import SCALE
 from privrep.privacy.accounting import Budget
 from privrep.privacy.mechanisms import Release
-from privrep.users.problem import Block, Problem, Users
+from privrep.users.blocks import Block
+from privrep.users.simulated import Problem, Users
 from privrep.users.subspace import random_subspace
 
 PENALTY = 0.3

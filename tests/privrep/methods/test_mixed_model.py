@@ -28,9 +28,9 @@ from privrep.methods.steps.whitening import learned_level
 from privrep.privacy.contributions import Rows, Scalars
 from privrep.privacy.ledger import Ledger
 from privrep.privacy.mechanisms import Release
+from privrep.users.blocks import Block
 from privrep.users.given_users import GivenUsers
 from privrep.users.known import Known
-from privrep.users.problem import Block
 
 RNG = np.random.default_rng(5)
 

@@ -9,7 +9,7 @@ from pieces import moments, shortened
 
 from privrep.methods.steps.moment_step import FALLBACKS, MomentStep
 from privrep.privacy.regression_moments import SampleClip, UserClip
-from privrep.users.problem import Problem, Users
+from privrep.users.simulated import Problem, Users
 
 PROBLEM = Problem(40, 8, 5, 2, label_noise_sd=0.2)
 

@@ -10,7 +10,7 @@ from pieces import clipped_products
 
 from privrep.methods.power_method import LARGEST, ROUNDING, PowerMethodOptions, power_method
 from privrep.methods.steps.grassmann_chain import uniform_starts
-from privrep.users.problem import Problem, Users
+from privrep.users.simulated import Problem, Users
 from privrep.users.subspace import dist2
 
 PROBLEM = Problem(150, 6, 7, 2, label_noise_sd=0.2)

@@ -12,7 +12,7 @@ from privrep.methods.spectral_init import SpectralInit, SpectralInitOptions
 from privrep.privacy.ledger import Ledger
 from privrep.privacy.mechanisms import GAUSSIAN_COST
 from privrep.privacy.paired_samples import pairs_bound
-from privrep.users.problem import Problem, Users
+from privrep.users.simulated import Problem, Users
 from privrep.users.splits import PRESETS, split_samples
 from privrep.users.subspace import dist2
 

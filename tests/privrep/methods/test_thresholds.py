@@ -21,7 +21,7 @@ from privrep.methods.steps.clip_units import (
     moment_threshold,
 )
 from privrep.privacy.regression_moments import SampleClip
-from privrep.users.problem import Problem, Users
+from privrep.users.simulated import Problem, Users
 
 PROBLEM = Problem(400, 8, 9, 4, label_noise_sd=0.7, head_law="sphere")
 ANISO = Problem(400, 8, 9, 4, label_noise_sd=0.7, head_law="aniso", head_condition=3.0)

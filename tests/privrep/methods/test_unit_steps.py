@@ -34,10 +34,11 @@ from privrep.methods.unit_steps import (
 )
 from privrep.privacy.accounting import Budget
 from privrep.privacy.ledger import Ledger
+from privrep.users.blocks import Block
 from privrep.users.heads import FittedHeads
 from privrep.users.passes import total
-from privrep.users.problem import Block, Problem, Users
 from privrep.users.risk import personal_risk
+from privrep.users.simulated import Problem, Users
 from privrep.users.subspace import dist_frobenius, orthonormalise, planted_subspace, random_subspace
 
 PENALTY, OUTSIDE, NOISE2, SCALE = 0.4, 0.05, 0.1, 0.7

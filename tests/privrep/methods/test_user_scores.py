@@ -10,9 +10,10 @@ from conftest import recut
 from privrep.methods.steps.grassmann_chain import uniform_starts
 from privrep.methods.steps.nets import chart_net
 from privrep.methods.steps.user_scores import BoundedHeads, Shares, UserScore
+from privrep.users.blocks import NORMS, Block
 from privrep.users.bounded_heads import TOLERANCE, fit_bounded
 from privrep.users.losses import Loss
-from privrep.users.problem import NORMS, Block, Problem, Users
+from privrep.users.simulated import Problem, Users
 from replication.experiments.exponential_neighbours import neighbouring_scores
 
 LOSSES = (Loss("huber"), Loss("pseudo-huber"), Loss("absolute", 0.0))

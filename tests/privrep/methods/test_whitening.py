@@ -21,8 +21,7 @@ from privrep.methods.steps.whitening import (
     released_whitening,
     shrunk,
 )
-from privrep.users.misspecification import feature_root, feature_scales
-from privrep.users.problem import Problem, Users
+from privrep.users.simulated import Problem, Users
 
 
 def matrix_of(values: np.ndarray, vectors: np.ndarray) -> np.ndarray:
@@ -79,7 +78,7 @@ def whitened(users: Users, multiplier: float = 0.0, floor: float = 1e-4, seed: i
 
 def shape_of(users: Users, whitening: Whitening) -> np.ndarray:
     """Eigenvalues of W R^T R W^T over their mean."""
-    seen = feature_root(users.problem) @ whitening.frame(np.eye(users.known.dim))
+    seen = users.problem.feature_root @ whitening.frame(np.eye(users.known.dim))
     values = np.linalg.eigvalsh(seen.T @ seen)
     return values / values.mean()
 
@@ -147,7 +146,7 @@ def test_the_size_of_features_is_learned(size, law):
 def test_the_scales_of_coordinates_are_learned(condition):
     """Within 5 %, and 20 % where the clip takes a part; their squares are rejected. With much noise all are 1."""
     users = Users(Problem(5000, 10, 20, 2, feature_condition=condition, feature_scale=7.0))
-    true = feature_scales(users.problem) / 7
+    true = users.problem.feature_scales / 7
     found = learned_scales(users, handle(users))
     within = 0.05 if condition < 30 else 0.2
     np.testing.assert_allclose(found, true, rtol=within)

@@ -35,9 +35,10 @@ from privrep.privacy.mechanisms import Clipped, Part, Release, clipped_sums
 from privrep.privacy.noise import Noise, NoiseSpec
 from privrep.privacy.paired_samples import AllPairs, DisjointPairs
 from privrep.privacy.regression_moments import Moments, SampleClip, UserClip
+from privrep.users.blocks import Block
 from privrep.users.given_users import GivenUsers
 from privrep.users.passes import Own
-from privrep.users.problem import Block, Problem
+from privrep.users.simulated import Problem
 from replication.experiments.auditing.replay import streams
 from replication.run.registry import load_options
 

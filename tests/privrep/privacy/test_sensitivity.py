@@ -21,10 +21,11 @@ from privrep.methods.spectral_init import SpectralInit
 from privrep.methods.steps.moment_step import MomentStep
 from privrep.privacy.ledger import GaussianRelease, Ledger
 from privrep.privacy.regression_moments import SampleClip, UserClip
+from privrep.users.blocks import Block
 from privrep.users.given_users import GivenUsers
 from privrep.users.heads import fit_heads
 from privrep.users.known import Known
-from privrep.users.problem import Block, Problem
+from privrep.users.simulated import Problem
 from privrep.users.splits import PRESETS, count, split_samples
 from replication.experiments.auditing.canaries import Canary, worst_pair
 

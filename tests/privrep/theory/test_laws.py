@@ -23,8 +23,8 @@ from privrep.privacy.accounting import FixedNoise
 from privrep.privacy.noise import symmetric_noise
 from privrep.theory import jain2021, shared, shen2023
 from privrep.theory.clipped_step import kept, sample_step, user_step
-from privrep.users.problem import Problem, Users
 from privrep.users.risk import personalised_risk
+from privrep.users.simulated import Problem, Users
 from privrep.users.subspace import dist2, dist_frobenius, orthonormalise, planted_subspace
 from replication.experiments import client_lemmas, step_lemmas
 from replication.experiments.altmin_ablations import AltminAblationsOptions

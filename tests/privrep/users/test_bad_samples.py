@@ -7,7 +7,7 @@ import pytest
 from conftest import fake_users
 
 from privrep.methods import own_data
-from privrep.users.problem import NORMS, Block
+from privrep.users.blocks import NORMS, Block
 
 USERS, SAMPLES, DIM, RANK = 5, 8, 4, 2
 BAD = [math.inf, -math.inf, math.nan, 1e300, -1e300, 3e38, 2 * NORMS[1]]

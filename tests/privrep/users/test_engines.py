@@ -25,12 +25,14 @@ from workflow_helpers import ROOT, patience
 from privrep.estimator.private_representation import PrivateRepresentation
 from privrep.simulate import fit
 from privrep.users import dask_engine, engines
-from privrep.users.engines import in_order, running_on, tasks
+from privrep.users.blocks import Block
+from privrep.users.engines import running_on
 from privrep.users.given_users import GivenUsers
 from privrep.users.known import Known
 from privrep.users.passes import ENGINE, Own, total
-from privrep.users.problem import Block, Problem, Users
 from privrep.users.scattered import ScatteredUsers
+from privrep.users.simulated import Problem, Users
+from privrep.users.tasks import in_order, tasks
 from replication.run.settings import Simulation
 
 pytestmark = pytest.mark.filterwarnings("ignore:column 'kind'.*not listed")

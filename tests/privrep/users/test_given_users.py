@@ -8,7 +8,7 @@ import pytest
 from privrep.methods.steps.starts import truth_of
 from privrep.users.given_users import GivenUsers
 from privrep.users.known import Known
-from privrep.users.problem import Problem, Users
+from privrep.users.simulated import Problem, Users
 
 DIM = 4
 

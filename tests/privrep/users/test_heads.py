@@ -5,9 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from privrep.users.blocks import Block
 from privrep.users.heads import FittedHeads, final_penalty, fit_heads, solve_positive_definite
-from privrep.users.problem import Block, Problem, Users
 from privrep.users.risk import personal_risk
+from privrep.users.simulated import Problem, Users
 from privrep.users.subspace import random_subspace
 
 seeds = st.integers(0, 2**32 - 1)

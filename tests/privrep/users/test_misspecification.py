@@ -14,20 +14,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-import privrep.users.problem
+import privrep.users.blocks
+import privrep.users.simulated
+from privrep.users.blocks import Block, Truth
 from privrep.users.heads import FittedHeads
-from privrep.users.misspecification import (
-    CORRUPTED_LENGTH,
-    OUTLIER,
-    RARE,
-    corrupted_users,
-    corrupted_vector,
-    feature_root,
-    feature_scales,
-)
 from privrep.users.passes import rows
-from privrep.users.problem import OMITTED_AT_DEFAULT, Block, Problem, Truth, Users
 from privrep.users.risk import block_excess, model_risk, personal_risk, personalised_risk
+from privrep.users.simulated import CORRUPTED_LENGTH, MISSPECIFICATIONS, OUTLIER, RARE, Problem, Users
 
 BASE = Problem(3000, 6, 5, 2, label_noise_sd=0.3)
 AXES = {
@@ -55,7 +48,7 @@ LIMIT = stats.norm.isf(FALSE_ALARM / 2)
 def whitened(problem: Problem) -> np.ndarray:
     """Features over their scales, users first: (n, m, d)."""
     features, _, _ = gather(Users(problem))
-    return features.transpose(1, 0, 2) / feature_scales(problem)
+    return features.transpose(1, 0, 2) / problem.feature_scales
 
 
 # Features
@@ -64,7 +57,7 @@ def whitened(problem: Problem) -> np.ndarray:
 @given(st.integers(1, 40), st.floats(1, 1e4))
 def test_scales_fall_in_equal_ratios_and_have_mean_square_one(dim, condition):
     """Largest over smallest is the condition; one coordinate alone has 1."""
-    scales = feature_scales(Problem(1, 1, dim, 1, feature_condition=condition))
+    scales = Problem(1, 1, dim, 1, feature_condition=condition).feature_scales
     assert (scales**2).mean() == pytest.approx(1, rel=1e-12)
     if dim > 1:
         assert scales[0] / scales[-1] == pytest.approx(condition, rel=1e-9)
@@ -104,7 +97,7 @@ def test_the_covariance_of_features_is_that_of_their_root(change):
     found = np.einsum("nmi,nmj->nij", features, features) / problem.samples
     error = found.std(axis=0) / math.sqrt(problem.users)
     limit = stats.norm.isf(FALSE_ALARM / 2 / error.size)
-    root = feature_root(problem)
+    root = problem.feature_root
     for expected, same in ((root.T @ root, True), (root @ root.T, "feature_axes" not in change), (np.eye(5), False)):
         assert (np.abs(found.mean(axis=0) - expected) < limit * error).all() == same
 
@@ -198,10 +191,10 @@ def test_adversaries_are_as_many_as_stated_and_evenly_spread(users, data):
     """Any run of users has its share of them, up to one, wherever it is cut."""
     count = data.draw(st.integers(1, users - 1))
     problem = Problem(users, 1, 3, 1, adversaries=count)
-    hostile = corrupted_users(problem, 0, users)
+    hostile = problem.corrupted_users(0, users)
     assert hostile.sum() == count
     start, stop = sorted(data.draw(st.tuples(st.integers(0, users), st.integers(0, users))))
-    np.testing.assert_array_equal(corrupted_users(problem, start, stop - start), hostile[start:stop])
+    np.testing.assert_array_equal(problem.corrupted_users(start, stop - start), hostile[start:stop])
     assert abs(hostile[start:stop].sum() - (stop - start) * count / users) < 1
 
 
@@ -211,7 +204,7 @@ def test_the_vector_of_adversaries_is_halfway_off_the_subspace(dim, rank, truth_
     """Length 10 sqrt(k), half of its square along the first column of the basis and half orthogonal to the subspace."""
     problem = Problem(20, 4, dim, rank, adversaries=3, truth_law=truth_law)
     basis = Users(problem).truth.basis
-    vector = corrupted_vector(problem, basis)
+    vector = problem.corrupted_vector(basis)
     assert np.linalg.norm(vector) == pytest.approx(10 * math.sqrt(rank), rel=1e-9)
     inside = basis.T @ vector
     np.testing.assert_allclose(inside, 10 * math.sqrt(rank / 2) * np.eye(rank)[0], atol=1e-9)
@@ -229,8 +222,8 @@ def test_adversaries_follow_their_vector_and_have_no_head(change):
     features, labels, heads = gather(users)
     hostile = np.isnan(heads).all(axis=1)
     np.testing.assert_array_equal(hostile, np.isnan(heads).any(axis=1))
-    np.testing.assert_array_equal(hostile, corrupted_users(users.problem, 0, BASE.users))
-    vector = corrupted_vector(users.problem, users.truth.basis)
+    np.testing.assert_array_equal(hostile, users.problem.corrupted_users(0, BASE.users))
+    vector = users.problem.corrupted_vector(users.truth.basis)
     np.testing.assert_allclose(labels[:, hostile], features[:, hostile] @ vector, atol=1e-4)
     left = labels[:, ~hostile] - np.einsum("mbd,bd->mb", features[:, ~hostile], heads[~hostile] @ users.truth.basis.T)
     left = left[features[:, ~hostile].any(axis=2)]
@@ -279,8 +272,8 @@ def test_small_risks_keep_their_digits():
 @pytest.mark.parametrize("width", [1, 2, 4])
 def test_the_risk_is_that_of_a_slow_reference(monkeypatch, change, width):
     """In a subspace of any width and for whole models, in several blocks; S and who counts are seen in it."""
-    monkeypatch.setattr(privrep.users.problem, "FLOATS_PER_STREAM", 2**11)
-    monkeypatch.setattr(privrep.users.problem, "STREAMS_PER_BLOCK", 2)
+    monkeypatch.setattr(privrep.users.blocks, "FLOATS_PER_STREAM", 2**11)
+    monkeypatch.setattr(privrep.users.simulated, "STREAMS_PER_BLOCK", 2)
     users = Users(replace(BASE, users=300, **change))
     basis = np.random.default_rng(1).standard_normal((5, width))
     rule = FittedHeads(basis, slice(0, 6))
@@ -303,7 +296,7 @@ def test_the_risk_is_that_of_a_slow_reference(monkeypatch, change, width):
 def test_departures_are_axes_away_from_their_defaults_only():
     """A problem without them has the name, and so the data, that it had before there were any."""
     heads = {"head_condition": 1, "head_factor": 1, "head_bias": 0}
-    assert set(OMITTED_AT_DEFAULT) == set(AXES) | set(heads)
+    assert set(MISSPECIFICATIONS) == set(AXES)
     assert replace(BASE, **heads).axes == BASE.axes
     assert replace(BASE, head_law="aniso", head_condition=2.0).axes["head_condition"] == 2.0
     assert replace(BASE, head_bias=0.5).axes["head_bias"] == 0.5
@@ -389,13 +382,13 @@ def test_where_blocks_are_cut_changes_no_draw(start, stop, kept):
     """Any range of users, kept or drawn again, has the bytes of the whole, under all misspecifications."""
     start, stop = sorted((start, stop))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(privrep.users.problem, "FLOATS_PER_STREAM", 2**8)
+        patch.setattr(privrep.users.blocks, "FLOATS_PER_STREAM", 2**8)
         users = Users(replace(BASE, users=150, **AXES), memory_budget=2**30 if kept else 0)
         whole = [np.concatenate(part) for part in zip(*map(arrays, users.blocks()), strict=True)]
         found = [arrays(block) for block in users.blocks(start, stop)]
         for number, expected in enumerate(whole):
             assert b"".join(part[number].tobytes() for part in found) == expected[start:stop].tobytes()
-        np.testing.assert_array_equal(np.isnan(whole[2][:, 0]), corrupted_users(users.problem, 0, 150))
+        np.testing.assert_array_equal(np.isnan(whole[2][:, 0]), users.problem.corrupted_users(0, 150))
 
 
 def arrays(block: Block) -> tuple[np.ndarray, ...]:

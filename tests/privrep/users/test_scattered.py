@@ -21,13 +21,13 @@ from workflow_helpers import ROOT, environment
 from privrep.methods.running.registry import load_options
 from privrep.methods.running.runner import scored
 from privrep.privacy.accounting import Budget
-from privrep.users import problem, scattered, table_files
+from privrep.users import blocks, scattered, table_files
 from privrep.users.given_users import GivenUsers
 from privrep.users.passes import rows as rows_of
 from privrep.users.passes import total
-from privrep.users.problem import Problem, Users
 from privrep.users.scattered import ScatteredUsers
 from privrep.users.schema import Category, Flag, Number, Schema
+from privrep.users.simulated import Problem, Users
 
 SCHEMA = Schema({"age": Number(0, 90), "paid": Flag(0.2), "kind": Category(("a", "b", "c"))}, Number(1, 5))
 pytestmark = pytest.mark.filterwarnings("ignore:column 'kind'.*not listed")
@@ -81,7 +81,7 @@ def moments(block) -> tuple[np.ndarray, ...]:
 def small_pieces(monkeypatch):
     """Several batches, and several blocks of several users."""
     monkeypatch.setattr(table_files, "ROWS", 40)
-    monkeypatch.setattr(problem, "FLOATS_PER_STREAM", 4 * 9 * SCHEMA.dim)
+    monkeypatch.setattr(blocks, "FLOATS_PER_STREAM", 4 * 9 * SCHEMA.dim)
 
 
 @pytest.mark.parametrize("name", ["people.parquet", "people.csv"])

@@ -16,7 +16,7 @@ from privrep.privacy.accounting import Budget, gdp_epsilon, gdp_mu
 from privrep.privacy.contributions import Outer
 from privrep.privacy.ledger import GaussianRelease, Ledger, PureRelease
 from privrep.privacy.noise import Noise
-from privrep.users.problem import Problem, Users
+from privrep.users.simulated import Problem, Users
 from replication.experiments import audit
 from replication.experiments.audit import AUDITED, NOT_BY_LIBRARY, OTHERS, Stage, mechanism, noise_alarm
 from replication.experiments.audited_games import game

@@ -13,7 +13,7 @@ from scipy import integrate, stats
 
 from privrep.methods.running.runner import fit
 from privrep.theory import shen2023
-from privrep.users.problem import HEAVY_EVERY, Problem, Users
+from privrep.users.simulated import HEAVY_EVERY, Problem, Users
 from privrep.users.subspace import dist2, orthonormalise, planted_subspace, random_subspace
 from replication.evidence.numbers import measure
 from replication.evidence.quantities import numbers
@@ -67,7 +67,7 @@ def by_hand(users, task, options):
     turn = np.kron(start.T @ truth, np.eye(n))
     gap = inner @ turn - cross
     shift = np.linalg.solve(inner, gap @ vec(targets))
-    method = options.experiment(task.users.problem)
+    method = options.experiment(task.simulated.problem)
     noise = 2 * task.budget.noise_multiplier(method.cost, method.theorem) * options.clip
     step = options.step / users.problem.head_condition**2
     iterate = start - step * (clipped + noise * task.stream("noise").standard_normal(start.shape)) / n

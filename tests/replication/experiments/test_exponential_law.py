@@ -19,8 +19,8 @@ from privrep.privacy.mechanisms import Release
 from privrep.users.bounded_heads import fit_bounded
 from privrep.users.given_users import GivenUsers
 from privrep.users.losses import Loss
-from privrep.users.problem import Problem, Users
 from privrep.users.risk import personal_loss
+from privrep.users.simulated import Problem, Users
 from privrep.users.subspace import orthonormalise
 from replication.experiments.exponential_law import largest_gap
 from replication.experiments.exponential_neighbours import chain_law, exact_law, neighbouring_scores

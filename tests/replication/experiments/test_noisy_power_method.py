@@ -10,7 +10,7 @@ from conftest import clopper_pearson, make_task
 from scipy import stats
 
 from privrep.methods.running.runner import fit
-from privrep.users.problem import Problem
+from privrep.users.simulated import Problem
 from privrep.users.subspace import dist2, random_subspace
 from replication.experiments.noisy_power_method import least_cosine, limit_noise, noisy_iterates
 from replication.run.registry import load_options

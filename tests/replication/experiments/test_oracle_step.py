@@ -20,7 +20,8 @@ from scipy import stats
 from privrep.methods.running.runner import fit
 from privrep.privacy.accounting import Budget, gdp_mu
 from privrep.privacy.mechanisms import clipped_sums
-from privrep.users.problem import Block, Problem, Users
+from privrep.users.blocks import Block
+from privrep.users.simulated import Problem, Users
 from privrep.users.subspace import orthonormalise, planted_subspace
 from replication.experiments.oracle_step import StepAtTruth, oracle_step
 

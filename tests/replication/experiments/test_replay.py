@@ -26,9 +26,10 @@ from privrep.privacy.accounting import UNLIMITED
 from privrep.privacy.contributions import Rows
 from privrep.privacy.ledger import Ledger
 from privrep.privacy.mechanisms import GAUSSIAN_COST, Part, clipped_sums
+from privrep.users.blocks import Block
 from privrep.users.given_users import GivenUsers
 from privrep.users.passes import Own, total
-from privrep.users.problem import Block, Problem
+from privrep.users.simulated import Problem
 from privrep.users.subspace import orthonormalise
 from replication.experiments.auditing.distinguishing import PrivacyClaim
 from replication.experiments.auditing.mutants import NO_CLIP, clipped_by

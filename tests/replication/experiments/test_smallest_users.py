@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from privrep.methods import altmin
 from privrep.methods.running.runner import fit
-from privrep.users.problem import Problem, Users
+from privrep.users.simulated import Problem, Users
 from replication.experiments.smallest_users import FIRST_TRIAL, PRECISION, FirstUsers, bracket, smallest_users
 
 PROBLEM = Problem(4096, 32, 10, 2, head_law="sphere")

@@ -8,7 +8,7 @@ from pieces import shortened, vec
 
 from privrep.methods.running.runner import fit
 from privrep.users.heads import FittedHeads
-from privrep.users.problem import Problem, Users
+from privrep.users.simulated import Problem, Users
 from privrep.users.splits import split_samples
 from privrep.users.subspace import dist2, orthonormalise, planted_subspace, random_subspace
 from replication.experiments.step_lemmas import head_errors, step_lemmas

@@ -14,9 +14,9 @@ from conftest import make_task
 from privrep.methods.running.runner import fit
 from privrep.privacy.accounting import Budget, FixedNoise
 from privrep.privacy.mechanisms import GAUSSIAN_COST
-from privrep.users.problem import Problem, Users
 from privrep.users.rng import stream
 from privrep.users.schema import Number, Schema
+from privrep.users.simulated import Problem, Users
 from replication.experiments import real_table, real_tables
 from replication.experiments.real_tables import TABLES, RealTable
 from replication.experiments.table_baselines import (

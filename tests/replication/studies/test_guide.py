@@ -18,7 +18,7 @@ from privrep.theory import choice as methods
 from privrep.theory import jain2021, shen2023, whole_methods
 from privrep.theory.rival_options import PASSES, ROUNDS
 from privrep.theory.whole_methods import Moments, Regime, Rounds, posterior_risk
-from privrep.users.problem import Problem
+from privrep.users.simulated import Problem
 from replication.report.chapters import page_text, text
 from replication.report.page import from_markdown, with_formulas
 from replication.report.spelling import number

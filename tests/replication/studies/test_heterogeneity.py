@@ -17,9 +17,10 @@ from privrep.methods.general_centaur import representation_steps
 from privrep.methods.running.columns import own_columns
 from privrep.methods.running.runner import fit
 from privrep.theory import shen2023
+from privrep.users.blocks import Block
 from privrep.users.passes import rows
-from privrep.users.problem import Block, Problem, Users
 from privrep.users.rng import stream
+from privrep.users.simulated import Problem, Users
 from replication.experiments import update_norms
 from replication.run.config import ROOT, read_config, read_study, read_yaml
 from replication.run.grids import expand

@@ -10,7 +10,7 @@ from conftest import clopper_pearson, make_task
 
 from privrep.methods.running.runner import fit
 from privrep.theory.shen2023 import TARGET
-from privrep.users.problem import Problem
+from privrep.users.simulated import Problem
 from privrep.users.subspace import dist2, random_subspace
 from replication.evidence.cells import resampled
 from replication.experiments.made_up_candidates import BAD, candidates, trials_needed

@@ -14,7 +14,7 @@ from privrep.methods import altmin, centaur
 from privrep.methods.running.runner import fit
 from privrep.privacy.mechanisms import Release
 from privrep.theory import jain2021, shared
-from privrep.users.problem import Problem, Users
+from privrep.users.simulated import Problem, Users
 from replication.run.config import ROOT, read_yaml
 from replication.run.settings import settings_of
 from replication.studies.tradeoff import analysis as tradeoff

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from privrep.methods.running.method import MethodOptions
 from privrep.methods.running.scoring import SCORE_COLUMNS
-from privrep.users.problem import Problem
+from privrep.users.simulated import Problem
 
 IDENTITY = {
     "key": "name of the fit: the first 12 hexadecimal digits of the sha256 of its parameters",

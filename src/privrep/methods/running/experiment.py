@@ -17,7 +17,7 @@ from privrep.methods.running.method import Outcome, Task
 from privrep.methods.running.runner import open_release, statement
 from privrep.options import Declared, plain
 from privrep.privacy.accounting import Cost, Theorem
-from privrep.users.problem import Problem
+from privrep.users.simulated import Problem
 
 
 @dataclass(frozen=True)

@@ -16,8 +16,9 @@ from privrep.options import Declared
 from privrep.privacy.accounting import Budget, Cost, FixedNoise, Theorem
 from privrep.privacy.ledger import Ledger
 from privrep.privacy.mechanisms import Release
+from privrep.users.blocks import Block, UserData
 from privrep.users.known import Known
-from privrep.users.problem import Block, UserData, Users
+from privrep.users.simulated import Users
 
 EXACT = "; exact, for analysis, not released"  # of a column that no real server has: it reads users' data
 

@@ -12,14 +12,14 @@ from privrep.options import Declared
 from privrep.privacy.accounting import UNLIMITED, Cost
 from privrep.privacy.ledger import ROUNDING, OverBudget
 from privrep.privacy.mechanisms import Release
-from privrep.users.problem import Problem
 from privrep.users.risk import personal_loss
 from privrep.users.rng import Streams
+from privrep.users.simulated import Problem
 
 
 def fit(options: Declared, task: Task) -> Outcome:
     """Run a method, or an experiment, on a task."""
-    method, run = prepared(options, task.users.problem), getattr(options, "run", None)
+    method, run = prepared(options, task.simulated.problem), getattr(options, "run", None)
     return check_spent(method, task, run(method, task) if run else scored(method, options.scores, task))
 
 
@@ -76,11 +76,12 @@ def scored(method: Method, names: tuple[str, ...], task: Task) -> Outcome:
         raise RuntimeError(f"{type(method).__name__} yields no iterate; a method yields one after each step")
     of_truth = {}
     if users.truth is not None:
-        simulated: Any = users  # with a problem, too
         own: Any = last.personal
         score: Any = getattr(method, "score", None)
-        way = Path(path, users.truth.basis, watch, lambda: personal_loss(simulated, own.basis, own.heads, score.loss))
-        of_truth = {"excess_risk": excess_risk(simulated, own), "scores": scores(names, way)}
+        way = Path(
+            path, users.truth.basis, watch, lambda: personal_loss(task.simulated, own.basis, own.heads, score.loss)
+        )
+        of_truth = {"excess_risk": excess_risk(task.simulated, own), "scores": scores(names, way)}
     return Outcome(
         subspace=last.subspace,
         **statement(method, noise_multiplier, task),

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from privrep.methods.running.method import EXACT, Candidates, FullRank, Iterate, LowRank
-from privrep.users.problem import Users
 from privrep.users.risk import model_risk, personal_risk
+from privrep.users.simulated import Users
 from privrep.users.subspace import average, dist2, dist_frobenius
 
 

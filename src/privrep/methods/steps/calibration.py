@@ -34,7 +34,7 @@ from privrep.methods.steps import mixed_model_plan as plan
 from privrep.methods.steps.posterior import Mixture, by_size
 from privrep.methods.steps.stacking import errors, mean_over_samples
 from privrep.privacy.mechanisms import Release
-from privrep.users.problem import Block, UserData
+from privrep.users.blocks import Block, UserData
 
 GAUSSIAN, BINARY = "gaussian", "binary"
 """Families of labels; predictions of the second are calibrated."""

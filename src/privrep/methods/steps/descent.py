@@ -18,8 +18,8 @@ from privrep.methods.steps.server import Server
 from privrep.options import Declared, check_any_sine, option, unless
 from privrep.privacy.clipping import check_bound
 from privrep.privacy.mechanisms import Release
+from privrep.users.blocks import UserData
 from privrep.users.heads import FittedHeads, final_penalty
-from privrep.users.problem import UserData
 from privrep.users.subspace import average, orthonormalise
 
 

@@ -17,8 +17,8 @@ from privrep.options import Declared, among, check_count, option
 from privrep.privacy.accounting import Cost, Theorem
 from privrep.privacy.clipping import check_bound
 from privrep.privacy.mechanisms import Release
+from privrep.users.blocks import UserData
 from privrep.users.known import Known
-from privrep.users.problem import UserData
 from privrep.users.splits import SampleDraws
 
 

@@ -19,9 +19,9 @@ import numpy as np
 
 from privrep.privacy.mechanisms import Part, Release
 from privrep.privacy.regression_moments import MomentClip, Moments
+from privrep.users.blocks import Block, UserData
 from privrep.users.heads import HeadRule
 from privrep.users.known import Known
-from privrep.users.problem import Block, UserData
 from privrep.users.splits import Split, count, split_samples
 
 MOMENT_COLUMNS = {

@@ -28,7 +28,7 @@ from functools import partial
 import numpy as np
 
 from privrep.privacy.contributions import Rows
-from privrep.users.problem import Block
+from privrep.users.blocks import Block
 
 LEAST_LEFT = 1e-6  # a leverage is taken to leave at least this of a sample
 TYPICAL_ROWS = 2  # of a user's own, for which a typical error counts in their noise

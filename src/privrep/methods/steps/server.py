@@ -25,7 +25,7 @@ import numpy as np
 from privrep.options import requires
 from privrep.privacy.accounting import Cost
 from privrep.privacy.mechanisms import GAUSSIAN_COST, Release
-from privrep.users.problem import UserData
+from privrep.users.blocks import UserData
 
 SERVER_COLUMNS = {
     "rounds": "rounds of the server, T_g",

@@ -18,7 +18,7 @@ from scipy.special import softmax
 from privrep.methods.steps import mixed_model_plan as plan
 from privrep.methods.steps.posterior import Mixture, Prior, by_size, spectra
 from privrep.privacy.mechanisms import Release
-from privrep.users.problem import Block, UserData
+from privrep.users.blocks import Block, UserData
 
 SHARE, UNKNOWN, OWN = "share", "cannot be told", "own data"
 ANSWERS = (SHARE, UNKNOWN, OWN)

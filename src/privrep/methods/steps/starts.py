@@ -10,8 +10,8 @@ import numpy as np
 from privrep.methods.running.method import Iterate
 from privrep.privacy.accounting import Cost
 from privrep.privacy.mechanisms import Release
+from privrep.users.blocks import UserData
 from privrep.users.known import Known
-from privrep.users.problem import UserData
 from privrep.users.subspace import check_planted, planted_subspace, random_subspace
 
 START_COLUMNS = {

@@ -13,8 +13,8 @@ from privrep.methods.steps.posterior import Mixture, Prior, by_user, eigh_of_eac
 from privrep.methods.steps.whitening import Whitening
 from privrep.privacy.clipping import float64, lengths, zero_rows_except
 from privrep.privacy.contributions import Outer, Scalars, Semidefinite
+from privrep.users.blocks import Block
 from privrep.users.heads import projected, solve_positive_definite
-from privrep.users.problem import Block
 
 
 def unit(rows: np.ndarray) -> np.ndarray:

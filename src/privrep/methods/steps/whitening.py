@@ -31,9 +31,9 @@ from privrep.methods.steps import unit_schedule as shares
 from privrep.methods.steps.unit_schedule import Sizes
 from privrep.privacy.contributions import Rows, Scalars, Semidefinite
 from privrep.privacy.mechanisms import Release
+from privrep.users.blocks import Block, UserData
 from privrep.users.heads import FittedHeads
 from privrep.users.known import Known
-from privrep.users.problem import Block, UserData
 from privrep.users.subspace import orthonormalise
 
 LEVEL_WIDTH = 4.6  # clip of a user's log size about the public guess: a factor of 10 in length

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from privrep.users.given_users import GivenUsers
-from privrep.users.problem import Problem
+from privrep.users.simulated import Problem
 
 LENGTHS = (1e-3, 1.0, 10.0, 1e3)
 LABELS = (-1e3, -10.0, -1.0, 0.0, 1.0, 10.0, 1e3)

@@ -14,8 +14,8 @@ from images.federated_images import experiments
 from privrep.methods.running.method import Iterate
 from privrep.privacy.accounting import Cost
 from privrep.privacy.mechanisms import GAUSSIAN_COST, Release
+from privrep.users.blocks import Block, UserData
 from privrep.users.passes import rows
-from privrep.users.problem import Block, UserData
 
 
 def pixels_and_classes(block: Block) -> tuple[np.ndarray, np.ndarray]:

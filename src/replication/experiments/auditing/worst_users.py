@@ -11,9 +11,10 @@ from privrep.methods.steps.moment_step import UserMoments
 from privrep.privacy.mechanisms import clipped_sums
 from privrep.privacy.paired_samples import DisjointPairs
 from privrep.privacy.regression_moments import SampleClip
+from privrep.users.blocks import true_heads
 from privrep.users.given_users import GivenUsers
 from privrep.users.known import Known
-from privrep.users.problem import Problem, true_heads
+from privrep.users.simulated import Problem
 from replication.experiments.auditing.canaries import Canary, worst_pair
 
 DRAWS, CHANGES = 300, 5000  # pairs of users that are drawn, and changes of the best that are tried

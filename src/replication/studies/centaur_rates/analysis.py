@@ -13,7 +13,7 @@ import pandas as pd
 
 from privrep.theory import shen2023
 from privrep.theory.shared import Values
-from privrep.users.problem import HEAVY_EVERY
+from privrep.users.simulated import HEAVY_EVERY
 from replication.evidence.facts import Quantities
 from replication.evidence.findings import Findings
 from replication.evidence.measured import Measured, bare

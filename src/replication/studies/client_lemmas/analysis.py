@@ -15,8 +15,8 @@ import pandas as pd
 from scipy.special import erfc, gammainc, gammaincc, gammaincinv
 
 from privrep.theory import shared, shen2023
-from privrep.users.problem import HEAVY_EVERY
 from privrep.users.rng import stream
+from privrep.users.simulated import HEAVY_EVERY
 from privrep.users.subspace import planted_subspace, random_subspace
 from replication.evidence.findings import Findings
 from replication.evidence.measured import Measured, exact

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from privrep.users.problem import HEAVY_EVERY
+from privrep.users.simulated import HEAVY_EVERY
 from replication.drawing import GREY, DataFrame, Look, Picture, PlotSettings, distinct, graded
 
 CONSTANTS = (1, 0.1, 0.01)

@@ -17,7 +17,7 @@ from scipy.optimize import brentq
 from privrep.methods.steps.clip_units import projection_threshold
 from privrep.theory import jain2021
 from privrep.users.losses import Loss
-from privrep.users.problem import Problem
+from privrep.users.simulated import Problem
 from replication.evidence.cells import resampled
 from replication.evidence.findings import Findings
 from replication.evidence.intervals import OUTSIDE, log_slope, series_measures

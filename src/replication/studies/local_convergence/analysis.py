@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from privrep.theory import jain2021
-from privrep.users.problem import HEAVY_EVERY
+from privrep.users.simulated import HEAVY_EVERY
 from replication.evidence.cells import resampled
 from replication.evidence.findings import Findings
 from replication.evidence.intervals import bootstrap_measures, with_interval

@@ -21,7 +21,7 @@ from privrep.methods.steps.clip_units import USER_SCALES
 from privrep.privacy.accounting import gdp_epsilon
 from privrep.theory import jain2021
 from privrep.theory.clipped_step import CutStep, sample_step, user_step
-from privrep.users.problem import Problem
+from privrep.users.simulated import Problem
 from privrep.users.splits import count, split_samples
 from replication.evidence.facts import NotMeasured, Quantities, total
 from replication.evidence.findings import Findings

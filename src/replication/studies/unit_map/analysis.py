@@ -11,8 +11,8 @@ from itertools import product
 import numpy as np
 import pandas as pd
 
-from privrep.users.misspecification import OUTLIER as OUTLIER  # this and the next are named in the chapter
-from privrep.users.misspecification import RARE as RARE
+from privrep.users.simulated import OUTLIER as OUTLIER  # this and the next are named in the chapter
+from privrep.users.simulated import RARE as RARE
 from replication.evidence.cells import resampled
 from replication.evidence.facts import Quantities
 from replication.evidence.findings import Findings

@@ -12,30 +12,32 @@ from hypothesis import strategies as st
 from pieces import moments, pair_moments
 from scipy import stats
 
-import privrep.users.problem
+import privrep.users.blocks
+import privrep.users.simulated
 from privrep.privacy.regression_moments import SampleClip, UserClip
+from privrep.users.blocks import Block
 from privrep.users.given_users import GivenUsers
 from privrep.users.heads import FittedHeads
 from privrep.users.known import Known
 from privrep.users.passes import KEPT, total
-from privrep.users.problem import Block, Problem, Users, draw_truth
+from privrep.users.simulated import Problem, Users
 from privrep.users.subspace import random_subspace
 
 
 @pytest.fixture
 def small_blocks(monkeypatch):
     """Streams of 2^8 floats and blocks of 2^10, so that a few hundred users fill several blocks."""
-    monkeypatch.setattr(privrep.users.problem, "FLOATS_PER_STREAM", 2**8)
+    monkeypatch.setattr(privrep.users.blocks, "FLOATS_PER_STREAM", 2**8)
 
 
 @pytest.mark.parametrize("kept", [True, False])
 def test_a_block_holds_the_samples_of_its_streams(small_blocks, monkeypatch, kept):
     """One behind the other and to the last bit, in full blocks of four streams, in the last, and in parts of blocks."""
     problem = Problem(150, 4, 6, 2, label_noise_sd=0.3)
-    monkeypatch.setattr(privrep.users.problem, "STREAMS_PER_BLOCK", 1)
+    monkeypatch.setattr(privrep.users.simulated, "STREAMS_PER_BLOCK", 1)
     streams = list(Users(problem, 7).blocks())
     assert [part.users for part in streams] == [10] * 15
-    monkeypatch.setattr(privrep.users.problem, "STREAMS_PER_BLOCK", 4)
+    monkeypatch.setattr(privrep.users.simulated, "STREAMS_PER_BLOCK", 4)
     users = Users(problem, 7, memory_budget=2**30 if kept else 0)
     assert [part.users for part in users.blocks()] == [40, 40, 40, 30]
     for start, stop in ((0, 150), (10, 30), (35, 121)):
@@ -189,7 +191,7 @@ def test_older_data_stay(laws, numbers):
 @pytest.mark.parametrize("truth_law", ["orthonormal", "unit-columns"])
 def test_truth_is_orthonormal_with_the_stated_mixing(truth_law):
     """basis is orthonormal; basis @ mixing has orthonormal columns, or unit columns that are not orthogonal."""
-    truth = draw_truth(Problem(10, 4, 6, 3, truth_law=truth_law), 0)
+    truth = Users(Problem(10, 4, 6, 3, truth_law=truth_law)).truth
     np.testing.assert_allclose(truth.basis.T @ truth.basis, np.eye(3), atol=1e-14)
     columns = truth.basis @ truth.mixing
     np.testing.assert_allclose(np.linalg.norm(columns, axis=0), 1, rtol=1e-14)
@@ -209,7 +211,7 @@ def test_heads_are_in_the_coordinates_of_the_basis():
 
 def test_truth_is_uniform():
     """The first coordinate of U* has second moment 1/d over seeds."""
-    first = [draw_truth(Problem(1, 1, 5, 1, seed=seed), 0).basis[0, 0] for seed in range(1500)]
+    first = [Users(Problem(1, 1, 5, 1, seed=seed)).truth.basis[0, 0] for seed in range(1500)]
     # x^2 of a uniform unit vector is Beta(1/2, (d-1)/2).
     assert stats.kstest(np.square(first), stats.beta(0.5, 2).cdf).pvalue > FALSE_ALARM
 
@@ -235,7 +237,7 @@ def peak_memory(users: int, budget: int) -> int:
 
 def test_memory_does_not_grow_with_users_when_redrawn(monkeypatch):
     """Streaming holds one block at a time; keeping the blocks, as a control, does grow."""
-    monkeypatch.setattr(privrep.users.problem, "FLOATS_PER_STREAM", 2**12)
+    monkeypatch.setattr(privrep.users.blocks, "FLOATS_PER_STREAM", 2**12)
     peak_memory(256, 0)
     few, many = peak_memory(1024, 0), peak_memory(16 * 1024, 0)
     assert many < 1.2 * few
@@ -345,8 +347,8 @@ def lengths(users) -> np.ndarray:
 
 def test_every_hundredth_user_has_a_long_head(monkeypatch):
     """Users 0, 100, 200, ..., of all and not of a block: mu sqrt(k); the others a fifth of it."""
-    monkeypatch.setattr(privrep.users.problem, "FLOATS_PER_STREAM", 2**8)
-    monkeypatch.setattr(privrep.users.problem, "STREAMS_PER_BLOCK", 1)
+    monkeypatch.setattr(privrep.users.blocks, "FLOATS_PER_STREAM", 2**8)
+    monkeypatch.setattr(privrep.users.simulated, "STREAMS_PER_BLOCK", 1)
     assert HEAVY.stream_users == 42
     found = lengths(Users(HEAVY)) / 3**0.5
     long = np.arange(2000) % 100 == 0
