@@ -11,10 +11,8 @@ import pytest
 
 from privrep.methods.centaur import RepresentationGradients
 from privrep.methods.power_method import power_method
-from privrep.methods.steps.grassmann_chain import uniform_starts
 from privrep.methods.steps.moment_step import UserMoments
 from privrep.methods.steps.server import Server
-from privrep.methods.steps.user_scores import UserScore
 from privrep.privacy.ledger import Ledger
 from privrep.privacy.mechanisms import Release, clipped_sums
 from privrep.privacy.regression_moments import SampleClip
@@ -22,7 +20,8 @@ from privrep.users.heads import fit_heads
 from privrep.users.losses import Loss
 from privrep.users.simulated import Problem, Users
 from privrep.users.splits import SampleDraws
-from privrep.users.subspace import orthonormalise, planted_subspace
+from privrep.users.subspace import orthonormalise, planted_subspace, random_subspaces
+from replication.methods.steps.user_scores import UserScore
 
 pytestmark = pytest.mark.benchmark(timer=time.process_time)
 
@@ -126,7 +125,7 @@ def centaur_round(users: Users) -> None:
 def power_step(users: Users, runs: int) -> None:
     """One iteration of the private power method, 8 samples per user."""
     release, draws = release_and_draws(users)
-    starts = uniform_starts(runs, users.problem.dim, 2, np.random.default_rng(0))
+    starts = random_subspaces(runs, users.problem.dim, 2, np.random.default_rng(0))
     power_method(users, starts, release, draws.take(8), 20.0)
 
 

@@ -8,12 +8,12 @@ from privrep.methods.gradient_descent import gradients as of_gradients
 from privrep.methods.power_method import Products
 from privrep.methods.spectral_init import SamplePairs
 from privrep.methods.steps.moment_step import UserMoments
-from privrep.methods.steps.whitening import LEVEL_WIDTH, LOG_LENGTH, Whitening, whitened_samples
-from privrep.methods.steps.whitening import log_coordinates as coordinates
-from privrep.methods.steps.whitening import log_levels as levels
-from privrep.methods.unit_steps import RESIDUAL_WIDTH, Round, unit_models
-from privrep.methods.unit_steps import half_products as products_of_halves
-from privrep.methods.unit_steps import log_scales as of_log_scales
+from privrep.methods.unit_steps.method import RESIDUAL_WIDTH, Round, unit_models
+from privrep.methods.unit_steps.method import half_products as products_of_halves
+from privrep.methods.unit_steps.method import log_scales as of_log_scales
+from privrep.methods.unit_steps.whitening import LEVEL_WIDTH, LOG_LENGTH, Whitening, whitened_samples
+from privrep.methods.unit_steps.whitening import log_coordinates as coordinates
+from privrep.methods.unit_steps.whitening import log_levels as levels
 from privrep.privacy.contributions import Rows
 from privrep.privacy.mechanisms import clipped_sums
 from privrep.privacy.paired_samples import AllPairs, DisjointPairs

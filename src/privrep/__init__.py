@@ -9,7 +9,7 @@ The layers, each of which uses only those before it:
 options      : parameters and options, each declared once with its range, meaning and default.
 users        : where rows come from: simulated, in memory, on disk; schema, passes over users, risk, random streams.
 privacy      : clipping, mechanisms, the ledger, accounting: the only way out of the data.
-methods      : one file each, as printed; `steps` has what several share, `running` what a method is and how one is run.
+methods      : a file or a folder each, as printed; `steps` are those that several share, `running` runs a method.
 simulate     : a fit of simulated users, by a method's name.
 theory       : what an error is expected to be, with constants, and which method that makes the best.
 estimator    : an estimator in scikit-learn's manner for people's own tables, and the command `privrep`.

@@ -3,7 +3,8 @@
 The layers, each of which uses only those before it, `privrep` and `images`:
 
 printed     : formulas as the papers print them, and laws as columns of a results table.
-experiments : what takes a method apart with the truth known: lemmas, audits, searches for a number of users.
+methods     : the exponential mechanism of jain2021, which no table can use, and its steps.
+experiments : methods taken apart with the truth known: lemmas, audits, searches for a number of users.
 run         : configuration, cells, rows, and the files between jobs.
 evidence    : intervals, exponents, quantities, claims, verdicts.
 errata      : a demonstration for each error in print.
@@ -12,5 +13,5 @@ studies     : one folder each: analysis, figures, chapter.
 report      : the page and the documents of the repository, made of tables and texts.
 """
 
-LAYERS = ("printed", "experiments", "run", "evidence", "errata", "drawing", "studies", "report")
+LAYERS = ("printed", "methods", "experiments", "run", "evidence", "errata", "drawing", "studies", "report")
 """The layers in order: nothing imports upwards."""

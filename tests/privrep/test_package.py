@@ -19,7 +19,7 @@ from packaging.requirements import Requirement
 from workflow_helpers import ROOT, patience
 
 import privrep
-from replication.run.registry import method_files
+from privrep.methods.running.registry import method_files
 
 USED = """
 import numpy as np, pandas as pd, privrep
@@ -117,7 +117,7 @@ def test_the_version_is_said_once_more_alike():
     assert named == privrep.__version__ == yaml.safe_load((ROOT / "CITATION.cff").read_text())["version"] == newest
 
 
-METHODS = [path for path in method_files().values() if path.parent.name == "methods"]
+METHODS = {path: name for name, path in method_files().items()}
 SHOWN = [path.relative_to(ROOT) for path in (ROOT / "src").rglob("*.py") if re.search(r"\n *>>> ", path.read_text())]
 
 
@@ -125,6 +125,6 @@ SHOWN = [path.relative_to(ROOT) for path in (ROOT / "src").rglob("*.py") if re.s
 def test_an_example_runs(path):
     """That of a method fits it."""
     module = importlib.import_module(".".join(path.with_suffix("").parts[1:]))
-    assert path not in METHODS or f'= fit("{path.stem}", ' in module.__doc__
+    assert path not in METHODS or f'= fit("{METHODS[path]}", ' in module.__doc__
     found = doctest.testmod(module)
     assert found.attempted and not found.failed

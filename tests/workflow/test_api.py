@@ -12,7 +12,7 @@ import privrep
 
 def test_the_pages_are_built(tmp_path):
     """With links between them, examples, formulas, and names apart."""
-    names = ("methods.unit_steps", "methods.steps.whitening", "methods.dp_fedavg", "privacy.accounting")
+    names = ("methods.unit_steps.method", "methods.unit_steps.whitening", "methods.dp_fedavg", "privacy.accounting")
     command = [
         sys.executable,
         "workflow/scripts/build_api.py",
@@ -20,8 +20,8 @@ def test_the_pages_are_built(tmp_path):
         *(f"privrep.{name}" for name in names),
     ]
     subprocess.run(command, cwd=ROOT, env=environment(ROOT), capture_output=True, check=True)
-    page = (tmp_path / "privrep/methods/unit_steps.html").read_text()
-    assert '<a href="steps/whitening.html">' in page and '<span class="gp">&gt;&gt;&gt; </span>' in page
+    page = (tmp_path / "privrep/methods/unit_steps/method.html").read_text()
+    assert '<a href="whitening.html">' in page and '<span class="gp">&gt;&gt;&gt; </span>' in page
     assert "&lt;\u200bB (w + v), x> predicts" in (tmp_path / "privrep/methods/dp_fedavg.html").read_text()
     page = (tmp_path / "privrep/privacy/accounting.html").read_text()
     assert "<li><strong>epsilon</strong>: at least 0.</li>" in page and f"privrep {privrep.__version__}" in page

@@ -13,7 +13,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
 from privrep.estimator.private_representation import PrivateRepresentation, set_parameters
-from privrep.methods.steps.calibration import BINARY
+from privrep.methods.mixed_model.calibration import BINARY
 from privrep.users.identity import is_missing, numbers, spell, spelled
 from privrep.users.schema import Category, Schema
 

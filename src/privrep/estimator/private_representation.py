@@ -25,14 +25,14 @@ from privrep.estimator.shared_prior import SharedPrior
 from privrep.estimator.stated import stated
 from privrep.estimator.statement import DELTA_POWER, doubts, statement
 from privrep.estimator.summary import Summary
-from privrep.methods.mixed_model import MixedModel
+from privrep.methods.mixed_model.calibration import BINARY, GAUSSIAN
+from privrep.methods.mixed_model.method import MixedModel
+from privrep.methods.mixed_model.stacking import ANSWERS, OWN, SHARE, UNKNOWN
 from privrep.methods.running.method import Iterate, Method, Task
 from privrep.methods.running.runner import open_release
-from privrep.methods.steps.calibration import BINARY, GAUSSIAN
 from privrep.methods.steps.posterior import Mixture, by_size
-from privrep.methods.steps.stacking import ANSWERS, OWN, SHARE, UNKNOWN
-from privrep.methods.steps.unit_round import Round
-from privrep.methods.unit_steps import UnitSteps
+from privrep.methods.unit_steps.method import UnitSteps
+from privrep.methods.unit_steps.round import Round
 from privrep.options import among, check_count, check_share, check_whole, misnamed, number, requires, unless
 from privrep.privacy.accounting import Budget, gdp_mu
 from privrep.privacy.lattice import SystemNoise

@@ -8,7 +8,7 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 
-from privrep.methods.steps.calibration import Calibration
+from privrep.methods.mixed_model.calibration import Calibration
 from privrep.methods.steps.posterior import Mixture, Prior
 from privrep.users.schema import Schema
 

@@ -29,8 +29,8 @@ from typing import ClassVar
 import numpy as np
 
 from privrep.methods.running.method import FullRank, Iterate
-from privrep.methods.steps.unit_schedule import SCALE
-from privrep.methods.unit_steps import LEAST_NOISE, HyperparameterOptions, half_products, learned_scale
+from privrep.methods.unit_steps.method import LEAST_NOISE, HyperparameterOptions, half_products, learned_scale
+from privrep.methods.unit_steps.schedule import SCALE
 from privrep.privacy.contributions import SymmetricOuter
 from privrep.privacy.mechanisms import GAUSSIAN_COST, Release
 from privrep.users.blocks import Block, UserData

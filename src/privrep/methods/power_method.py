@@ -29,7 +29,6 @@ import numpy as np
 from privrep.methods.running.method import Candidates, Iterate
 from privrep.methods.steps.candidate_selection import select
 from privrep.methods.steps.clip_units import CLIP_SCALE_COLUMN, UPDATE_SCALES, moment_threshold
-from privrep.methods.steps.grassmann_chain import uniform_starts
 from privrep.methods.steps.server import SERVER_COLUMNS
 from privrep.methods.steps.starts import START_COLUMNS, check_start, truth_of
 from privrep.options import Declared, among, check_count, check_share, check_sine, option
@@ -40,7 +39,7 @@ from privrep.privacy.mechanisms import GAUSSIAN_COST, Part, Release
 from privrep.users.blocks import Block, UserData
 from privrep.users.known import Known
 from privrep.users.splits import SAMPLE_USE_COLUMN, SAMPLE_USES, SampleDraws, check_draws
-from privrep.users.subspace import planted_subspace
+from privrep.users.subspace import planted_subspace, random_subspaces
 
 LARGEST = 1e3
 """A user with ||F||^2 / q beyond so many clipping bounds adds nothing: float32 would round beside the bound."""
@@ -132,7 +131,7 @@ class PowerMethodOptions(Declared):
         if self.init == "planted":
             bases = np.array([planted_subspace(truth_of(users), self.start_sine, rng) for _ in range(self.starts)])
         else:
-            bases = uniform_starts(self.starts, users.known.dim, users.known.rank, rng)
+            bases = random_subspaces(self.starts, users.known.dim, users.known.rank, rng)
         bases = power_method(users, bases, release, batches, self.init_clip)
         chosen = select(bases, self.accuracy)
         log = {"selection_passed": float(chosen.passed)}

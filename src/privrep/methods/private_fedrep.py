@@ -47,8 +47,8 @@ from privrep.methods.steps.clip_units import CLIP_SCALE_COLUMN, UPDATE_SCALES, g
 from privrep.methods.steps.descent import Descent
 from privrep.methods.steps.server import SERVER_COLUMNS, Server
 from privrep.methods.steps.starts import START_COLUMNS, check_start
-from privrep.methods.steps.unit_schedule import SCALE, descent_share
-from privrep.methods.steps.whitening import WhitenedUsers, learned_whitening
+from privrep.methods.unit_steps.schedule import SCALE, descent_share
+from privrep.methods.unit_steps.whitening import WhitenedUsers, learned_whitening
 from privrep.options import among, check_count, check_positive, check_share, check_sine, option
 from privrep.privacy.accounting import Cost
 from privrep.privacy.clipping import check_bound

@@ -30,7 +30,7 @@ import numpy as np
 from privrep.methods.running.method import Iterate
 from privrep.methods.steps.clip_units import CLIP_SCALE_COLUMN, SCALES, label_threshold
 from privrep.methods.steps.starts import Start, free_start
-from privrep.methods.steps.unit_round import ridge_models, unit
+from privrep.methods.unit_steps.round import ridge_models, unit
 from privrep.options import Declared, among, option
 from privrep.privacy.accounting import Cost, Theorem
 from privrep.privacy.clipping import check_bound

@@ -15,8 +15,8 @@ from collections.abc import Sequence
 import numpy as np
 from scipy.special import softmax
 
-from privrep.methods.steps import mixed_model_plan as plan
-from privrep.methods.steps.stacking import OWN_STRENGTHS, SHARED_STRENGTHS
+from privrep.methods.mixed_model import plan
+from privrep.methods.mixed_model.stacking import OWN_STRENGTHS, SHARED_STRENGTHS
 from privrep.theory.shared import Values
 from privrep.theory.whole_methods import Prediction, Regime, fixed_point, posterior_risk
 

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from privrep.methods.steps import unit_schedule as unit
+from privrep.methods.unit_steps import schedule as unit
 from privrep.theory import jain2021, shen2023
 from privrep.theory.clipped_step import user_step
 from privrep.theory.shared import Values
@@ -207,7 +207,7 @@ def gradient_norm(sizes: Regime, outside: Values, batch: int) -> Values:
     """Root mean square of ||G_j||, from q = `batch` samples each for head and gradient
     (`shen2023.representation_update`), or all m for both (0).
 
-    On the same samples the residual of a head has m - k degrees of freedom (`privrep.methods.steps.unit_schedule`).
+    On the same samples the residual of a head has m - k degrees of freedom (`privrep.methods.unit_steps.schedule`).
     Heads have at least one to spare here: with q <= k + 1 their mean square is infinite, and their typical one is not.
     """
     m, d, k, sigma = sizes.samples, sizes.dim, sizes.rank, sizes.noise

@@ -15,6 +15,11 @@ def random_subspace(dim: int, rank: int, rng: np.random.Generator) -> np.ndarray
     return orthonormalise(rng.standard_normal((dim, rank)))
 
 
+def random_subspaces(count: int, dim: int, rank: int, rng: np.random.Generator) -> np.ndarray:
+    """Draw independent uniform subspaces, (count, d, k)."""
+    return np.linalg.qr(rng.standard_normal((count, dim, rank)))[0]
+
+
 def check_planted(dim: int, rank: int) -> None:
     """Raise ValueError unless the complement of a subspace has room for as many directions again."""
     if dim < 2 * rank:

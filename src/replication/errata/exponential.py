@@ -9,20 +9,19 @@ from dataclasses import replace
 import numpy as np
 
 from privrep.methods.steps.clip_units import projection_threshold
-from privrep.methods.steps.grassmann_chain import uniform_starts
-from privrep.methods.steps.nets import Net, chart_net
-from privrep.methods.steps.user_scores import BoundedHeads, Shares, UserScore
 from privrep.privacy.mechanisms import clipped_sums
 from privrep.users.blocks import Block, true_heads
-from privrep.users.bounded_heads import fit_bounded
 from privrep.users.losses import Loss
 from privrep.users.passes import total
 from privrep.users.simulated import Users
-from privrep.users.subspace import orthonormalise
+from privrep.users.subspace import orthonormalise, random_subspaces
 from replication.errata.finding import Finding, decides, demonstrates, spell
 from replication.errata.tools import sphere
 from replication.evidence.intervals import log_slope
 from replication.experiments.exponential_neighbours import delta_at, exact_law, neighbouring_scores
+from replication.methods.steps.bounded_heads import fit_bounded
+from replication.methods.steps.nets import Net, chart_net
+from replication.methods.steps.user_scores import BoundedHeads, Shares, UserScore
 
 ABSOLUTE, SMOOTH = Loss("absolute", 0.0), Loss("pseudo-huber", 1.0)  # both are 1-Lipschitz: xi = 1
 PAIR = UserScore(ABSOLUTE, clip=1.0, bound=1.0, samples=slice(0, 1))  # of neighbours, L_f = C = 1, one sample
@@ -78,7 +77,7 @@ def projections_are_far_below_the_threshold(rng: np.random.Generator) -> Finding
         less = printed / small
         ratios.append(printed / longest_projection(users, np.eye(d)[None]))
         # U* and uniform subspaces, and one that is chosen from the data: the span of k samples.
-        bases = np.concatenate([users.truth.basis[None], uniform_starts(10, d, k, rng)])
+        bases = np.concatenate([users.truth.basis[None], random_subspaces(10, d, k, rng)])
         projections.append(longest_projection(users, bases))
         span = orthonormalise(next(users.blocks()).features[0, :k].T.astype(float))
         bases = np.concatenate([bases, span[None]])

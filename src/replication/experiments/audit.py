@@ -23,24 +23,22 @@ from privrep.methods import (
     altmin,
     centaur,
     dp_fedavg,
-    exponential,
-    exponential_staged,
     full_prior,
     general_centaur,
     gradient_descent,
-    mixed_model,
     pmtl,
     power_method,
     ppsgd,
     private_fedrep,
     single_model,
     spectral_init,
-    unit_steps,
 )
+from privrep.methods.mixed_model import method as mixed_model
 from privrep.methods.running.experiment import Spending, experiment
 from privrep.methods.running.method import Method, Task
 from privrep.methods.running.registry import load_options, method_files
 from privrep.methods.running.runner import declared
+from privrep.methods.unit_steps import method as unit_steps
 from privrep.options import among, check_count, option
 from privrep.privacy.accounting import UNLIMITED, Budget, gdp_epsilon
 from privrep.privacy.ledger import Ledger
@@ -56,6 +54,7 @@ from replication.experiments.auditing.mutants import MUTANTS, Mutant, clipped_by
 from replication.experiments.auditing.network_rounds import NetworkRounds
 from replication.experiments.auditing.noise_check import POWER, SURE, noise_alarm, noise_found
 from replication.experiments.auditing.replay import INSIDE, OUTSIDE, Transcript, aligned, attained_mu, log_ratio, loss
+from replication.methods import exponential, exponential_staged
 
 CLIPS = {"clip_feature": 1.0, "clip_label": 1.0, "clip_scale": "absolute"}
 START = {"init": "spectral", "split": "halves-then-all", "init_label_clip": 1.0}

@@ -10,20 +10,20 @@ from typing import Any
 
 import numpy as np
 
-from privrep.methods.exponential import PrintedOptions, personalised
 from privrep.methods.running.experiment import Spending, experiment
 from privrep.methods.running.method import EXACT, Outcome, Task
 from privrep.methods.running.scoring import SCORE_COLUMNS
-from privrep.methods.steps.grassmann_chain import Walk, uniform_starts, walk
-from privrep.methods.steps.nets import chart_net, check_net
-from privrep.methods.steps.user_scores import UserScore
 from privrep.options import check_count, check_nonnegative, option
 from privrep.privacy.mechanisms import PURE_COST, Release
 from privrep.users.blocks import UserData
 from privrep.users.passes import parts, total
 from privrep.users.risk import personal_loss, personal_risk
 from privrep.users.simulated import Problem
-from privrep.users.subspace import dist_frobenius
+from privrep.users.subspace import dist_frobenius, random_subspaces
+from replication.methods.exponential import PrintedOptions, personalised
+from replication.methods.steps.grassmann_chain import Walk, walk
+from replication.methods.steps.nets import chart_net, check_net
+from replication.methods.steps.user_scores import UserScore
 
 KEPT = 4  # states of each chain in which the users' final models are scored
 
@@ -97,7 +97,7 @@ def exponential_law(
     def excess(bases: np.ndarray) -> np.ndarray:
         return score.totals(users, bases) - least
 
-    starts = uniform_starts(chains, known.dim, known.rank, release.streams["init"])
+    starts = random_subspaces(chains, known.dim, known.rank, release.streams["init"])
     path = walk(excess, starts, scale, burn_in, steps, release.noise, min(KEPT, steps))
     states = path.kept.reshape(-1, *truth.shape)
     models = [personalised(basis, score, known) for basis in states]

@@ -19,16 +19,16 @@ from typing import Any
 import numpy as np
 from scipy.special import logsumexp
 
-from privrep.methods.exponential import PrintedOptions
 from privrep.methods.running.experiment import Spending, experiment
 from privrep.methods.running.method import Task
-from privrep.methods.steps.nets import Net, chart_net, check_net
-from privrep.methods.steps.user_scores import Shares, UserScore
 from privrep.options import among, check_count, option, unless
 from privrep.privacy.accounting import Budget
 from privrep.privacy.mechanisms import PURE_COST, Release
 from privrep.users.blocks import Block
 from privrep.users.simulated import Problem
+from replication.methods.exponential import PrintedOptions
+from replication.methods.steps.nets import Net, chart_net, check_net
+from replication.methods.steps.user_scores import Shares, UserScore
 
 OTHERS = {"agreeing": (math.pi / 2, 1.0), "balanced": (math.pi / 2, 0.5), "divided": (1.2, 0.6)}
 """Name -> angle between the kinds, and share of the other users that is of the first kind."""

@@ -14,9 +14,9 @@ import numpy as np
 
 from privrep.methods.running.experiment import experiment
 from privrep.methods.running.method import Task
-from privrep.methods.steps.grassmann_chain import uniform_starts
 from privrep.options import check_count, check_positive, check_share, option
 from privrep.users.simulated import Problem
+from privrep.users.subspace import random_subspaces
 
 
 def noisy_iterates(
@@ -77,7 +77,7 @@ def noisy_power_method(
     dim, rank = task.simulated.problem.dim, task.simulated.problem.rank
     iterations = int(length * math.log(rank * dim * tau / accuracy) / gap)
     matrix = np.diag(np.where(np.arange(dim) < rank, 1.0, 1 - gap))
-    start = uniform_starts(starts, dim, rank, task.stream("init"))
+    start = random_subspaces(starts, dim, rank, task.stream("init"))
     path = noisy_iterates(matrix, start, iterations, lambda basis: limit_noise(basis, gap, tau, accuracy))
     away = np.sqrt(np.maximum(0, 1 - least_cosine(path) ** 2)) > accuracy
     first = least_cosine(start)

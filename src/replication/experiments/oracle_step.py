@@ -18,7 +18,7 @@ import numpy as np
 
 from privrep.methods.running.experiment import Spending, experiment
 from privrep.methods.running.method import Outcome, Task
-from privrep.methods.unit_steps import unit
+from privrep.methods.unit_steps.method import unit
 from privrep.options import among, option
 from privrep.privacy.contributions import Outer
 from privrep.privacy.mechanisms import GAUSSIAN_COST, Release

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from privrep.methods.mixed_model import MixedModel, MixedModelOptions
+from privrep.methods.mixed_model.method import MixedModel, MixedModelOptions
 from privrep.methods.running.experiment import Spending, experiment
 from privrep.methods.running.method import EXACT, NotRun, Task
 from privrep.methods.running.runner import open_release

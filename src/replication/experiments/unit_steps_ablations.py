@@ -6,10 +6,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from privrep.methods.steps.error_tracking import FilterState
-from privrep.methods.steps.unit_schedule import Schedule, Sizes, Values, schedule
-from privrep.methods.steps.whitening import Whitening
-from privrep.methods.unit_steps import HeadMoments, Round, UnitSteps, UnitStepsOptions
+from privrep.methods.unit_steps.method import HeadMoments, Round, UnitSteps, UnitStepsOptions
+from privrep.methods.unit_steps.schedule import Schedule, Sizes, Values, schedule
+from privrep.methods.unit_steps.tracking import FilterState
+from privrep.methods.unit_steps.whitening import Whitening
 from privrep.options import among, option
 from privrep.privacy.contributions import Outer
 from privrep.privacy.mechanisms import Release

@@ -21,7 +21,7 @@ import numpy as np
 from privrep.methods.running.experiment import Spending, experiment
 from privrep.methods.running.method import Outcome, Task
 from privrep.methods.steps.moment_step import disjoint_batches
-from privrep.methods.steps.unit_round import unit
+from privrep.methods.unit_steps.round import unit
 from privrep.options import check_count, check_positive, check_sine, option, unless
 from privrep.privacy.contributions import Outer
 from privrep.privacy.mechanisms import GAUSSIAN_COST, Release

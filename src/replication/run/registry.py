@@ -1,4 +1,4 @@
-"""What a study's settings can name: the methods of the library, the image experiments, and the experiments here."""
+"""Methods and experiments that a study's settings can name, of the library, of images and of the replication."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from functools import partial
 
 from privrep.methods.running import registry
 
-PACKAGES = (*registry.METHODS, "images", "replication.experiments")
+PACKAGES = (*registry.METHODS, "replication.methods", "images", "replication.experiments")
 """Packages whose files can be named in a study's settings."""
 
 load_options = partial(registry.load_options, packages=PACKAGES)

@@ -32,7 +32,7 @@ from privrep.estimator import PrivateRepresentation, PrivateRepresentationClassi
 from privrep.estimator.shared_prior import SharedPrior
 from privrep.estimator.stated import from_toml, stated
 from privrep.estimator.statement import doubts, enough, statement
-from privrep.methods.steps.stacking import Candidates
+from privrep.methods.mixed_model.stacking import Candidates
 from privrep.privacy.accounting import gdp_delta, gdp_mu
 from privrep.privacy.lattice import SystemNoise
 from privrep.privacy.mechanisms import Release

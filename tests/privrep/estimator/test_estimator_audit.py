@@ -18,8 +18,8 @@ import pytest
 from estimator_cases import CONFIGURATIONS, FIRST, ONE, USERS, Fit, called, rows_of, table
 from scipy import stats
 
+from privrep.methods.mixed_model import plan
 from privrep.methods.running.runner import multiplier
-from privrep.methods.steps import mixed_model_plan as plan
 from privrep.privacy.contributions import Rows, Scalars
 from privrep.privacy.mechanisms import Release
 from replication.experiments.audit import GAME_ALARM, Stage

@@ -31,9 +31,9 @@ from privrep.estimator.private_representation import ADVICE, LocalHeads, advice
 from privrep.estimator.shared_prior import SharedPrior
 from privrep.estimator.stated import from_toml, stated
 from privrep.estimator.statement import SAFE, statement
+from privrep.methods.mixed_model.stacking import ANSWERS, SHARE
 from privrep.methods.running.method import Iterate
 from privrep.methods.steps.posterior import Mixture, Prior
-from privrep.methods.steps.stacking import ANSWERS, SHARE
 from privrep.privacy.accounting import Budget, gdp_epsilon, gdp_mu
 from privrep.privacy.ledger import GaussianRelease, Ledger
 from privrep.privacy.mechanisms import Release

@@ -19,13 +19,12 @@ from privrep.methods.power_method import power_method
 from privrep.methods.private_fedrep import PrivateFedrepOptions
 from privrep.methods.running.runner import fit, open_release
 from privrep.methods.steps.candidate_selection import select
-from privrep.methods.steps.grassmann_chain import uniform_starts
 from privrep.privacy.accounting import Budget, gdp_epsilon
 from privrep.theory import shen2023
 from privrep.users.risk import personalised_risk
 from privrep.users.simulated import Problem, Users
 from privrep.users.splits import SampleDraws
-from privrep.users.subspace import dist2, orthonormalise, planted_subspace
+from privrep.users.subspace import dist2, orthonormalise, planted_subspace, random_subspaces
 
 PROBLEM = Problem(60, 40, 7, 2, label_noise_sd=0.2)
 DELTA = 1e-6
@@ -243,7 +242,7 @@ def test_the_start_is_the_candidate_that_was_selected(accuracy):
     own = SampleDraws("reuse", PROBLEM.samples, task.stream("samples"))
     candidates = power_method(
         task.users,
-        uniform_starts(5, 7, 2, task.stream("init")),
+        random_subspaces(5, 7, 2, task.stream("init")),
         handle(task.users, 1 / task.ledger.entries[0].mu, task.stream("init_noise")),
         [own.take(6)[0] for _ in range(4)],
         30.0,

@@ -14,11 +14,12 @@ from conftest import FALSE_ALARM, fixed_noise, make_task
 from pieces import half_products
 from scipy import stats
 
-from privrep.methods import full_prior, own_data, unit_steps
+from privrep.methods import full_prior, own_data
 from privrep.methods.full_prior import FullPrior, FullPriorOptions, PosteriorMeans
 from privrep.methods.running.runner import fit
-from privrep.methods.steps.unit_round import ridge_models, unit
-from privrep.methods.steps.unit_schedule import SCALE
+from privrep.methods.unit_steps import method as unit_steps
+from privrep.methods.unit_steps.round import ridge_models, unit
+from privrep.methods.unit_steps.schedule import SCALE
 from privrep.privacy.accounting import Budget
 from privrep.privacy.mechanisms import Release
 from privrep.users.blocks import Block

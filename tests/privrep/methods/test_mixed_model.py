@@ -9,11 +9,10 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from privrep.methods.mixed_model import MixedModel, own_errors
-from privrep.methods.steps import mixed_model_plan as plan
-from privrep.methods.steps.calibration import Calibration, calibration, left_out_changes
-from privrep.methods.steps.posterior import Mixture, Prior, Spectra, by_size, eigh_of_each
-from privrep.methods.steps.stacking import (
+from privrep.methods.mixed_model import plan
+from privrep.methods.mixed_model.calibration import Calibration, calibration, left_out_changes
+from privrep.methods.mixed_model.method import MixedModel, own_errors
+from privrep.methods.mixed_model.stacking import (
     ANSWERS,
     OWN,
     SHARE,
@@ -24,7 +23,8 @@ from privrep.methods.steps.stacking import (
     prior,
     products,
 )
-from privrep.methods.steps.whitening import learned_level
+from privrep.methods.steps.posterior import Mixture, Prior, Spectra, by_size, eigh_of_each
+from privrep.methods.unit_steps.whitening import learned_level
 from privrep.privacy.contributions import Rows, Scalars
 from privrep.privacy.ledger import Ledger
 from privrep.privacy.mechanisms import Release

@@ -9,9 +9,8 @@ from conftest import fake_users, gather, handle, recut
 from pieces import clipped_products
 
 from privrep.methods.power_method import LARGEST, ROUNDING, PowerMethodOptions, power_method
-from privrep.methods.steps.grassmann_chain import uniform_starts
 from privrep.users.simulated import Problem, Users
-from privrep.users.subspace import dist2
+from privrep.users.subspace import dist2, random_subspaces
 
 PROBLEM = Problem(150, 6, 7, 2, label_noise_sd=0.2)
 SAMPLES = np.array([0, 2, 3, 5])
@@ -34,7 +33,7 @@ def by_hand(users, samples, basis, bound) -> tuple[np.ndarray, np.ndarray]:
 def test_products_are_those_of_the_print(bound, block, rng):
     """Sum and norms of three runs against the loop, in whole and cut blocks; the bound is honoured from below."""
     users = Users(PROBLEM)
-    bases = uniform_starts(3, PROBLEM.dim, PROBLEM.rank, rng)
+    bases = random_subspaces(3, PROBLEM.dim, PROBLEM.rank, rng)
     total, lengths = np.zeros(bases.shape), []
     for part in recut(users, block).blocks():
         added, norms = clipped_products(part, SAMPLES, bases, bound)
@@ -51,7 +50,7 @@ def longest_clipped(rng, tries: int = 150) -> float:
     """The longest clipped product of one user over the bound, near `LARGEST` and nearly orthogonal to the start."""
     longest = 0.0
     for _ in range(tries):
-        (basis,), bound = uniform_starts(1, PROBLEM.dim, PROBLEM.rank, rng), 10 ** rng.uniform(-3, 3)
+        (basis,), bound = random_subspaces(1, PROBLEM.dim, PROBLEM.rank, rng), 10 ** rng.uniform(-3, 3)
         features = rng.standard_normal((6, 1, 7))
         features -= (1 - 10 ** rng.uniform(-3, 0)) * (features @ basis @ basis.T)
         label = np.sqrt(0.99 * LARGEST * bound / (features[SAMPLES] ** 2).sum() * len(SAMPLES))
@@ -70,7 +69,7 @@ def test_the_room_for_rounding_keeps_the_bound(rng, monkeypatch):
 
 def test_a_user_far_beyond_the_bound_adds_nothing(rng):
     """Documented limit: ||F||^2 / q over LARGEST bounds; just below it the user is clipped to the bound."""
-    bases = uniform_starts(1, PROBLEM.dim, PROBLEM.rank, rng)
+    bases = random_subspaces(1, PROBLEM.dim, PROBLEM.rank, rng)
     features = rng.standard_normal((6, 1, 7))
     size = (features[SAMPLES] ** 2).sum() / len(SAMPLES)
     for factor, expected in ((0.9, 1.0), (1.1, 0.0)):
@@ -82,7 +81,7 @@ def test_a_user_far_beyond_the_bound_adds_nothing(rng):
 
 def test_a_user_moves_the_sum_by_its_own_product_alone(rng):
     """The sum with a user less that without it is its own product: float32 sums would round the others."""
-    bases, bound = uniform_starts(3, PROBLEM.dim, PROBLEM.rank, rng), 5.0
+    bases, bound = random_subspaces(3, PROBLEM.dim, PROBLEM.rank, rng), 5.0
     features = rng.standard_normal((6, 64, 7))
 
     def total(present: np.ndarray) -> np.ndarray:
@@ -95,7 +94,7 @@ def test_a_user_moves_the_sum_by_its_own_product_alone(rng):
 
 def test_one_step_is_qr_of_the_noisy_sum(rng):
     """X = QR(sum + noise), with noise of sd 2 bound Delta from the given stream, one draw for each run in turn."""
-    users, bases = Users(PROBLEM), uniform_starts(2, PROBLEM.dim, PROBLEM.rank, rng)
+    users, bases = Users(PROBLEM), random_subspaces(2, PROBLEM.dim, PROBLEM.rank, rng)
     got = power_method(users, bases, handle(users, 0.7, np.random.default_rng(4)), [SAMPLES], 5.0)
     noise = np.random.default_rng(4)
     for run_basis, basis in zip(got, bases, strict=True):

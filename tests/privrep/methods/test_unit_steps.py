@@ -18,10 +18,8 @@ from scipy import stats
 
 from privrep.methods.running.runner import fit
 from privrep.methods.spectral_init import OwnModels
-from privrep.methods.steps import unit_schedule as plan
-from privrep.methods.steps.error_tracking import MODEL_SD, FilterState, log_chi
-from privrep.methods.steps.whitening import Whitening, whitened_samples
-from privrep.methods.unit_steps import (
+from privrep.methods.unit_steps import schedule as plan
+from privrep.methods.unit_steps.method import (
     RESIDUAL_WIDTH,
     SCALE_WIDTH,
     HeadMoments,
@@ -32,6 +30,8 @@ from privrep.methods.unit_steps import (
     unit,
     unit_models,
 )
+from privrep.methods.unit_steps.tracking import MODEL_SD, FilterState, log_chi
+from privrep.methods.unit_steps.whitening import Whitening, whitened_samples
 from privrep.privacy.accounting import Budget
 from privrep.privacy.ledger import Ledger
 from privrep.users.blocks import Block

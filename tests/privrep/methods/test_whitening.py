@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pieces import clipped_moments, log_coordinates, plain
 
-from privrep.methods.steps.whitening import (
+from privrep.methods.unit_steps.whitening import (
     LOG_LENGTH,
     Whitening,
     learned_level,

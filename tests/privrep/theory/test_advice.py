@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 from workflow_helpers import script
 
 from privrep.estimator.commands.main import app
-from privrep.methods.steps.mixed_model_plan import two_spectra
+from privrep.methods.mixed_model.plan import two_spectra
 from privrep.theory.advise import Setting, advise
 from privrep.theory.choice import CLOSE, METHODS, NAMES, expected, method_to_use
 from privrep.theory.mixed_model import mixed_model

@@ -438,9 +438,9 @@ def test_a_variance_for_an_sd_is_found_where_they_differ():
 
 def test_wrong_clips_are_in_the_code_for_the_time_of_the_audit_alone():
     """Wherever it is imported but in its own file; and each clips otherwise than the library does."""
-    from privrep.methods.steps import user_scores
     from privrep.privacy import clipping, contributions, paired_samples, regression_moments
     from privrep.privacy.clipping import clip_factor, clip_scalar
+    from replication.methods.steps import user_scores
 
     factors = (contributions, paired_samples, regression_moments, user_scores)
     scalars = (contributions, paired_samples, regression_moments)

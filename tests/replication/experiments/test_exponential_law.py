@@ -8,15 +8,11 @@ from conftest import fixed_noise, make_task
 from scipy import optimize, stats
 from scipy.special import logsumexp
 
-from privrep.methods.exponential import personalised
 from privrep.methods.running.runner import fit, prepared
-from privrep.methods.steps.nets import chart_net
-from privrep.methods.steps.user_scores import BoundedHeads, UserScore
 from privrep.privacy.accounting import Budget, gdp_epsilon
 from privrep.privacy.contributions import Scores
 from privrep.privacy.ledger import GaussianRelease, Ledger, PureRelease
 from privrep.privacy.mechanisms import Release
-from privrep.users.bounded_heads import fit_bounded
 from privrep.users.given_users import GivenUsers
 from privrep.users.losses import Loss
 from privrep.users.risk import personal_loss
@@ -24,6 +20,10 @@ from privrep.users.simulated import Problem, Users
 from privrep.users.subspace import orthonormalise
 from replication.experiments.exponential_law import largest_gap
 from replication.experiments.exponential_neighbours import chain_law, exact_law, neighbouring_scores
+from replication.methods.exponential import personalised
+from replication.methods.steps.bounded_heads import fit_bounded
+from replication.methods.steps.nets import chart_net
+from replication.methods.steps.user_scores import BoundedHeads, UserScore
 from replication.run.registry import load_options
 
 SMOOTH = (Loss("huber"), Loss("pseudo-huber"), Loss("pseudo-huber", 0.2), Loss("huber", 3.0))

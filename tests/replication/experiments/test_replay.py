@@ -17,11 +17,10 @@ import numpy as np
 import pytest
 from method_cases import CASES, ONE, OTHER_USERS, OTHERS, PROBLEM, REPLAYED, world
 
-from privrep.methods.mixed_model import MixedModel
+from privrep.methods.mixed_model.calibration import BINARY, GAUSSIAN
+from privrep.methods.mixed_model.method import MixedModel
 from privrep.methods.running.method import Iterate, LowRank
 from privrep.methods.running.runner import is_private, prepared
-from privrep.methods.steps.calibration import BINARY, GAUSSIAN
-from privrep.methods.steps.user_scores import BoundedHeads
 from privrep.privacy.accounting import UNLIMITED
 from privrep.privacy.contributions import Rows
 from privrep.privacy.ledger import Ledger
@@ -34,6 +33,7 @@ from privrep.users.subspace import orthonormalise
 from replication.experiments.auditing.distinguishing import PrivacyClaim
 from replication.experiments.auditing.mutants import NO_CLIP, clipped_by
 from replication.experiments.auditing.replay import RecordingRelease, Transcript, attained_mu, loss, streams
+from replication.methods.steps.user_scores import BoundedHeads
 from replication.run.registry import load_options, method_files, options_class
 
 MULTIPLIERS = (1e-3, 1.0)

@@ -12,7 +12,7 @@ from stub_page import unpacked
 from stub_runs import ChosenRun
 from workflow_helpers import ROOT
 
-from privrep.methods.steps import unit_schedule as unit_steps
+from privrep.methods.unit_steps import schedule as unit_steps
 from privrep.privacy.accounting import gdp_mu
 from privrep.theory import choice as methods
 from privrep.theory import jain2021, shen2023, whole_methods

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from privrep.methods.steps.unit_schedule import Sizes, schedule
+from privrep.methods.unit_steps.schedule import Sizes, schedule
 from privrep.privacy.accounting import gdp_mu
 from replication.evidence.intervals import BOOTSTRAP, bootstrap_measures
 from replication.evidence.measured import Measured

@@ -1,5 +1,6 @@
 """Methods and experiments by name: a file of a package that declares options, as centaur.py declares `CentaurOptions`,
-or an experiment of its own name (`privrep.methods.running.experiment`)."""
+or an experiment of its own name (`privrep.methods.running.experiment`). A method with steps of its own is a folder,
+and declares its options in method.py."""
 
 from __future__ import annotations
 
@@ -36,9 +37,11 @@ def options_class(name: str, packages: Sequence[str] = METHODS) -> type[MethodOp
         path = f"{package}.{name}"
         try:
             module = importlib.import_module(path)
+            if hasattr(module, "__path__"):
+                module = importlib.import_module(f"{path}.method")
             break
         except ModuleNotFoundError as error:
-            if error.name != path:
+            if error.name not in (path, f"{path}.method"):
                 raise
     else:
         near = difflib.get_close_matches(str(name), method_files(packages), n=1, cutoff=0)
@@ -55,10 +58,10 @@ def options_class(name: str, packages: Sequence[str] = METHODS) -> type[MethodOp
 
 def method_files(packages: Sequence[str] = METHODS) -> dict[str, Path]:
     """Return name -> file, below `src`, of all methods and experiments of some packages, without importing any."""
-    folders = [Path(*package.split(".")) for package in packages]
-    return {
-        path.stem: Path("src", folder, path.name)
-        for folder in folders
-        for path in sorted((SOURCE / folder).glob("*.py"))
-        if re.search(rf"^((class )?{options_name(path.stem)}|(def )?{path.stem})\b", path.read_text(), re.MULTILINE)
-    }
+    files = {}
+    for folder in (SOURCE.joinpath(*package.split(".")) for package in packages):
+        for path in sorted([*folder.glob("*.py"), *folder.glob("*/method.py")]):
+            name = path.parent.name if path.stem == "method" else path.stem
+            if re.search(rf"^((class )?{options_name(name)}|(def )?{name})\b", path.read_text(), re.MULTILINE):
+                files[name] = Path("src", path.relative_to(SOURCE))
+    return files

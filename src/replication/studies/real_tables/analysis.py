@@ -9,10 +9,10 @@ from functools import partial
 import numpy as np
 import pandas as pd
 
-from privrep.methods.steps.mixed_model_plan import LOWER as LOWER  # named in the chapter, as the next
-from privrep.methods.steps.mixed_model_plan import UPPER as UPPER
-from privrep.methods.steps.stacking import ANSWERS, SHARE
-from privrep.methods.steps.stacking import OWN as OWN_DATA
+from privrep.methods.mixed_model.plan import LOWER as LOWER  # named in the chapter, as the next
+from privrep.methods.mixed_model.plan import UPPER as UPPER
+from privrep.methods.mixed_model.stacking import ANSWERS, SHARE
+from privrep.methods.mixed_model.stacking import OWN as OWN_DATA
 from replication.evidence.cells import resampled
 from replication.evidence.facts import Quantities
 from replication.evidence.findings import Findings

@@ -15,9 +15,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from privrep.methods import full_prior, unit_steps
-from privrep.methods.steps import unit_schedule as law
-from privrep.methods.steps import whitening
+from privrep.methods import full_prior
+from privrep.methods.unit_steps import method as unit_steps
+from privrep.methods.unit_steps import schedule as law
+from privrep.methods.unit_steps import whitening
 from replication.evidence.facts import Quantities
 from replication.evidence.intervals import BOOTSTRAP, bootstrap_measures, with_interval
 from replication.evidence.measured import Measured

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from scipy.optimize import brentq
 
-from privrep.methods.steps.unit_schedule import Sizes, schedule
+from privrep.methods.unit_steps.schedule import Sizes, schedule
 from privrep.privacy.accounting import gdp_mu
 from replication.evidence.facts import NotMeasured, Quantities
 from replication.evidence.findings import Findings

@@ -18,8 +18,8 @@ from privrep.privacy.clipping import clip_factor
 from privrep.privacy.contributions import Scores
 from privrep.privacy.mechanisms import clipped_sums
 from privrep.users.blocks import Block, UserData
-from privrep.users.bounded_heads import BoundedFit, fit_bounded
 from privrep.users.losses import Loss
+from replication.methods.steps.bounded_heads import BoundedFit, fit_bounded
 
 CHUNK = 2**16  # projected samples that are fitted at once; arrays of this length stay in the second-level cache
 FINAL_TOLERANCE = 1e-9  # certified distance from the minimum of the heads that users keep, in double precision

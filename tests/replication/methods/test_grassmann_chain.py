@@ -5,7 +5,8 @@ import pytest
 from conftest import FALSE_ALARM
 from scipy import integrate, stats
 
-from privrep.methods.steps.grassmann_chain import WANTED, uniform_starts, walk
+from privrep.users.subspace import random_subspaces
+from replication.methods.steps.grassmann_chain import WANTED, walk
 
 BAND = (0.15, 0.55)
 """Of acceptance after a burn-in of 200 steps or more, about `WANTED`."""
@@ -30,8 +31,8 @@ def test_proposals_leave_the_uniform_law(dim, rank):
         assert moved.mean() < rank - 0.1
         return stats.chisquare(np.histogram(latitude(found.last), edges)[0]).pvalue
 
-    assert p_value(uniform_starts(4000, dim, rank, rng)) > FALSE_ALARM
-    leaning = uniform_starts(4000, dim, rank, rng)
+    assert p_value(random_subspaces(4000, dim, rank, rng)) > FALSE_ALARM
+    leaning = random_subspaces(4000, dim, rank, rng)
     leaning[:, 0] *= 2
     assert stats.chisquare(np.histogram(latitude(np.linalg.qr(leaning)[0]), edges)[0]).pvalue < FALSE_ALARM
 
@@ -53,7 +54,7 @@ def test_the_mean_is_that_of_the_law(dim, rank, scale):
         ]
         return parts[0] / parts[1]
 
-    found = walk(lambda bases: 1 - latitude(bases), uniform_starts(200, dim, rank, rng), scale, 200, 200, rng)
+    found = walk(lambda bases: 1 - latitude(bases), random_subspaces(200, dim, rank, rng), scale, 200, 200, rng)
     chains = found.scores.mean(axis=0)
     error = 5 * chains.std(ddof=1) / len(chains) ** 0.5
     assert chains.mean() == pytest.approx(mean(scale), abs=error)
@@ -84,7 +85,7 @@ def test_steps_are_fixed_after_the_burn_in():
     scores = [
         walk(
             lambda bases: 1 - latitude(bases),
-            uniform_starts(5, 4, 1, np.random.default_rng(0)),
+            random_subspaces(5, 4, 1, np.random.default_rng(0)),
             0.05,
             50,
             steps,
@@ -98,7 +99,7 @@ def test_steps_are_fixed_after_the_burn_in():
 def test_what_is_kept():
     """States at even distances, the last one among them; scores after each step; acceptance counts moves."""
     rng = np.random.default_rng(0)
-    score, starts = (lambda bases: 1 - latitude(bases)), uniform_starts(6, 4, 2, rng)
+    score, starts = (lambda bases: 1 - latitude(bases)), random_subspaces(6, 4, 2, rng)
     found = walk(score, starts, 0.1, 30, 40, rng, keep=4)
     assert found.kept.shape == (4, 6, 4, 2)
     assert found.scores.shape == (40, 6)
@@ -113,7 +114,7 @@ def test_what_is_kept():
 def test_chains_do_not_see_each_other():
     """One whose proposals all score worse stays, the other moves at every step."""
     rng = np.random.default_rng(4)
-    starts = uniform_starts(2, 3, 1, rng)
+    starts = random_subspaces(2, 3, 1, rng)
 
     def score(bases):
         return np.array([0.0 if np.array_equal(bases[0], starts[0]) else 1e9, 0.0])

@@ -11,11 +11,6 @@ Both are public and the draw is exact, so it is epsilon-DP without a delta for a
 beta: the proof of Theorem 5.1 has eps / (8 L_f C xi), eq. (34); the box of Algorithm 4 has n times that, with a score
 that is a sum (E1). `exponent` says which of them a noise multiplier from the theorem (calibration `paper`) stands for.
 Calibration `exact` takes the largest beta that is safe, eps / (2 L_f C xi) (E34).
-
->>> from privrep.simulate import fit
->>> row, _ = fit("exponential", users=300, samples=16, dim=8, rank=2, epsilon=8.0, count=400, clip_feature=2.0)
->>> row["releases"], row["chosen_from"], row["excess_risk"] < 2
-(1, 400, True)
 """
 
 from __future__ import annotations
@@ -28,9 +23,6 @@ import numpy as np
 
 from privrep.methods.running.method import Iterate, LowRank
 from privrep.methods.steps.clip_units import PROJECTION_SCALES, projection_threshold
-from privrep.methods.steps.grassmann_chain import uniform_starts
-from privrep.methods.steps.nets import chart_net, check_net
-from privrep.methods.steps.user_scores import BoundedHeads, Shares, UserScore
 from privrep.options import Declared, among, check_count, option
 from privrep.privacy.accounting import Cost, PureTheorem
 from privrep.privacy.clipping import check_bound
@@ -38,6 +30,9 @@ from privrep.privacy.mechanisms import PURE_COST, Release
 from privrep.users.blocks import UserData
 from privrep.users.known import Known
 from privrep.users.losses import Loss
+from privrep.users.subspace import random_subspaces
+from replication.methods.steps.nets import chart_net, check_net
+from replication.methods.steps.user_scores import BoundedHeads, Shares, UserScore
 
 EXPONENTS = ("proved", "printed")
 
@@ -131,4 +126,4 @@ class ExponentialOptions(PrintedOptions):
         d, k = users.known.dim, users.known.rank
         if self.candidates == "net":
             return chart_net(d, k, self.radius).bases
-        return uniform_starts(self.count, d, k, release.streams["init"])
+        return random_subspaces(self.count, d, k, release.streams["init"])

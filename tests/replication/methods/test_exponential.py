@@ -8,7 +8,6 @@ from conftest import Recorder, make_task
 
 from privrep.methods.running.method import Task
 from privrep.methods.running.runner import fit, prepared
-from privrep.methods.steps.user_scores import UserScore
 from privrep.privacy.accounting import UNLIMITED, Budget, gdp_epsilon
 from privrep.privacy.ledger import GaussianRelease, Ledger, PureRelease
 from privrep.privacy.mechanisms import Release
@@ -16,6 +15,7 @@ from privrep.users.rng import Streams
 from privrep.users.simulated import Problem, Users
 from privrep.users.subspace import sines
 from replication.experiments.exponential_neighbours import OTHERS, delta_at, kinds
+from replication.methods.steps.user_scores import UserScore
 from replication.run.registry import load_options
 
 PROBLEM = Problem(40, 8, 6, 2, label_noise_sd=0.2)

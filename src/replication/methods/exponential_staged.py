@@ -8,11 +8,6 @@
 
 All of N has been released and charged, or is made from what has, so the draw is exact and both together are
 (eps, delta)-DP by composition.
-
->>> from privrep.simulate import fit
->>> row, _ = fit("exponential_staged", users=2000, samples=16, dim=8, rank=2, epsilon=8.0, around=4)
->>> row["releases"], row["chosen_from"], row["dist2"] < 0.5
-(2, 5, True)
 """
 
 from __future__ import annotations
@@ -24,7 +19,6 @@ from typing import ClassVar
 import numpy as np
 
 from privrep.methods.centaur import CentaurOptions
-from privrep.methods.exponential import Exponential, ScoreOptions
 from privrep.methods.spectral_init import SpectralInit
 from privrep.methods.steps.clip_units import label_threshold
 from privrep.options import among, check_count, check_positive, option, unless
@@ -33,6 +27,7 @@ from privrep.privacy.clipping import check_bound
 from privrep.privacy.mechanisms import Release
 from privrep.users.blocks import UserData
 from privrep.users.known import Known
+from replication.methods.exponential import Exponential, ScoreOptions
 
 FIRST = ("spectral", "centaur")
 SPREAD = (0.03, 1.0)  # ends of the norms of perturbations, about the sine of the angle for k = 1

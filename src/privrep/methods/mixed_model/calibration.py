@@ -30,9 +30,9 @@ from functools import partial
 import numpy as np
 from scipy.optimize import isotonic_regression
 
-from privrep.methods.steps import mixed_model_plan as plan
+from privrep.methods.mixed_model import plan
+from privrep.methods.mixed_model.stacking import errors, mean_over_samples
 from privrep.methods.steps.posterior import Mixture, by_size
-from privrep.methods.steps.stacking import errors, mean_over_samples
 from privrep.privacy.mechanisms import Release
 from privrep.users.blocks import Block, UserData
 

@@ -1,15 +1,10 @@
 """Exponential mechanism by a Markov chain on the subspaces: the feasible variant that jain2021 asks for in Section 7.
 
 Algorithm 4 with the draw from a net replaced by the last state of a Metropolis chain
-(`privrep.methods.steps.grassmann_chain`), whose limit is the law proportional to exp(-beta score(U)) on all
+(`replication.methods.steps.grassmann_chain`), whose limit is the law proportional to exp(-beta score(U)) on all
 subspaces, the limit of ever finer nets.
 
 The limit is epsilon-DP. A finite chain is not known to be: the ledger's entry says that its epsilon is the limit's.
-
->>> from privrep.simulate import fit
->>> row, _ = fit("exponential_chain", users=300, samples=16, dim=8, rank=2, epsilon=8.0, burn_in=40, steps=40)
->>> row["releases"], row["excess_risk"] < 2
-(1, True)
 """
 
 from __future__ import annotations
@@ -20,15 +15,16 @@ from functools import partial
 
 import numpy as np
 
-from privrep.methods.exponential import PrintedOptions, personalised
 from privrep.methods.running.method import Iterate
-from privrep.methods.steps.grassmann_chain import uniform_starts, walk
-from privrep.methods.steps.user_scores import UserScore
 from privrep.options import check_count, option
 from privrep.privacy.accounting import PureTheorem
 from privrep.privacy.mechanisms import PURE_COST, Release
 from privrep.users.blocks import UserData
 from privrep.users.known import Known
+from privrep.users.subspace import random_subspaces
+from replication.methods.exponential import PrintedOptions, personalised
+from replication.methods.steps.grassmann_chain import walk
+from replication.methods.steps.user_scores import UserScore
 
 
 @dataclass(frozen=True)
@@ -42,7 +38,7 @@ class ExponentialChain:
     cost = PURE_COST
 
     def fit(self, users: UserData, release: Release) -> Iterator[Iterate]:
-        start = uniform_starts(1, users.known.dim, users.known.rank, release.streams["init"])
+        start = random_subspaces(1, users.known.dim, users.known.rank, release.streams["init"])
 
         def end_of_chain(scale: float, rng: np.random.Generator) -> np.ndarray:
             if not scale:

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from pieces import distance_to_net
 
-from privrep.methods.steps.nets import LARGEST, cells_per_entry, chart_net, check_net, net_size
 from privrep.users.subspace import orthonormalise, random_subspace
+from replication.methods.steps.nets import LARGEST, cells_per_entry, chart_net, check_net, net_size
 
 DRAWS = 200
 

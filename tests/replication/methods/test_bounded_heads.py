@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import optimize
 
-from privrep.users.bounded_heads import SMOOTHINGS, TOLERANCE, fit_bounded, within_ball
 from privrep.users.losses import Loss
+from replication.methods.steps.bounded_heads import SMOOTHINGS, TOLERANCE, fit_bounded, within_ball
 
 LOSSES = (Loss("huber"), Loss("huber", 0.1), Loss("pseudo-huber"), Loss("pseudo-huber", 0.1), Loss("absolute", 0.0))
 every_loss = pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: f"{loss.name}-{loss.width:g}")

@@ -7,14 +7,14 @@ import numpy as np
 import pytest
 from conftest import recut
 
-from privrep.methods.steps.grassmann_chain import uniform_starts
-from privrep.methods.steps.nets import chart_net
-from privrep.methods.steps.user_scores import BoundedHeads, Shares, UserScore
 from privrep.users.blocks import NORMS, Block
-from privrep.users.bounded_heads import TOLERANCE, fit_bounded
 from privrep.users.losses import Loss
 from privrep.users.simulated import Problem, Users
+from privrep.users.subspace import random_subspaces
 from replication.experiments.exponential_neighbours import neighbouring_scores
+from replication.methods.steps.bounded_heads import TOLERANCE, fit_bounded
+from replication.methods.steps.nets import chart_net
+from replication.methods.steps.user_scores import BoundedHeads, Shares, UserScore
 
 LOSSES = (Loss("huber"), Loss("pseudo-huber"), Loss("absolute", 0.0))
 every_loss = pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: loss.name)
@@ -33,7 +33,7 @@ def cut(score: UserScore, block: Block, bases: np.ndarray) -> np.ndarray:
 
 
 def candidates(count: int = 20, seed: int = 0) -> np.ndarray:
-    return uniform_starts(count, PROBLEM.dim, PROBLEM.rank, np.random.default_rng(seed))
+    return random_subspaces(count, PROBLEM.dim, PROBLEM.rank, np.random.default_rng(seed))
 
 
 def one_user(features, labels) -> Block:
@@ -113,7 +113,7 @@ def test_a_solver_that_fails_moves_no_share_out_of_its_interval(rubbish, monkeyp
         fit.values[:: PROBLEM.users] = rubbish
         return fit
 
-    monkeypatch.setattr("privrep.methods.steps.user_scores.fit_bounded", broken)
+    monkeypatch.setattr("replication.methods.steps.user_scores.fit_bounded", broken)
     shares = cut(score, block, bases)
     assert ((shares >= -W) & (shares <= 0)).all()
     assert np.array_equal(shares[:, 1:], sound[:, 1:])
@@ -174,7 +174,7 @@ def test_blocks_and_chunks_change_rounding_only(loss, monkeypatch):
     allowed = 0.01 * TOLERANCE * PROBLEM.users
     assert score.totals(recut(users, 7), bases) == pytest.approx(whole, abs=allowed)
     assert [float(score.totals(users, basis[None])[0]) for basis in bases] == pytest.approx(whole, abs=allowed)
-    monkeypatch.setattr("privrep.methods.steps.user_scores.CHUNK", 1)
+    monkeypatch.setattr("replication.methods.steps.user_scores.CHUNK", 1)
     assert score.totals(users, bases) == pytest.approx(whole, abs=allowed)
     assert (whole >= -PROBLEM.users * W).all() and (whole < 0).all()
 

@@ -27,8 +27,8 @@ from functools import partial
 import numpy as np
 
 from privrep.methods.running.method import Iterate, LowRank
-from privrep.methods.steps import unit_schedule as shares
-from privrep.methods.steps.unit_schedule import Sizes
+from privrep.methods.unit_steps import schedule as shares
+from privrep.methods.unit_steps.schedule import Sizes
 from privrep.privacy.contributions import Rows, Scalars, Semidefinite
 from privrep.privacy.mechanisms import Release
 from privrep.users.blocks import Block, UserData

@@ -2,7 +2,7 @@
 publicly known.
 
     h, s        public hyperparameters of a head's root mean square coordinate and of the label noise
-    f, W        size and covariance of the features (`privrep.methods.steps.whitening`);  x <- W x,  h <- f h
+    f, W        size and covariance of the features (`privrep.methods.unit_steps.whitening`);  x <- W x,  h <- f h
     h           <- from the mean over users of log(|y|^2 / m (k h^2 + s^2)), each clipped to +-4.6, + noise, and s
     labels      <- y / h
     theta_i     <- X_i^T (X_i X_i^T k/d + s^2 I)^-1 y_i
@@ -51,11 +51,11 @@ import numpy as np
 from scipy.special import gammaincinv
 
 from privrep.methods.running.method import FullRank, Iterate
-from privrep.methods.steps import unit_schedule as shares
-from privrep.methods.steps.error_tracking import FilterState
-from privrep.methods.steps.unit_round import PrincipalRows, Round, log_powers, ridge_models, unit
-from privrep.methods.steps.unit_schedule import Sizes, descent_share, schedule
-from privrep.methods.steps.whitening import Whitening, learned_whitening, shrunk
+from privrep.methods.unit_steps import schedule as shares
+from privrep.methods.unit_steps.round import PrincipalRows, Round, log_powers, ridge_models, unit
+from privrep.methods.unit_steps.schedule import Sizes, descent_share, schedule
+from privrep.methods.unit_steps.tracking import FilterState
+from privrep.methods.unit_steps.whitening import Whitening, learned_whitening, shrunk
 from privrep.options import Declared, check_count, check_positive, option, unless
 from privrep.privacy.contributions import Scalars, Semidefinite, SymmetricOuter
 from privrep.privacy.mechanisms import GAUSSIAN_COST, Part, Release

@@ -35,11 +35,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from privrep.methods.running.method import FullRank, Iterate
-from privrep.methods.steps import mixed_model_plan as plan
-from privrep.methods.steps.calibration import BINARY, GAUSSIAN, Calibration, calibration
-from privrep.methods.steps.posterior import Mixture, by_size, spectra
-from privrep.methods.steps.stacking import (
+from privrep.methods.mixed_model import plan
+from privrep.methods.mixed_model.calibration import BINARY, GAUSSIAN, Calibration, calibration
+from privrep.methods.mixed_model.stacking import (
     ANSWERS,
     Candidates,
     errors,
@@ -48,7 +46,9 @@ from privrep.methods.steps.stacking import (
     prior,
     released_mixture,
 )
-from privrep.methods.unit_steps import half_products
+from privrep.methods.running.method import FullRank, Iterate
+from privrep.methods.steps.posterior import Mixture, by_size, spectra
+from privrep.methods.unit_steps.method import half_products
 from privrep.options import Declared
 from privrep.privacy.contributions import Rows, Scalars, SymmetricOuter
 from privrep.privacy.mechanisms import GAUSSIAN_COST, Release

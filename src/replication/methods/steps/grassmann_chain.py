@@ -20,6 +20,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from privrep.users.subspace import random_subspaces
+
 WANTED = 0.3  # share of proposals accepted, between the best for one and for many dimensions (Gelman et al. 1996)
 HOTTEST, LOOKED_AT = 0.3, 8  # first scale over the range of the scores of so many uniform subspaces
 GAIN = 0.6  # a chain's log step follows its acceptance by this over the square root of the step's number
@@ -48,7 +50,7 @@ def walk(
     bases, scores = starts, score(starts)
     chains, dim, rank = starts.shape
     size = np.full(chains, 1 / math.sqrt(dim * rank))
-    hot = max(HOTTEST * float(np.ptp(score(uniform_starts(LOOKED_AT, dim, rank, rng)))), scale)
+    hot = max(HOTTEST * float(np.ptp(score(random_subspaces(LOOKED_AT, dim, rank, rng)))), scale)
     trace, kept, moved = np.empty((steps, chains)), [], np.zeros(chains)
     for t in range(-burn_in, steps):
         cooling = max(0.0, -t / burn_in * 2 - 1) if burn_in else 0.0  # 1 to 0 over the first half of the burn-in
@@ -65,8 +67,3 @@ def walk(
             if (t + 1) * keep // steps > t * keep // steps:
                 kept.append(bases)
     return Walk(bases, trace, np.array(kept), moved / max(steps, 1))
-
-
-def uniform_starts(chains: int, dim: int, rank: int, rng: np.random.Generator) -> np.ndarray:
-    """Draw independent uniform subspaces, (c, d, k)."""
-    return np.linalg.qr(rng.standard_normal((chains, dim, rank)))[0]

@@ -15,7 +15,7 @@ import numpy as np
 from scipy.optimize import minimize
 from scipy.special import softmax
 
-from privrep.methods.steps import mixed_model_plan as plan
+from privrep.methods.mixed_model import plan
 from privrep.methods.steps.posterior import Mixture, Prior, by_size, spectra
 from privrep.privacy.mechanisms import Release
 from privrep.users.blocks import Block, UserData

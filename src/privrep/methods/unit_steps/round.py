@@ -1,5 +1,5 @@
-"""What users do in a round of unit steps (`privrep.methods.unit_steps`): log residual, head and gradient of each,
-weighed by the covariance of its labels."""
+"""The users' part of a round of unit steps: log residual, head and gradient of each, weighed by the covariance of its
+labels."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from privrep.methods.steps.error_tracking import log_chi
 from privrep.methods.steps.posterior import Mixture, Prior, by_user, eigh_of_each
-from privrep.methods.steps.whitening import Whitening
+from privrep.methods.unit_steps.tracking import log_chi
+from privrep.methods.unit_steps.whitening import Whitening
 from privrep.privacy.clipping import float64, lengths, zero_rows_except
 from privrep.privacy.contributions import Outer, Scalars, Semidefinite
 from privrep.users.blocks import Block

@@ -1,7 +1,7 @@
 """What released numbers tell of e^2 and s^2 of unit steps: a posterior on a grid of their logarithms.
 
 Measured are, in each round, the mean log residual of users, each clipped, and the energy of the released step, which is
-noise and kappa times the error. See `privrep.methods.steps.unit_schedule` for e^2, s^2 and kappa.
+noise and kappa times the error. See `privrep.methods.unit_steps.schedule` for e^2, s^2 and kappa.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.special import digamma
 
-from privrep.methods.steps.unit_schedule import Sizes
+from privrep.methods.unit_steps.schedule import Sizes
 
 MODEL_SD, ENERGY_SD = 0.1, 0.2  # standard deviations of what models of log residual and log energy leave out
 STEP_SD, DRIFT_SD = 0.15, 0.3

@@ -1,0 +1,1 @@
+"""Unit steps, this project's method: the method, its round and schedule, what it tracks, and how it whitens."""

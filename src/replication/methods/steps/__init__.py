@@ -1,0 +1,1 @@
+"""Steps of the exponential mechanism: nets, chains, users' scores with bounded heads."""
