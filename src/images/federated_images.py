@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from images.options import STAND_ALONE, ImageOptions
+from images.options import ADDED, STAND_ALONE, ImageOptions
 from images.sets import SETS
 from privrep.methods.running.experiment import Spending, experiment
 from privrep.methods.running.method import NotRun, Task
@@ -40,7 +40,7 @@ def spent(release: Release, delta: float) -> dict[str, float]:
     """Return the noise of a run and, where there is some, its epsilon for adding or removing a user by the ledger."""
     numbers = {"noise_multiplier": release.noise_multiplier}
     if release.noise_multiplier:
-        numbers["epsilon_add_remove"] = gdp_epsilon(release.ledger.mu / 2, delta)
+        numbers["epsilon_add_remove"] = gdp_epsilon(ADDED * release.ledger.mu, delta)
     return numbers
 
 

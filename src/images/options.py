@@ -11,11 +11,14 @@ from privrep.methods.running.method import EXACT
 from privrep.options import Declared, among, check_count, option, requires, unless
 from privrep.privacy.accounting import Cost
 from privrep.privacy.clipping import check_bound
+from privrep.privacy.contributions import Rows
 from privrep.privacy.mechanisms import GAUSSIAN_COST
 
 STAND_ALONE = "stand_alone"
 METHODS = (STAND_ALONE, "fedavg", "pmtl", "ppsgd", "centaur")
 EIGHTHS = tuple(range(1, 9))
+ADDED = Rows.sensitivity(1.0, "added or removed") / Rows.sensitivity(1.0)
+"""Sensitivity of a sum of updates where a client is added or removed, over that where one is replaced."""
 LAST_SHIFT = 4
 """Pixels by which images move for the second score of a run whose heads were fitted on images as they are."""
 
@@ -70,9 +73,9 @@ class ImageOptions(Declared):
 
     @property
     def cost(self) -> Cost:
-        """The cost of T releases, each of half the sensitivity that the ledger has, which is for replacing a user."""
+        """The cost of T releases where a client is added or removed; the ledger has that of replacing one."""
         whole = self.spends
-        return Cost(mu_squared=whole.mu_squared / 4, rho=whole.rho / 4)
+        return Cost(mu_squared=ADDED**2 * whole.mu_squared, rho=ADDED**2 * whole.rho)
 
     @property
     def spends(self) -> Cost:

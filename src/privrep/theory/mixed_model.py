@@ -17,6 +17,7 @@ from scipy.special import softmax
 
 from privrep.methods.mixed_model import plan
 from privrep.methods.mixed_model.stacking import OWN_STRENGTHS, SHARED_STRENGTHS
+from privrep.privacy.contributions import Scalars, SymmetricOuter
 from privrep.theory.shared import Values
 from privrep.theory.whole_methods import Prediction, Regime, fixed_point, posterior_risk
 
@@ -83,7 +84,7 @@ def mixed_model(sizes: Regime, mu: float) -> Prediction:
     inside, error = np.arange(d) < k, (level * unit) ** 2
 
     def noise_sd(clip: float, share: float) -> float:
-        return 2 * clip / (mu * math.sqrt(share) * n)
+        return Scalars.sensitivity(clip) / (mu * math.sqrt(share) * n)
 
     def averaged(strengths: tuple[float, ...], found: Sequence[Values], rng: np.random.Generator) -> np.ndarray:
         """Risks of heads averaged by noisy scores, for each draw of these."""
@@ -97,7 +98,7 @@ def mixed_model(sizes: Regime, mu: float) -> Prediction:
         about = [*(isotropic_risk(sizes, one, k + off) for one in SHARED_STRENGTHS), k + off]
         kinds = [averaged((*SHARED_STRENGTHS, 0.0), about, rng)]
         if share.shape:
-            sd = 2 / (mu * math.sqrt(share.shape)) / n
+            sd = SymmetricOuter.sensitivity(1.0) / (mu * math.sqrt(share.shape)) / n
             cosines = cosine(sizes, (m + 1) // 2) * cosine(sizes, m // 2)
             spread = np.sqrt(np.where(inside, cosines / k, 0.0) + (1 - cosines) / d)
             sampled = spread * symmetric(rng, d) * spread[:, None] / math.sqrt(n)

@@ -23,6 +23,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from privrep.methods.unit_steps import schedule as unit
+from privrep.privacy.contributions import Rows
 from privrep.theory import jain2021, shen2023
 from privrep.theory.clipped_step import user_step
 from privrep.theory.shared import Values
@@ -233,7 +234,9 @@ def rounds_outside(sizes: Regime, mu2: Values, rounds: Rounds, outside: Values) 
         clip = rounds.clip * rounds.fall ** (number / max(rounds.rounds - 1, 1))
         norm = gradient_norm(sizes, outside, rounds.batch)
         kept = np.minimum(1, clip / norm)
-        noise2 = rounds.step**2 * ((2 * clip / n) ** 2 * rounds.rounds / mu2 + (kept * norm) ** 2 / (n * d * k))
+        noise2 = rounds.step**2 * (
+            (Rows.sensitivity(clip) / n) ** 2 * rounds.rounds / mu2 + (kept * norm) ** 2 / (n * d * k)
+        )
         inside2 = (1 - outside) * (1 + step * kept * outside) ** 2
         left = 1 - step * kept * (1 - outside)
         outside2 = outside * left**2
