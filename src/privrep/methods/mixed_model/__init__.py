@@ -1,1 +1,1 @@
-"""The mixed model, this project's method behind the estimator: the method, its plan, its weights and calibration."""
+"""The mixed model behind the estimator, this project's method: its plan, its weights and their calibration."""

@@ -1,1 +1,1 @@
-"""Unit steps, this project's method: the method, its round and schedule, what it tracks, and how it whitens."""
+"""Unit steps, this project's method: its rounds, their schedule, the tracked error, and whitened features."""
