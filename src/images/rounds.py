@@ -24,10 +24,10 @@ from images.method import Client, ImageMethod, Pixels
 from images.training import Parameters
 from privrep.privacy.clipping import check_bound, within_float32
 from privrep.privacy.contributions import of_any_two
-from privrep.privacy.mechanisms import Part, Release
+from privrep.privacy.mechanisms import NamedSum, Release
 from privrep.privacy.noise import NoiseSpec
 from privrep.users.blocks import UserData
-from privrep.users.passes import Own
+from privrep.users.passes import UserRows
 
 AT_ONCE = 100
 """Clients that an accelerator works on at once."""
@@ -145,7 +145,7 @@ class Displacements:
         bound = within_float32(clip, 2 * _side(parameters))
         given = self.method, self.pixels, self.shared, self.own, self.clients, self.key
         total, own, norms = clipped_sum(*given, bound, self.chunk)
-        kept = (Own(leaf) for leaf in (*jax.tree.leaves(own), np.asarray(norms)))
+        kept = (UserRows(leaf) for leaf in (*jax.tree.leaves(own), np.asarray(norms)))
         return np.asarray(total, np.float64), *kept
 
     def noise_spec(self, clip: float) -> NoiseSpec:
@@ -190,7 +190,7 @@ def run(
         def sent(block: Everybody, shared=shared, own=own, turn=turn) -> Displacements:
             return Displacements(method, pixels, block.clients, shared, own, turn, chunk)
 
-        total, *kept, lengths = release.sums(everybody, sent, Part("displacement", plan.clip))
+        total, *kept, lengths = release.sums(everybody, sent, NamedSum("displacement", plan.clip))
         own = jax.tree.unflatten(structure, [leaf.rows for leaf in kept])
         flat = np.asarray(flat + (total.value / n).astype(np.float32))
         shared = unravel(jnp.asarray(flat))

@@ -183,7 +183,7 @@ def test_what_is_damaged_is_made_again(tiny_run, tmp_path):
     assert not done.returncode, done.stderr
     assert kept(folder) == expected and (folder / RESULTS / "reports/index.html").exists()
     for name, damage in DAMAGED.items():
-        named = f"{RESULTS / name} is not as its job left it: it is removed, and made again where it is needed"
+        named = f"{RESULTS / name} was changed after its job wrote it; it is removed, and built again if needed"
         assert (named in done.stdout) == bool(damage)
 
 

@@ -107,7 +107,7 @@ def main() -> None:
     logs, results = Path("logs", run), Path("results", run)
     for path in changed(logs):
         path.unlink()
-        print(f"{path} is not as its job left it: it is removed, and made again where it is needed")
+        print(f"{path} was changed after its job wrote it; it is removed, and built again if needed")
     last, failed = deque(maxlen=60), []
     figures, reports = (Path(name) if run == "default" else results / name for name in ("figures", "reports"))
     status = follow(command, logs / "plan.json", figures, last, failed)

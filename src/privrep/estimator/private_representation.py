@@ -45,7 +45,7 @@ from privrep.users.identity import check_finite, hashed_numbers, numbers, people
 from privrep.users.passes import rows
 from privrep.users.rng import stream
 from privrep.users.scattered import ScatteredUsers
-from privrep.users.schema import Noted, Schema
+from privrep.users.schema import Oddities, Schema
 
 MOST_EPSILON, MOST_SAMPLES = 10_000, 100_000
 """Beyond this epsilon nothing is private; each user's rows are padded to max_samples."""
@@ -118,7 +118,7 @@ class PrivateRepresentation(RegressorMixin, BaseEstimator):
     family : "gaussian"; or "binary" for 0 and 1, whose predictions are probabilities, calibrated by one further
         release. `PrivateRepresentationClassifier` has two classes of any names; more classes, counts, and survival
         times that are censored, are not served.
-    structure : in what people are said to differ beyond the shared mean: "full", all features; "level", a constant
+    structure : differences between people beyond the shared mean: "full", all features; "level", a constant
         alone; or a list of columns, beside the constant. Own data, which are always mixed in, have all features.
     kinds : of the features: "number", "flag" or the levels of a category; by name or in order. By default numbers.
     feature_bounds : (low, high) of all numbers, or one pair for each. Required, public; values beyond count as nearest.
@@ -315,14 +315,14 @@ class PrivateRepresentation(RegressorMixin, BaseEstimator):
         """
         check_is_fitted(self)
         frame, ids = self._read(X, users, reset=False, needed=False)
-        place, noted = np.full(len(frame), -1), Noted(len(frame))
+        place, odd = np.full(len(frame), -1), Oddities(len(frame))
         if self.unit == "user":
             if ids is not None and self.local_ is not None:
                 place = self.local_.places(ids)
             if (place < 0).any():
                 self._without_head(ids, place >= 0)
-        labels, sds = predicted(self.shared_, self.local_, frame, place, return_std, noted)
-        noted.tell()
+        labels, sds = predicted(self.shared_, self.local_, frame, place, return_std, odd)
+        odd.tell()
         return (labels, sds) if return_std else labels
 
     def _without_head(self, ids: np.ndarray | None, has: np.ndarray) -> None:
@@ -518,12 +518,12 @@ def in_memory(
 ) -> tuple[GivenUsers, np.ndarray]:
     """Lay out the rows of a table by user; return the users and their ids (n,), in the order of their texts."""
     number, texts = pd.factorize(spelled(ids), sort=True)
-    noted = Noted(len(frame))
-    scaled = schema.scaled_labels(labels, noted)
+    odd = Oddities(len(frame))
+    scaled = schema.scaled_labels(labels, odd)
     if np.isnan(scaled).all():
         raise ValueError("y has no label that is a number")
-    data = GivenUsers.capped(scaled, schema.scaled(frame, noted), number, len(texts), cap, rank)
-    noted.tell(strict)
+    data = GivenUsers.capped(scaled, schema.scaled(frame, odd), number, len(texts), cap, rank)
+    odd.tell(strict)
     return data, np.asarray(ids)[np.unique(number, return_index=True)[1]]
 
 
@@ -534,16 +534,16 @@ def local_heads(shared: SharedPrior, ids: np.ndarray, data: UserData) -> LocalHe
 
 
 def predicted(
-    shared: SharedPrior, local: LocalHeads | None, frame: pd.DataFrame, place: np.ndarray, with_sd: bool, noted: Noted
+    shared: SharedPrior, local: LocalHeads | None, frame: pd.DataFrame, place: np.ndarray, with_sd: bool, odd: Oddities
 ) -> tuple[np.ndarray, Any]:
     """Return labels (N,) of rows, and their standard deviations, by the heads at these places, -1 for the shared mean;
-    `noted` gets what is odd in the rows."""
+    `odd` gets what is odd in the rows."""
     stranger, has = shared.stranger if with_sd else shared.mean, place >= 0  # an error before anything is read
 
     def of_rows(name: str, other: np.ndarray) -> np.ndarray:
         return np.where(has[:, None], getattr(local, name)[place], other) if has.any() else other[None]
 
-    scaled = shared.schema.scaled(frame, noted)
+    scaled = shared.schema.scaled(frame, odd)
     labels = shared.labels(np.einsum("nd,nd->n", scaled, of_rows("vectors", shared.mean)))
     return labels, shared.sd(scaled, of_rows("doubts", stranger)) if with_sd else None
 

@@ -46,7 +46,7 @@ def stated(names: Sequence[str], kinds: object, feature_bounds: object, label_bo
     """Build the schema of a table from the estimator's arguments; raise ValueError where a statement is missing or
     invalid."""
     if label_bounds is None:
-        raise ValueError("label_bounds is None; state the least and largest label (the data are not asked)")
+        raise ValueError("label_bounds is None; state the least and largest label, not taken from the data")
     check_no_index(names)
     kinds = {} if kinds is None else by_name("kinds", kinds, names)
     if is_pair(feature_bounds):  # for all numbers
@@ -64,7 +64,7 @@ def stated(names: Sequence[str], kinds: object, feature_bounds: object, label_bo
             features[name] = number(bounds[name], f"feature_bounds of {name!r}")
         else:
             raise ValueError(
-                f"feature_bounds has none for {name!r}; state its least and largest value (the data are not asked)"
+                f"feature_bounds has none for {name!r}; state its least and largest value, not taken from the data"
             )
     return Schema(features, number(label_bounds, "label_bounds"))
 

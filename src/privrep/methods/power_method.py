@@ -35,7 +35,7 @@ from privrep.options import Declared, among, check_count, check_share, check_sin
 from privrep.privacy.accounting import Cost, Theorem
 from privrep.privacy.clipping import check_bound
 from privrep.privacy.contributions import Columns
-from privrep.privacy.mechanisms import GAUSSIAN_COST, Part, Release
+from privrep.privacy.mechanisms import GAUSSIAN_COST, NamedSum, Release
 from privrep.users.blocks import Block, UserData
 from privrep.users.known import Known
 from privrep.users.splits import SAMPLE_USE_COLUMN, SAMPLE_USES, SampleDraws, check_draws
@@ -80,7 +80,7 @@ def power_method(
     Sensitivity: a user adds at most zeta_0 to the sum of one run, so replacing it moves the sum by at most 2 zeta_0.
     Each of the c L sums is a release of its own; the runs share users and samples and do compose."""
     for samples in batches:
-        noisy = release.sums(users, Products(samples, bases, clip), *[Part("power_method", clip)] * len(bases))
+        noisy = release.sums(users, Products(samples, bases, clip), *[NamedSum("power_method", clip)] * len(bases))
         bases = np.linalg.qr(np.array([one.value for one in noisy]))[0]
     return bases
 

@@ -32,23 +32,23 @@ from privrep.methods.steps.federated import LocalGradients
 from privrep.options import option
 from privrep.privacy.clipping import check_bound
 from privrep.privacy.contributions import Rows
-from privrep.privacy.mechanisms import Part, Release
+from privrep.privacy.mechanisms import NamedSum, Release
 from privrep.users.blocks import Block, UserData
-from privrep.users.passes import Own
+from privrep.users.passes import UserRows
 from privrep.users.subspace import orthonormalise
 
 
 def displacements(
-    model: np.ndarray, personal: Own, batches: list[np.ndarray], step: float, personal_step: float, block: Block
-) -> tuple[Rows, Own]:
+    model: np.ndarray, personal: UserRows, batches: list[np.ndarray], step: float, personal_step: float, block: Block
+) -> tuple[Rows, UserRows]:
     """Contribution of users in one round, who have these v: the displacement of their models; each keeps a new v."""
     before = personal.of(block)
     moved, heads = model_steps(block, batches, model, before, step, personal_step)
     sound = np.all(np.isfinite(heads), axis=1)
-    return Rows(moved), Own(np.where(sound[:, None], heads, before), block.start)
+    return Rows(moved), UserRows(np.where(sound[:, None], heads, before), block.start)
 
 
-def shared_and_own(shared: np.ndarray, personal: Own, block: Block) -> np.ndarray:
+def shared_and_own(shared: np.ndarray, personal: UserRows, block: Block) -> np.ndarray:
     """Return heads w + v_i."""
     return shared + personal.of(block)
 
@@ -60,14 +60,14 @@ class PpsgdOptions(LocalGradients):
     personal_step: float = option("step size for the part that a user keeps", check_bound, 0.25)
 
     def fit(self, users: UserData, release: Release) -> Iterator[Iterate]:
-        personal = Own(np.zeros((users.known.users, users.known.rank)))
+        personal = UserRows(np.zeros((users.known.users, users.known.rank)))
         model = start_model(users.known, release.streams["init"])
         batches = self.batches(users, release)
         for _ in range(self.rounds):
             handle = self.server.handle(release)
             many = self.server.divisor(handle)
             contribution = partial(displacements, model, personal, batches(), self.local_step, self.personal_step)
-            moved, kept = handle.sums(users, contribution, Part("displacement", self.clip))
+            moved, kept = handle.sums(users, contribution, NamedSum("displacement", self.clip))
             model, personal = model + moved.value / many, personal.updated(kept, handle.taking_part)
             basis = model[:-1]
             heads = partial(shared_and_own, model[-1], personal)

@@ -24,7 +24,7 @@ from privrep.privacy.mechanisms import Release
 from privrep.users.blocks import UserData
 from privrep.users.heads import FittedHeads
 from privrep.users.known import Known
-from privrep.users.passes import Own
+from privrep.users.passes import UserRows
 from privrep.users.splits import split_samples
 
 SPLITS = {"random-subspace": "all-samples-reused", "planted-subspace": "text"}  # the last range fits the heads
@@ -56,6 +56,6 @@ class ReferenceModelOptions(Declared):
             return
         drawn = release.streams["init"].standard_normal((known.users, known.rank))
         if self.kind == "random":
-            yield Iterate(basis, LowRank(basis, Own(drawn).of))
+            yield Iterate(basis, LowRank(basis, UserRows(drawn).of))
         else:
-            yield Iterate(None, LowRank(basis, Own(0 * drawn).of))
+            yield Iterate(None, LowRank(basis, UserRows(0 * drawn).of))

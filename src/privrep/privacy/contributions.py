@@ -52,8 +52,8 @@ class Contribution(Protocol):
     """What the users of a block add, one of the kinds below."""
 
     def clipped(self, clip: object, participating: np.ndarray | None) -> tuple[np.ndarray, ...]:
-        """Return sums over the users of the block, each within the clip, in float64; after them, as `Own`, what the
-        users keep where the same work gives it.
+        """Return sums over the users of the block, each within the clip, in float64, then any `UserRows` that the users
+        keep from the same work.
 
         Parameters
         ----------

@@ -61,7 +61,7 @@ class GaussianRelease:
 class PureRelease:
     """One release that is epsilon-DP when a user is replaced, by whatever mechanism.
 
-    Randomised response on two answers has the largest privacy loss of all such mechanisms, and is what it counts as."""
+    It is accounted as randomised response on two answers, whose privacy loss is the largest of all such mechanisms."""
 
     name: str  # what was released
     epsilon: float  # inf without privacy

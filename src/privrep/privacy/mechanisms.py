@@ -22,7 +22,7 @@ from privrep.privacy.lattice import SystemNoise, on_lattice
 from privrep.privacy.ledger import ROUNDING, GaussianRelease, Ledger, PureRelease
 from privrep.privacy.noise import NoiseSpec
 from privrep.users.blocks import Block, UserData
-from privrep.users.passes import Own, total
+from privrep.users.passes import UserRows, total
 
 GAUSSIAN_COST = Cost(mu_squared=1.0, rho=1 / 2)
 PURE_COST = Cost(mu_squared=0.0, rho=0.0, pure=1.0)
@@ -31,7 +31,7 @@ NOISE_ROLES = ("noise", "init_noise")
 
 
 @dataclass(frozen=True)
-class Part:
+class NamedSum:
     """One of the sums of a pass."""
 
     name: str  # of its entry in the ledger
@@ -53,14 +53,14 @@ class Released:
 
 
 @dataclass(frozen=True, eq=False)
-class Clipped:
-    """Statistic of a block of users: noise specifications and clipped sums of what they add, then what they keep, then
-    norms before the clip where these are watched."""
+class ClippedSums:
+    """Statistic of a block: noise specification and clipped sum of each contribution, then `UserRows` that users keep,
+    then norms before the clip if `watched`."""
 
-    # To a kind of `privrep.privacy.contributions`, or a tuple of one for each clip, and an `Own` of what users keep.
+    # To one contribution, or to a tuple of a contribution for each clip and any `UserRows` that users keep.
     contribution: Callable[[Block], Contribution | tuple]
     clips: tuple
-    taking_part: Own | None = None  # by default everybody
+    taking_part: UserRows | None = None  # by default everybody
     watched: bool = False
 
     def __call__(self, block: Block) -> tuple:
@@ -71,8 +71,8 @@ class Clipped:
         pairs = list(zip(kinds, self.clips, strict=True))
         specs = tuple(kind.noise_spec(clip) for kind, clip in pairs)
         parts = [part for kind, clip in pairs for part in kind.clipped(clip, participating)]
-        sums, kept = ([part for part in parts if isinstance(part, Own) == own] for own in (False, True))
-        lengths = [Own(np.stack([kind.norms for kind in kinds], axis=1), block.start)] if self.watched else []
+        sums, kept = ([part for part in parts if isinstance(part, UserRows) == own] for own in (False, True))
+        lengths = [UserRows(np.stack([kind.norms for kind in kinds], axis=1), block.start)] if self.watched else []
         return specs, *sums, *kept, *own, *lengths
 
 
@@ -96,7 +96,7 @@ def clipped_sums(
     """
     over = range(users.known.users) if over is None else over
     narrow = getattr(contribution, "narrow", False)
-    return total(users, Clipped(contribution, clips), over, _key_of(contribution, clips), narrow)[1:]
+    return total(users, ClippedSums(contribution, clips), over, _key_of(contribution, clips), narrow)[1:]
 
 
 @dataclass(frozen=True)
@@ -194,13 +194,14 @@ class Release:
         return tuple(map(self.share, shares))
 
     def sampled(self, rate: float, count_known: bool = False) -> Release:
-        """Return the release handle of one release in which each user takes part with the same probability, on its own:
-        who does is drawn without a look at data.
+        """Return the handle of one release in which each user takes part independently with the same probability.
+
+        The draw does not depend on data.
 
         Parameters
         ----------
         rate : the probability, in (0, 1].
-        count_known : whether the number of participants will be known, so that the ledger takes no gain.
+        count_known : whether the number of participants is published; the ledger then takes no gain from sampling.
 
         Raises
         ------
@@ -257,10 +258,10 @@ class Release:
         OverBudget
             If the release takes more than is left.
         """
-        (found,) = self.sums(users, contribution, Part(name, clip))
+        (found,) = self.sums(users, contribution, NamedSum(name, clip))
         return found
 
-    def sums(self, users: UserData, contribution: Callable, *parts: Part) -> tuple:
+    def sums(self, users: UserData, contribution: Callable, *parts: NamedSum) -> tuple:
         """Release several sums from one pass, each with an entry of its own, in this order; what users keep comes last.
         Errors as in `sum`.
 
@@ -288,8 +289,8 @@ class Release:
             raise ValueError(f"clipping bounds are {listed}; a private release needs them positive and finite")
 
     def _total(self, users: UserData, contribution: Callable, clips: tuple, watched: bool = False) -> tuple:
-        participating = None if self.taking_part is None else Own(self.taking_part, self.users.start)
-        statistic = Clipped(contribution, clips, participating, watched)
+        participating = None if self.taking_part is None else UserRows(self.taking_part, self.users.start)
+        statistic = ClippedSums(contribution, clips, participating, watched)
         name = _key_of(contribution, clips) if self.taking_part is None and not watched else None
         return total(users, statistic, self.users, name, getattr(contribution, "narrow", False))
 

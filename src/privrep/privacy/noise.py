@@ -46,8 +46,8 @@ class NoiseSpec:
     noise_sd: float
     noises: tuple[Noise, ...]  # of each array of the sum
     bounds: tuple[float, ...]  # what a user adds to each, at most
-    # How many terms a user adds to an entry, at most, where all are clipped and added in float64; None where they are
-    # not, or their absolute values may be longer than the bound. Noise on a lattice asks for it.
+    # Largest number of terms that one user adds to an entry; noise on a lattice needs it to bound rounding. None where
+    # terms are not clipped and added in float64, or where their absolute values may exceed the bound.
     terms: int | None = None
 
     @classmethod

@@ -103,8 +103,8 @@ class Block:
 
     @cached_property
     def by_size(self) -> list[tuple[np.ndarray, Block]]:
-        """Users, by their places (b,), with those whose last sample stands about as far behind, as blocks without the
-        samples that nobody in them has. A user's block has so many samples as follow from that user's own alone."""
+        """Users grouped by number of samples, rounded up to a multiple of 4: each group's indices (b,), and its block
+        without the padding. A user's group depends on that user's samples alone."""
         last = (np.isfinite(self.feature_norms) * np.arange(1, len(self.labels) + 1)[:, None]).max(axis=0, initial=1)
         sizes, found = np.minimum(-(-last // 4) * 4, len(self.labels)), []
         for size in np.unique(sizes):
@@ -115,7 +115,7 @@ class Block:
         return found
 
     def once(self, name: Hashable, made: Callable[[], T]) -> T:
-        """Return what is made of these users, and make it once while it is among the latest `room` bytes."""
+        """Return the cached result of that name, computed at first; the latest `room` bytes of results are kept."""
         found = self.computed[name] = self.computed.pop(name) if name in self.computed else made()
         while sum(one.nbytes for one in self.computed.values()) > self.room:
             self.computed.popitem(last=False)

@@ -17,7 +17,7 @@ from distributed import Client
 from threadpoolctl import threadpool_limits
 
 from privrep.users.blocks import Block, UserData
-from privrep.users.passes import Own
+from privrep.users.passes import UserRows
 from privrep.users.tasks import AHEAD, in_order, task_values, tasks
 
 KEEP_MEMORY = {
@@ -28,16 +28,16 @@ KEEP_MEMORY = {
 
 
 class _TaskPickler(cloudpickle.Pickler):
-    """A pickler that sends of the users' `Own` rows only those of one task."""
+    """A pickler that sends of the users' `UserRows` rows only those of one task."""
 
     def __init__(self, file: io.BytesIO, task: range):
         super().__init__(file)
         self._task = task
 
     def reducer_override(self, obj: object) -> object:
-        if isinstance(obj, Own) and isinstance(obj.rows, np.ndarray):
+        if isinstance(obj, UserRows) and isinstance(obj.rows, np.ndarray):
             first = self._task.start - obj.start
-            return Own, (obj.rows[first : first + len(self._task)], self._task.start)
+            return UserRows, (obj.rows[first : first + len(self._task)], self._task.start)
         return super().reducer_override(obj)
 
 

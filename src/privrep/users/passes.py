@@ -21,7 +21,7 @@ Sums = TypeVar("Sums", float, np.ndarray, tuple[np.ndarray, ...])
 
 
 @dataclass(frozen=True, eq=False)
-class Own:
+class UserRows:
     """Rows (B, ...) that stay with the users from `start` on: only a statistic reads them, on the users' side."""
 
     rows: np.ndarray
@@ -31,9 +31,9 @@ class Own:
         first = block.start - self.start
         return self.rows[first : first + block.users]
 
-    def updated(self, new: Own, who: np.ndarray | None) -> Own:
+    def updated(self, new: UserRows, who: np.ndarray | None) -> UserRows:
         """Replace the rows of the users marked in `who` (n,), by default of all."""
-        return new if who is None else Own(np.where(who[:, None], new.rows, self.rows), self.start)
+        return new if who is None else UserRows(np.where(who[:, None], new.rows, self.rows), self.start)
 
 
 def values(users: UserData, statistic: Callable[[Block], T], over: range, narrow: bool = False) -> Iterator[T]:
@@ -56,8 +56,8 @@ def total(
 ) -> Sums:
     """Return the sum of a statistic over users, by default all, in float64.
 
-    A statistic maps a block to an array or number, or a tuple of them. Rows of type `Own` are concatenated; any other
-    value must be the same in all blocks. `name` says all that the statistic depends on besides the data: such a sum is
+    A statistic maps a block to an array or number, or a tuple of them. `UserRows` are concatenated; any other value
+    must be the same in all blocks. `name` says all that the statistic depends on besides the data: such a sum is
     taken once, since cells that differ in their noise alone begin with the same ones. `narrow` takes the statistic of
     the users of one stream at a time: the fewer users, the less a sum in float32 rounds.
     """
@@ -85,22 +85,22 @@ def _total(users: UserData, statistic: Callable[[Block], Sums], over: range | No
         sums = sums or list(map(_zero, terms))
         sums = [_added(sum_, term) for sum_, term in zip(sums, terms, strict=True)]
     for place, sum_ in enumerate(sums):
-        if isinstance(sum_, Own):  # rows of a single block are not copied
-            sums[place] = Own(sum_.rows[0] if len(sum_.rows) == 1 else np.concatenate(sum_.rows), sum_.start)
+        if isinstance(sum_, UserRows):  # rows of a single block are not copied
+            sums[place] = UserRows(sum_.rows[0] if len(sum_.rows) == 1 else np.concatenate(sum_.rows), sum_.start)
     return tuple(sums) if isinstance(found, tuple) else sums[0]  # pyright: ignore[reportReturnType] -- as the terms
 
 
 def _zero(term: Any) -> Any:
     """Return the value that a sum starts from."""
-    if isinstance(term, Own):
-        return Own([], term.start)  # pyright: ignore[reportArgumentType] -- the rows of all blocks, one array in the end
+    if isinstance(term, UserRows):
+        return UserRows([], term.start)  # pyright: ignore[reportArgumentType] -- the rows of all blocks, one array in the end
     return np.zeros(np.shape(term)) if isinstance(term, (np.ndarray, np.generic, float, int)) else term
 
 
 def _added(sum_: Any, term: Any) -> Any:
     if isinstance(sum_, np.ndarray):
         sum_ += term
-    elif isinstance(sum_, Own):
+    elif isinstance(sum_, UserRows):
         sum_.rows.append(term.rows)  # pyright: ignore[reportAttributeAccessIssue] -- a list until the last block
     elif sum_ != term:
         raise ValueError(f"blocks of users differ in values that are not numbers: {sum_!r} and {term!r}")

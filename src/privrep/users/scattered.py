@@ -26,7 +26,7 @@ from privrep.users.blocks import STREAMS_PER_BLOCK, Block, UserData, users_of_a_
 from privrep.users.given_users import laid_out, positions
 from privrep.users.identity import hashed_numbers, sketch
 from privrep.users.known import Known
-from privrep.users.schema import Noted, Schema
+from privrep.users.schema import Oddities, Schema
 from privrep.users.table_files import TableFile
 
 ROWS_PREFIX = "privrep-rows-"
@@ -98,13 +98,13 @@ class ScatteredUsers(UserData):
         """
         if max_samples < 1:
             raise ValueError(f"max_samples is {max_samples!r}; it must be at least 1")
-        table, noted = TableFile(Path(path), user, label, schema), Noted()
+        table, odd = TableFile(Path(path), user, label, schema), Oddities()
         ids, counts, labels = [], [], np.empty(0, np.uint64)
         check_room()
         with ExitStack() as buckets, ExitStack() as unless_done:
             file = unless_done.enter_context(named_file() if elsewhere else tempfile.TemporaryFile(buffering=0))  # noqa: SIM115
             for bucket in scattered(table, buckets):
-                of_bucket, number, rows, found = sorted_rows(table, bucket, seed, noted)
+                of_bucket, number, rows, found = sorted_rows(table, bucket, seed, odd)
                 own = np.bincount(number, minlength=len(of_bucket))
                 labels = sketch(np.concatenate([labels, found]))
                 rows[positions(number) < max_samples].tofile(file)
@@ -112,7 +112,7 @@ class ScatteredUsers(UserData):
                 counts.append(np.minimum(own, max_samples))
             if not sum(map(np.sum, counts)):
                 raise ValueError(f"{path} has no row with a number in column {label!r}")
-            noted.tell(strict)
+            odd.tell(strict)
             unless_done.pop_all()
         counts = np.concatenate(counts)
         public = Known(len(counts), max_samples, schema.dim, schema.dim if rank is None else rank, **known)
@@ -194,10 +194,10 @@ def scattered(table: TableFile, files: ExitStack) -> list[IO[bytes]]:
 
 
 def sorted_rows(
-    table: TableFile, bucket: IO[bytes], seed: int, noted: Noted
+    table: TableFile, bucket: IO[bytes], seed: int, odd: Oddities
 ) -> tuple[pa.Array, np.ndarray, np.ndarray, np.ndarray]:
     """Return a bucket's ids (B,), ascending user numbers (N,), rows (N, 1 + d) and a sketch of the labels; the
-    public seed orders the rows, and `noted` gets what is odd in them."""
+    public seed orders the rows, and `odd` gets what is odd in them."""
     bucket.seek(0)
     with pa.ipc.open_stream(bucket) as stream:
         read = stream.read_all()
@@ -207,9 +207,9 @@ def sorted_rows(
     order = np.argsort(of_ids)
     number = np.argsort(order)[users.indices.to_numpy()]
     frame = read.drop_columns(table.user).to_pandas()
-    noted.rows += len(frame)
-    labels = table.schema.scaled_labels(frame[table.label], noted)
-    rows = np.column_stack([labels, table.schema.scaled(frame, noted)])
+    odd.rows += len(frame)
+    labels = table.schema.scaled_labels(frame[table.label], odd)
+    rows = np.column_stack([labels, table.schema.scaled(frame, odd)])
     labelled = ~np.isnan(rows[:, 0])
     rows, number = rows[labelled].astype(np.float32), number[labelled]
     turn = np.lexsort((_keys(rows, of_ids[order][number], seed), number))

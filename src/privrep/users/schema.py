@@ -20,30 +20,33 @@ import pandas as pd
 from privrep.options import Declared, build, check_share, misnamed, option, requires
 from privrep.users.identity import MISSING, numbers, of_each, spell
 
-BEYOND, UNLISTED = "lie beyond its range and count as its nearest end", "have a level that is not listed: it is none"
+BEYOND, UNLISTED = (
+    "lie beyond its range and count as its nearest end",
+    "have a level that is not listed and count as none of the levels",
+)
 CUT, UNLABELLED = "lie beyond the stated range and count as its nearest end", "have no label and are dropped"
 HEADLESS = "are of users without a head and predicted by the shared mean; personalise makes heads"
 TOLD = {BEYOND: 50, UNLISTED: 0, CUT: 1, UNLABELLED: 0, HEADLESS: 0}
-"""Percentage of a table's rows from which on it is told."""
+"""Percentage of a table's rows from which a warning is given."""
 INDEX = re.compile(r"|Unnamed: \d+|__index_level_\d+__")
 """Names that a column gets where pandas wrote an index beside the columns."""
 
 
 @dataclass
-class Noted:
+class Oddities:
     """What was found odd in the rows of a table, to be told to whoever has it: counts are not private."""
 
     rows: int = 0
-    odd: Counter = field(default_factory=Counter)
+    counts: Counter = field(default_factory=Counter)
 
     def add(self, name: str, what: str, rows: np.ndarray) -> None:
         """Count the marked rows (N,)."""
-        self.odd[name, what] += int(np.sum(rows))
+        self.counts[name, what] += int(np.sum(rows))
 
     def tell(self, strict: bool = False) -> None:
         """Warn of each column where it is more than it may be without a word; raise ValueError where the levels of a
         `strict` schema, one that is stated for these rows, leave most of them out."""
-        for (name, what), count in self.odd.items():
+        for (name, what), count in self.counts.items():
             text = f"{name}: {count:,} of {self.rows:,} rows {what} ({100 * count / max(self.rows, 1):.3g} %)"
             if strict and what == UNLISTED and 2 * count > self.rows:
                 raise ValueError(f"{text}. Levels are all that it may be; a range of numbers goes to feature_bounds")
@@ -77,15 +80,15 @@ class Number(Declared):
     def middle(self) -> float:
         return (self.low + self.high) / 2
 
-    def scaled(self, values: pd.Series, name: str, noted: Noted) -> np.ndarray:
+    def scaled(self, values: pd.Series, name: str, odd: Oddities) -> np.ndarray:
         """Return one column (N, 1) within sqrt(3) of 0; a missing value counts as the middle."""
-        scaled = (self.within(values, name, noted) - self.middle) / ((self.high - self.low) / 12**0.5)
+        scaled = (self.within(values, name, odd) - self.middle) / ((self.high - self.low) / 12**0.5)
         return np.nan_to_num(scaled, nan=0.0)[:, None]
 
-    def within(self, values: object, name: str, noted: Noted, beyond: str = BEYOND) -> np.ndarray:
+    def within(self, values: object, name: str, odd: Oddities, beyond: str = BEYOND) -> np.ndarray:
         """Return numbers (N,), the nearest in the range; NaN where one is missing. `beyond` says what others are."""
         found = numbers(values, name)
-        noted.add(name, beyond, (found < self.low) | (found > self.high))
+        odd.add(name, beyond, (found < self.low) | (found > self.high))
         return np.clip(found, self.low, self.high)
 
 
@@ -97,9 +100,9 @@ class Flag(Declared):
 
     width: ClassVar = 1
 
-    def scaled(self, values: pd.Series, name: str, noted: Noted) -> np.ndarray:
+    def scaled(self, values: pd.Series, name: str, odd: Oddities) -> np.ndarray:
         """Return one column (N, 1), of variance 1 for the guess; a missing value counts as the guess."""
-        found = Number(0, 1).within(values, name, noted)
+        found = Number(0, 1).within(values, name, odd)
         return np.nan_to_num((found - self.share) / (self.share * (1 - self.share)) ** 0.5, nan=0.0)[:, None]
 
 
@@ -127,12 +130,12 @@ class Category(Declared):
     def width(self) -> int:
         return len(self.levels)
 
-    def scaled(self, values: pd.Series, name: str, noted: Noted) -> np.ndarray:
+    def scaled(self, values: pd.Series, name: str, odd: Oddities) -> np.ndarray:
         """Return sqrt(c) (e - 1/c), (N, c); zeros for another value."""
         places = dict.fromkeys([None, *MISSING], -1) | {spell(level): at for at, level in enumerate(self.levels)}
         codes = of_each(values, lambda one: places.get(spell(one), -2), -1, name).astype(int)
         known = codes >= 0
-        noted.add(name, UNLISTED, codes == -2)
+        odd.add(name, UNLISTED, codes == -2)
         columns = np.zeros((len(codes), self.width))
         columns[known] = -(self.width**-0.5)
         columns[known, codes[known]] += self.width**0.5
@@ -201,24 +204,24 @@ class Schema:
         """d, with the constant."""
         return 1 + sum(kind.width for kind in self.features.values())
 
-    def scaled(self, frame: pd.DataFrame, noted: Noted | None = None) -> np.ndarray:
+    def scaled(self, frame: pd.DataFrame, odd: Oddities | None = None) -> np.ndarray:
         """Return the features (N, d) float32 of a table's rows; ValueError names a column that is missing or wrong.
-        What is odd is added to what was `noted`, or told."""
-        found = Noted(len(frame)) if noted is None else noted
+        What is odd is added to what was `odd`, or told."""
+        found = Oddities(len(frame)) if odd is None else odd
         columns = [np.ones((len(frame), 1))]
         for name, kind in self.features.items():
             if name not in frame:
                 raise ValueError(f"the table has no column {name!r}; it has {', '.join(map(repr, frame.columns))}")
             columns.append(kind.scaled(frame[name], f"column {name!r}", found))
-        if noted is None:
+        if odd is None:
             found.tell()
         return np.concatenate(columns, axis=1, dtype=np.float32)
 
-    def scaled_labels(self, labels: object, noted: Noted | None = None) -> np.ndarray:
+    def scaled_labels(self, labels: object, odd: Oddities | None = None) -> np.ndarray:
         """Scale labels (N,) to [-1, 1]; NaN where one is missing."""
-        noted = Noted() if noted is None else noted
-        found = self.label.within(labels, "label", noted, CUT)
-        noted.add("label", UNLABELLED, np.isnan(found))
+        odd = Oddities() if odd is None else odd
+        found = self.label.within(labels, "label", odd, CUT)
+        odd.add("label", UNLABELLED, np.isnan(found))
         return (found - self.label.middle) / ((self.label.high - self.label.low) / 2)
 
     def labels(self, scaled: np.ndarray) -> np.ndarray:

@@ -8,7 +8,7 @@ import numpy as np
 
 from privrep.methods.steps.moment_step import UserMoments
 from privrep.privacy.ledger import Ledger
-from privrep.privacy.mechanisms import Part, Release
+from privrep.privacy.mechanisms import NamedSum, Release
 from privrep.privacy.regression_moments import SampleClip
 from privrep.users.blocks import UserData, true_heads
 from privrep.users.passes import total
@@ -42,5 +42,5 @@ def noisy_steps(
     problem, clip = users.problem, thresholds(users.problem, slack)
     contribution = UserMoments(true_heads, slice(0, problem.samples))
     release = Release.from_one(multiplier, rng, problem.users, Ledger())
-    sums = ([one.value for one in release.sums(users, contribution, Part("erratum", clip))] for _ in range(draws))
+    sums = ([one.value for one in release.sums(users, contribution, NamedSum("erratum", clip))] for _ in range(draws))
     return [(a, orthonormalise(np.linalg.solve(a, b).reshape(-1, problem.dim).T)) for a, b in sums]

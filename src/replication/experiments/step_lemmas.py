@@ -21,7 +21,7 @@ from privrep.methods.steps.moment_step import UserMoments, check_split
 from privrep.options import among, check_sine, option
 from privrep.privacy.accounting import sequential_theorem
 from privrep.privacy.clipping import check_bound
-from privrep.privacy.mechanisms import Part, Release, clipped_sums
+from privrep.privacy.mechanisms import NamedSum, Release, clipped_sums
 from privrep.privacy.regression_moments import MOMENTS_COST, SampleClip
 from privrep.users.blocks import Block, true_heads
 from privrep.users.heads import FittedHeads, HeadRule
@@ -100,7 +100,7 @@ def step_lemmas(
     heads, error_cross, of_heads = head_errors(users, rule, overlap)
     contribution = UserMoments(rule, samples.subspace)
     second, first = clipped_sums(users, contribution, clip)
-    noisy_second, noisy_first = (one.value for one in release.sums(users, contribution, Part("step_lemmas", clip)))
+    noisy_second, noisy_first = (one.value for one in release.sums(users, contribution, NamedSum("step_lemmas", clip)))
     identity, weight = np.eye(len(second)), count(samples.subspace) * heads
     sampled = whitened(second, weight) - identity
     noisy = whitened(noisy_second, weight) - identity

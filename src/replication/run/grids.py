@@ -88,7 +88,7 @@ def series_cells(study: Simulation, name: str) -> Iterator[StudyCell]:
             assert isinstance(budget, Budget)
             options |= chosen_options(study.choices, name, vars(problem) | {"epsilon": budget.epsilon})
         chosen = _chosen(spec.algorithm, tuple(options.items()))
-        # What varies a method has its rows and its random streams.
+        # A variant of a method has the rows and the random streams of that method.
         algorithm = getattr(chosen, "varies", spec.algorithm)
         cell = StudyCell(algorithm, chosen, problem, budget, study.study, name)
         method, grid = prepared(cell.options, cell.problem), f"grid {spec.grid!r} has"

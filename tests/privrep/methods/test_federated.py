@@ -15,8 +15,8 @@ from privrep.methods.running.runner import fit
 from privrep.methods.steps.server import Server
 from privrep.privacy.contributions import Rows
 from privrep.privacy.ledger import Ledger
-from privrep.privacy.mechanisms import Part, Release
-from privrep.users.passes import Own
+from privrep.privacy.mechanisms import NamedSum, Release
+from privrep.users.passes import UserRows
 from privrep.users.simulated import Problem, Users
 from privrep.users.splits import SampleDraws
 from privrep.users.subspace import random_subspace
@@ -128,7 +128,7 @@ def test_rounds_follow_each_other(name, participation):
     coins = make_task(users, fixed_noise()).stream("participants")
     for before, after in pairwise(rounds):
         here = coins.random(20) < participation if participation < 1 else None
-        moved = replace(handle(users), taking_part=here).sums(users, before, Part("moved", 0.5))[0].value
+        moved = replace(handle(users), taking_part=here).sums(users, before, NamedSum("moved", 0.5))[0].value
         np.testing.assert_allclose(shared(after), shared(before) + moved / (participation * 20), rtol=0, atol=1e-12)
         assert np.abs(moved).max() > 0.01
     if name != "pmtl":
@@ -143,7 +143,7 @@ def test_a_head_that_overflowed_keeps_its_last_sound_value(rng):
     # In the domain, and the steps overflow.
     wild = fake_users(1e11 * np.ones((8, 1, 6)), np.ones((8, 1)), np.ones((1, 2)))
     (block,) = wild.blocks()
-    wild = partial(ppsgd.displacements, 1e30 * model, Own(np.full((1, 2), 0.25)), BATCHES * 20, 1.0, 1.0)
+    wild = partial(ppsgd.displacements, 1e30 * model, UserRows(np.full((1, 2), 0.25)), BATCHES * 20, 1.0, 1.0)
     np.testing.assert_array_equal(wild(block)[1].rows, 0.25)
 
 

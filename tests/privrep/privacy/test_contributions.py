@@ -31,13 +31,13 @@ from privrep.privacy.contributions import (
     SymmetricOuter,
 )
 from privrep.privacy.ledger import GaussianRelease, Ledger, PureRelease
-from privrep.privacy.mechanisms import Clipped, Part, Release, clipped_sums
+from privrep.privacy.mechanisms import ClippedSums, NamedSum, Release, clipped_sums
 from privrep.privacy.noise import Noise, NoiseSpec
 from privrep.privacy.paired_samples import AllPairs, DisjointPairs
 from privrep.privacy.regression_moments import Moments, SampleClip, UserClip
 from privrep.users.blocks import Block
 from privrep.users.given_users import GivenUsers
-from privrep.users.passes import Own
+from privrep.users.passes import UserRows
 from privrep.users.simulated import Problem
 from replication.experiments.auditing.replay import streams
 from replication.run.registry import load_options
@@ -305,7 +305,7 @@ def test_a_kind_is_the_same_after_a_round_trip(case):
 
 def bytes_of(found: tuple) -> list:
     """What a statistic found, arrays as they lie in memory."""
-    arrays = [one.rows if isinstance(one, Own) else one for one in found[1:]]
+    arrays = [one.rows if isinstance(one, UserRows) else one for one in found[1:]]
     return [found[0], *(np.asarray(one).tobytes() for one in arrays)]
 
 
@@ -317,7 +317,9 @@ def test_what_users_add_is_the_same_after_a_round_trip(case, monkeypatch):
     def twice(self, users, contribution, clips, watched=False):
         (block,) = users.blocks(self.users.start, self.users.stop)
         for there in (None, np.arange(block.users) % 3 > 0):
-            statistic = Clipped(contribution, clips, None if there is None else Own(there, block.start), watched)
+            statistic = ClippedSums(
+                contribution, clips, None if there is None else UserRows(there, block.start), watched
+            )
             assert bytes_of(pickle.loads(pickle.dumps(statistic))(block)) == bytes_of(statistic(block))
         tried.append(contribution)
         return real(self, users, contribution, clips, watched)
@@ -369,7 +371,7 @@ def check_released(case: Case, found, numbers: np.ndarray, multiplier: float = 1
 def test_a_sum_is_released_by_its_law(case):
     """The clipped sum over the release handle's users and nobody else's, noise as the law draws it, and one entry."""
     release, law = opened(), case.law
-    found = release.sums(USERS, case.contribution(CROWD), Part("sum", case.clip))
+    found = release.sums(USERS, case.contribution(CROWD), NamedSum("sum", case.clip))
     check_released(case, found, CROWD[3:])
     assert release.ledger.entries == [GaussianRelease("sum", law.sensitivity, law.noise_sd * 1.7, 3, 9)]
 
@@ -378,7 +380,7 @@ def test_a_sum_is_released_by_its_law(case):
 def test_without_noise_a_sum_is_exact(case):
     """That of `clipped_sums`, with any clip that the kind takes, and without protection."""
     release = opened(0.0)
-    found = release.sums(USERS, case.contribution(CROWD), Part("sum", case.clip))
+    found = release.sums(USERS, case.contribution(CROWD), NamedSum("sum", case.clip))
     exact = clipped_sums(USERS, case.contribution(CROWD), case.clip, over=SOME)
     for one, other in zip(as_tuple(found), exact, strict=True):
         np.testing.assert_array_equal(one.value, other)
@@ -400,12 +402,12 @@ def test_a_choice_is_of_the_cut_scores():
 def test_several_parts_are_released_in_their_order():
     """An entry for each, at its share, with the noise of that share, and the numbers that separate sums have."""
     names, shares = ("scalars", "moments", "semidefinite"), (0.2, 0.5, 0.3)
-    parts = [Part(name, CASES[name].clip, share) for name, share in zip(names, shares, strict=True)]
+    parts = [NamedSum(name, CASES[name].clip, share) for name, share in zip(names, shares, strict=True)]
     together, apart = opened(), opened()
     found = together.sums(USERS, of_all(*names), *parts)
     separate = []
     for part in parts:
-        alone, one = apart.share(part.share), Part(part.name, part.clip)
+        alone, one = apart.share(part.share), NamedSum(part.name, part.clip)
         separate += alone.sums(USERS, CASES[part.name].contribution(CROWD), one)
     assert len(found) == len(separate) == 4
     for one, other in zip(found, separate, strict=True):
@@ -423,11 +425,11 @@ def test_what_users_keep_is_not_summed():
     """One row each, of the release handle's users, behind the sum and with no entry of its own."""
     rows = CASES["rows"].contribution(CROWD)
 
-    def with_own(block: Block) -> tuple[Rows, Own]:
-        return rows(block), Own(CROWD[block.start :][: block.users], block.start)
+    def with_own(block: Block) -> tuple[Rows, UserRows]:
+        return rows(block), UserRows(CROWD[block.start :][: block.users], block.start)
 
     release = opened()
-    found, own = release.sums(USERS, with_own, Part("sum", 0.4))
+    found, own = release.sums(USERS, with_own, NamedSum("sum", 0.4))
     np.testing.assert_array_equal(found.value, opened().sum("sum", USERS, rows, clip=0.4).value)
     np.testing.assert_array_equal(own.rows, CROWD[3:])
     assert own.start == 3 and len(release.ledger.entries) == 1
@@ -491,7 +493,7 @@ def test_a_sampled_sum_is_of_those_who_take_part(case, told):
         there = np.random.default_rng(seed).random(6) < 0.5
         np.testing.assert_array_equal(release.taking_part, there)
         assert release.present == there.sum()
-        found = release.sums(USERS, case.contribution(CROWD), Part("sum", case.clip))
+        found = release.sums(USERS, case.contribution(CROWD), NamedSum("sum", case.clip))
         check_released(case, found, CROWD[3:][there])
         assert [entry.rate for entry in release.ledger.entries] == [1.0 if told else 0.5]
 
@@ -549,7 +551,7 @@ def test_a_sum_with_a_key_is_taken_once():
 
 def test_who_watches_changes_nothing():
     """Norms before the clip, of all parts in their order, and the same releases."""
-    parts, watching = (Part("rows", 0.4), Part("outer", 0.7)), Watching()
+    parts, watching = (NamedSum("rows", 0.4), NamedSum("outer", 0.7)), Watching()
     plain, watched = opened(), replace(opened(), watch=watching.lengths)
     found = [release.sums(USERS, of_all("rows", "outer"), *parts) for release in (plain, watched)]
     for one, other in zip(*found, strict=True):

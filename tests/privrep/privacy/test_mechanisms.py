@@ -19,7 +19,7 @@ from scipy import stats
 from privrep.privacy.clipping import clip_factor, clip_scalar
 from privrep.privacy.contributions import Rows, Semidefinite
 from privrep.privacy.ledger import Ledger
-from privrep.privacy.mechanisms import Part, Release
+from privrep.privacy.mechanisms import NamedSum, Release
 from privrep.privacy.noise import Noise, NoiseSpec
 from privrep.privacy.paired_samples import DisjointPairs
 from privrep.privacy.regression_moments import DOMINATED
@@ -131,7 +131,7 @@ def test_private_release_needs_finite_bounds(bound, rng):
 
     calls = (
         lambda: released.sum("v", USERS, lambda block: Rows(np.ones((block.users, 2))), clip=bound),
-        lambda: released.sums(USERS, read, Part("good", 1.0), Part("bad", bound)),
+        lambda: released.sums(USERS, read, NamedSum("good", 1.0), NamedSum("bad", bound)),
         lambda: released.temperature("e", width=bound),
         lambda: released._gaussian("s", (matrix,), NoiseSpec.of_one(2 * bound, bound, "copied")),
         lambda: released._gaussian("m", (matrix, np.zeros(2)), of_two(bound, 1.0)),

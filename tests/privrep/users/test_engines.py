@@ -29,7 +29,7 @@ from privrep.users.blocks import Block
 from privrep.users.engines import running_on
 from privrep.users.given_users import GivenUsers
 from privrep.users.known import Known
-from privrep.users.passes import ENGINE, Own, total
+from privrep.users.passes import ENGINE, UserRows, total
 from privrep.users.scattered import ScatteredUsers
 from privrep.users.simulated import Problem, Users
 from privrep.users.tasks import in_order, tasks
@@ -101,10 +101,10 @@ def test_a_table_without_a_name_is_not_sent(tmp_path):
         cloudpickle.dumps(users)
 
 
-def told(block: Block) -> tuple[float, np.ndarray, Own]:
+def told(block: Block) -> tuple[float, np.ndarray, UserRows]:
     """That it is asked, a sum that rounds, and rows of the users; every seventh block takes its time."""
     time.sleep(0.02 * (block.start % 84 == 0))
-    return 1.0, block.features.sum(axis=(0, 1)), Own(block.labels.T, block.start)
+    return 1.0, block.features.sum(axis=(0, 1)), UserRows(block.labels.T, block.start)
 
 
 def test_sums_have_the_same_bytes(engine):
@@ -183,7 +183,7 @@ def test_few_results_wait():
 @pytest.mark.parametrize("start", [0, 700])
 def test_a_task_gets_rows_of_its_users_alone(start):
     """Also where rows begin with a later user."""
-    kept = Own(np.arange(2e6).reshape(-1, 2), start)
+    kept = UserRows(np.arange(2e6).reshape(-1, 2), start)
     message = dask_engine.pickled(partial(lambda own, block: own.of(block), kept), range(1000, 1010))
     assert len(message) < 5000
     block = Block(1003, np.ones((1, 4, 1), np.float32), np.ones((1, 4), np.float32))

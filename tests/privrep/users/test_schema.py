@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from privrep.users.given_users import GivenUsers
-from privrep.users.schema import Category, Flag, Noted, Number, Schema
+from privrep.users.schema import Category, Flag, Number, Oddities, Schema
 
 pytestmark = pytest.mark.filterwarnings("ignore:column 'item'.*not listed")
 SCHEMA = Schema({"age": Number(0, 100), "sex": Flag(0.2), "item": Category(("a", "b", "c"))}, Number(1, 6))
@@ -33,20 +33,20 @@ def test_columns_are_scaled_by_the_statements_alone():
     ("value", "counts_as"), [(-5, 0), (1e300, 100), (np.inf, 100), (-np.inf, 0), (np.nan, 50), (None, 50)]
 )
 def test_numbers_out_of_range_count_as_the_nearest_and_missing_ones_as_the_middle(value, counts_as):
-    given, meant = (Number(0, 100).scaled(pd.Series([one, 7.0]), "x", Noted()) for one in (value, counts_as))
+    given, meant = (Number(0, 100).scaled(pd.Series([one, 7.0]), "x", Oddities()) for one in (value, counts_as))
     np.testing.assert_array_equal(given, meant)
 
 
 def test_flags_and_levels_that_are_missing_count_as_nothing():
-    noted = Noted(3)
-    assert not Flag(0.2).scaled(pd.Series([None, np.nan]), "flag", noted).any()
-    np.testing.assert_array_equal(Flag().scaled(pd.Series([5, -3]), "flag", noted), [[1.0], [-1.0]])
-    assert not Category(("a", "b")).scaled(pd.Series([None, "A", 3]), "item", noted).any()
+    odd = Oddities(3)
+    assert not Flag(0.2).scaled(pd.Series([None, np.nan]), "flag", odd).any()
+    np.testing.assert_array_equal(Flag().scaled(pd.Series([5, -3]), "flag", odd), [[1.0], [-1.0]])
+    assert not Category(("a", "b")).scaled(pd.Series([None, "A", 3]), "item", odd).any()
     with (
         pytest.warns(UserWarning, match="item: 2 of 3 rows have a level that is not listed"),
         pytest.warns(UserWarning, match="flag: 2 of 3 rows lie beyond"),
     ):
-        noted.tell()
+        odd.tell()
 
 
 def test_labels_come_back_in_their_own_unit():

@@ -24,10 +24,10 @@ from privrep.methods.running.runner import is_private, prepared
 from privrep.privacy.accounting import UNLIMITED
 from privrep.privacy.contributions import Rows
 from privrep.privacy.ledger import Ledger
-from privrep.privacy.mechanisms import GAUSSIAN_COST, Part, clipped_sums
+from privrep.privacy.mechanisms import GAUSSIAN_COST, NamedSum, clipped_sums
 from privrep.users.blocks import Block
 from privrep.users.given_users import GivenUsers
-from privrep.users.passes import Own, total
+from privrep.users.passes import UserRows, total
 from privrep.users.simulated import Problem
 from privrep.users.subspace import orthonormalise
 from replication.experiments.auditing.distinguishing import PrivacyClaim
@@ -154,12 +154,12 @@ class Direction:
     cost = GAUSSIAN_COST
     theorem = None
 
-    def added(self, block: Block) -> Rows | tuple[Rows, Own]:
+    def added(self, block: Block) -> Rows | tuple[Rows, UserRows]:
         rows = (Unclipped if self.cheat == "no clip" else Rows)(products(block))
-        return (rows, Own(block.labels.T, block.start)) if self.cheat == "what users keep" else rows
+        return (rows, UserRows(block.labels.T, block.start)) if self.cheat == "what users keep" else rows
 
     def fit(self, users, release):
-        released, *own = release.sums(users, self.added, Part("direction", self.clip))
+        released, *own = release.sums(users, self.added, NamedSum("direction", self.clip))
         mean = released.value
         if self.cheat == "what users keep":
             mean = mean + own[0].rows.mean()

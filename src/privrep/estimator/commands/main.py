@@ -31,7 +31,7 @@ from privrep.estimator.stated import expanded, from_toml
 from privrep.estimator.summary import Summary, advice_line
 from privrep.users.identity import DATES
 from privrep.users.scattered import ScatteredUsers
-from privrep.users.schema import HEADLESS, INDEX, KINDS, Noted
+from privrep.users.schema import HEADLESS, INDEX, KINDS, Oddities
 from privrep.users.table_files import TableFile, columns_of, files_of
 from privrep.users.whole_files import in_one_move, write_whole
 
@@ -274,20 +274,20 @@ def predict(
         raise ValueError(f"{out} is there already; choose another name with --out, or remove it")
     shared, contents = read_release(release)
     local = read_heads(heads or release.parent.parent / PRIVATE / HEADS, shared, contents["sha256"])
-    with_sd, noted = not math.isnan(shared.error), Noted()
+    with_sd, odd = not math.isnan(shared.error), Oddities()
     columns = {"user": pa.string(), "prediction": pa.float64()} | ({"sd": pa.float64()} if with_sd else {})
     table = TableFile(rows, user, None, shared.schema, max(PREDICTED_AT_ONCE // (32 + shared.schema.dim), 1))
 
     def predictions(part: pa.RecordBatch) -> pa.Table:
         place = local.places(part[user].to_numpy(zero_copy_only=False))
-        noted.rows += len(part)
-        noted.add("users", HEADLESS, place < 0)
-        found = predicted(shared, local, part.to_pandas(), place, with_sd, noted)
+        odd.rows += len(part)
+        odd.add("users", HEADLESS, place < 0)
+        found = predicted(shared, local, part.to_pandas(), place, with_sd, odd)
         return pa.table([part[user], *found[: len(columns) - 1]], pa.schema(columns))
 
     write_private(pa.schema(columns), map(predictions, filter(len, table.batches())), out)
-    noted.tell()
-    typer.echo(f"{out}: {noted.rows:,} predictions; they are not private")
+    odd.tell()
+    typer.echo(f"{out}: {odd.rows:,} predictions; they are not private")
 
 
 @app.command()

@@ -91,7 +91,7 @@ class SharedHeads:
     mixture: Mixture
     own: Mixture
     mean: np.ndarray
-    mean_noise: np.ndarray  # standard deviations, (d,), where no step takes anything from the noise of those before
+    mean_noise: np.ndarray  # standard deviations, (d,), an upper bound: steps may shrink the noise of earlier steps
     mean_reach: float  # how far steps could take the mean at most, over these
     level_noise: float  # standard deviation
     error: float  # typical squared error of the mixture on a left-out sample
@@ -152,8 +152,8 @@ class MixedModel:
     def mean(
         self, users: UserData, level: float, unit: float, of_length: Release, of_mean: Release
     ) -> tuple[np.ndarray, np.ndarray, float]:
-        """Release beta, (d,); return it, the standard deviations of its noise, which no step makes smaller, and how
-        far the steps can take it at most, over these.
+        """Release beta, (d,); return it, an upper bound of the standard deviations of its noise, and the largest
+        distance that the steps can move it, over that bound.
 
         With nobody clipped a step takes b to b - rate H b in the coordinates of the root, where H is a mean of matrices
         between 0 and 1 and rate at most 2: of earlier noise it passes on no more than there is. How much less depends

@@ -152,7 +152,7 @@ def best_weights(linear: np.ndarray, products: np.ndarray, doubt: float) -> np.n
     first and else 0; return w with the rest first.
 
     Noise decides among corners; a half of each of two heads errs by no more than they do on average. Negative
-    eigenvalues, which are noise, count as none."""
+    eigenvalues are noise and count as zero."""
     values, vectors = np.linalg.eigh((products + products.T) / 2)
     squares = (vectors * (np.maximum(values, 1e-9) + doubt)) @ vectors.T
     linear = linear - doubt * np.eye(len(linear))[0]
@@ -174,8 +174,8 @@ def gain(candidates: Candidates, weights: np.ndarray, clip: float, unit: float, 
     u^2 / clip - clip; weights (2, c) are of own data and of the mixture. A user of one row has u = 0.
 
     A left-out sample is predicted from m - 1 others, where own data have more to gain than from m. With more than two
-    rows what the next one takes is (m - 2) / m of what the last one took, as variances that fall as 1 / m have it; for
-    two rows it is a public part. For |u| <= clip the first and the last have norm at most clip together."""
+    rows the gain from one further row is (m - 2) / m times that from the last one, since variances fall as 1 / m; for
+    two rows it is a public share. For |u| <= clip the first and the last have norm at most clip together."""
     counts = block.counts
     following = (np.arange(len(block.labels)) + 1) % np.maximum(counts, 1)[:, None]
     raw, before = (

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from privrep.privacy.mechanisms import Part, Release
+from privrep.privacy.mechanisms import NamedSum, Release
 from privrep.privacy.regression_moments import MomentClip, Moments
 from privrep.users.blocks import Block, UserData
 from privrep.users.heads import HeadRule
@@ -105,7 +105,7 @@ class MomentStep:
     def __call__(self, users: UserData, head_rule: HeadRule, release: Release) -> Step:
         averaged = self.symmetry == "averaged"
         contribution = UserMoments(head_rule, self.samples, averaged)
-        second, first = release.sums(users, contribution, Part("moment_step", self.clip))
+        second, first = release.sums(users, contribution, NamedSum("moment_step", self.clip))
         eigenvalues, vectors = np.linalg.eigh(second.value)
         noise_norm = 2 * second.sd * (len(eigenvalues) / (1 + averaged)) ** 0.5
         solution = vectors @ ((vectors.T @ first.value) / FALLBACKS[self.fallback](eigenvalues, noise_norm))

@@ -58,7 +58,7 @@ from privrep.methods.unit_steps.tracking import FilterState
 from privrep.methods.unit_steps.whitening import Whitening, learned_whitening, shrunk
 from privrep.options import Declared, check_count, check_positive, option, unless
 from privrep.privacy.contributions import Scalars, Semidefinite, SymmetricOuter
-from privrep.privacy.mechanisms import GAUSSIAN_COST, Part, Release
+from privrep.privacy.mechanisms import GAUSSIAN_COST, NamedSum, Release
 from privrep.users.blocks import Block, UserData
 from privrep.users.known import Known
 from privrep.users.subspace import orthonormalise
@@ -67,7 +67,7 @@ SCALE_WIDTH, START_WIDTH, RESIDUAL_WIDTH = 4.6, 9.2, 2.0
 """Clips of a log scale, and of a log residual after a start, which may have failed, and later: factors 10, 100, e."""
 QUANTILES = (np.arange(1000) + 0.5) / 1000  # at which a mean over the squared lengths of heads is taken
 LEAST_NOISE = 1e-3  # the label noise is taken to be at least this share of the heads' scale
-DEPARTED = 1.25  # distF is expected to be so many times what it is where features and heads are as modelled; measured
+DEPARTED = 1.25  # measured distF over its value under the model, where features and heads depart from it
 FLOOR = 1.5  # eigenvalues of H are raised to this many standard deviations of its noise
 
 
@@ -80,8 +80,8 @@ class HyperparameterOptions(Declared):
 
 
 def learned_scale(users: UserData, release: Release, rank: int, head_scale: float, noise: float) -> float:
-    """Release h from the mean log power of the labels, given public guesses of it and of the label noise, which stand
-    where noise could have made the difference."""
+    """Release h from the mean log power of the labels. Differences from the public guesses of h and of the label noise
+    that the privacy noise could explain are dropped."""
     guess, n = rank * head_scale**2 + noise**2, users.known.users
     mean = release.sum("unit_scale", users, partial(log_scales, math.log(guess)), clip=SCALE_WIDTH) / n
     logs = min(max(float(mean.value), -SCALE_WIDTH), SCALE_WIDTH)
@@ -184,9 +184,9 @@ class UnitSteps:
             logs, second, step = handle.sums(
                 users,
                 self.round(known, Round(whitening, basis, root, k * known.error2, known.noise2, scale)),
-                Part("unit_residual", width, shares.SCALARS),
-                Part("unit_heads", 1.0, shares.METRICS),
-                Part("unit_step", 1.0, shares.STEPS),
+                NamedSum("unit_residual", width, shares.SCALARS),
+                NamedSum("unit_heads", 1.0, shares.METRICS),
+                NamedSum("unit_step", 1.0, shares.STEPS),
             )
             logs, variance = logs / n, (step.sd / n) ** 2
             step = (step.value - basis @ (basis.T @ step.value)) / n

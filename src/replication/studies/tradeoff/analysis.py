@@ -119,8 +119,8 @@ DRAWN = {"chosen clips": "A over B", "generous clips": "A over B, uncut"} | {
 """Label of a factor that is drawn beside the band -> its name."""
 FIRST = tuple(one.first for one in CLIPS if one.first and one.paired)
 SECOND = tuple(one.second for one in CLIPS if one.second and one.paired)
-"""Series of either method whose clips differ, on the same users: the factor between the methods is a band over their
-pairs."""
+"""Series of the two methods on the same users, one for each clip: the factor between the methods is shown as a band
+over all pairs."""
 
 
 def first_step(row: pd.Series) -> tuple[CutStep, float]:
