@@ -20,7 +20,7 @@ CHOICES = {"A": ("A", "A-own"), "A-user": ("A-user",), "B": ("B",), "B-random": 
 SHARES = {"A": "A-start", "B": "B-start"}
 """Series -> the same clips with half of the budget for the initialisation."""
 KEYS = ("series", "clip_feature", "clip", "init_share")
-"""What a setting is: the other clips go along with the first."""
+"""Columns that name a setting; the further clips of a method follow from its first one."""
 TYPICAL = {"clip_feature": 1.0, "clip": 1 / 8}
 """The typical size in the unit of each clip."""
 OWN = 1 / 16
