@@ -115,7 +115,7 @@ def test_nothing_passes_a_release_of_the_mixed_model_in_other_shapes(monkeypatch
 def test_every_private_method_is_replayed():
     """Also one that is added later: each file of the algorithms with a cost has a case that is run here."""
     tried = {case.name: load_options(case.name, case.options) for case in CASES}
-    methods = {one for one in tried.keys() & method_files() if "privrep.methods." in options_class(one).__module__}
+    methods = {one for one in tried.keys() & method_files() if ".methods." in options_class(one).__module__}
     private = {name for name in methods if is_private(prepared(tried[name], PROBLEM))}
     assert private <= {case.name for case in REPLAYED}
     assert len(private) >= 16
