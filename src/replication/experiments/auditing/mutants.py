@@ -56,7 +56,8 @@ def _clips(modules: int) -> list[tuple[ModuleType, str, Callable]]:
     return [
         (module, key, value)
         for name, module in list(sys.modules.items())
-        if name.startswith(("privrep.methods.", "privrep.privacy.")) and name != clip_factor.__module__
+        if name.startswith(("privrep.methods.", "privrep.privacy.", "replication.methods."))
+        and name != clip_factor.__module__
         for key, value in vars(module).items()
         if any(value is one for one in HONEST)
     ]
