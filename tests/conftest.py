@@ -151,13 +151,7 @@ def fixed_noise(multiplier: float = 0.0, delta: float = 1e-6) -> FixedNoise:
     return FixedNoise(multiplier, delta)
 
 
-MARKS = {
-    "quick_run": "run",
-    "tiny_run": "run",
-    "browser": "browser",
-    "slurm": "slurm",
-    "file_regression": "reference",
-}
+MARKS = {"quick_run": "run", "tiny_run": "run", "browser": "browser", "slurm": "slurm", "file_regression": "reference"}
 """Fixture -> how those are marked that use it, themselves or through others."""
 SLOW = frozenset(Path(__file__).with_name("slow.txt").read_text().splitlines())
 

@@ -83,14 +83,9 @@ def analyse(study: str, cells: pd.DataFrame | None) -> Findings:
     return analysis.analyse(cells, checked(MeasureSettings, settings, study))
 
 
-@cache
-def findings(study: str) -> Findings:
-    """What it finds in made-up cells."""
-    return analyse(study, made_up(study))
-
-
-def told(study: str, cells: pd.DataFrame | None, findings: Findings) -> dict[str, float]:
+def told(study: str, cells: pd.DataFrame | None) -> dict[str, float]:
     """All of it by name, as numbers; of images what rests on cells, and not on the table of long runs."""
+    findings = analyse(study, cells)
     found = {one.quantity: one.measured for one in findings.quantities}
     facts = json.loads(facts_json(facts_of(study), cells, Quantities(findings.quantities)))
     found |= {name: one for fact, value in facts.items() for name, one in summed(value, f"fact {fact}").items()}
@@ -113,7 +108,7 @@ def moved_by(study: str, found: dict[str, float]) -> dict[str, list[str]]:
         factor = np.where(labels == label, 1 + cells["key"].map(number) / 2, 1)
         results = [name for name in cells.select_dtypes(float) if name not in planned_cells(study)]
         changed = cells.assign(**{name: cells[name] * factor for name in results})
-        again = told(study, changed, analyse(study, changed))
+        again = told(study, changed)
         for name in found:
             if not alike(found[name], again.get(name, math.inf)):
                 moved[name].append(label)
@@ -122,7 +117,7 @@ def moved_by(study: str, found: dict[str, float]) -> dict[str, list[str]]:
 
 def reference(study: str) -> str:
     """Return the table of a study: a row that agrees stays as it is held, of any other it is sought what moves it."""
-    path, values = FOLDER / f"{study}.csv", told(study, made_up(study), findings(study))
+    path, values = FOLDER / f"{study}.csv", told(study, made_up(study))
     held = {row["name"]: row for row in read_rows(path)} if path.exists() else {}
     held = {name: row for name, row in held.items() if alike(float(row["value"]), values.get(name, math.inf))}
     moved = moved_by(study, {name: value for name, value in values.items() if name not in held})

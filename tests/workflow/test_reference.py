@@ -11,7 +11,7 @@ import pytest
 from workflow_helpers import ROOT, called, copy_project, script
 
 from replication.errata.demonstrations import DEMONSTRATIONS
-from replication.evidence.compare import by_name
+from replication.evidence.compare import by_name, paired
 from replication.run.config import study_names
 from replication.run.csv_tables import read_rows
 
@@ -24,14 +24,16 @@ from its last result, as in the study of audits, last digits grow."""
 compare_runs = script("compare_runs")
 
 
+def within(row: dict) -> float:
+    """Return the tolerance of a row of a run."""
+    return GROWN if row["study"] == "audits" else SIMULATED if int(row["seeds"] or 0) else ARITHMETIC
+
+
 def reference(claims: list[dict], held: list[dict]) -> str:
     """Return the table of a run: a row that agrees stays as it is held."""
-    rows, known = [], by_name(held)
-    for name, row in by_name(claims).items():
-        within = GROWN if row["study"] == "audits" else SIMULATED if int(row["seeds"] or 0) else ARITHMETIC
-        agrees = name in known and compare_runs.agree(known[name], row)
-        rows.append(known[name] if agrees else row | {"within": within})
-    return pd.DataFrame(rows, columns=COLUMNS).to_csv(index=False)
+    kept = by_name(row for row, other in paired(held, claims) if compare_runs.agree(row, other))
+    rows = by_name(row | {"within": within(row)} for row in claims) | kept
+    return pd.DataFrame(list(rows.values()), columns=COLUMNS).to_csv(index=False)
 
 
 def test_quick_run_agrees_with_the_reference(quick_run, file_regression):

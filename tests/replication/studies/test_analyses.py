@@ -16,14 +16,12 @@ def test_an_analysis_finds_what_it_found(study, file_regression):
 
 
 def test_what_agrees_stays_as_it_is_held(tmp_path, monkeypatch):
-    """Of the other rows it is sought what moves them; those of nothing that is found go."""
-    path = tmp_path / "unit_rates.csv"
-    whole = (FOLDER / path.name).read_text().splitlines(keepends=True)
-    name, value, moved = whole[1].rsplit(",", 2)
-    agrees = f"{name},{float(value) * (1 + 1e-7)!r},{moved}"
-    monkeypatch.setattr("made_up_cells.FOLDER", tmp_path)
-    path.write_text("".join([whole[0], "gone,1,n\n", agrees, whole[2].replace(",", ",1"), *whole[4:]]))
-    assert reference("unit_rates") == "".join([whole[0], agrees, *whole[2:]])
+    """Other rows are those of what is found."""
+    found = {"a": 1.0, "b": 2.0, "c": 3.0}
+    for name, made in {"FOLDER": tmp_path, "made_up": lambda study: None, "told": lambda *_: found}.items():
+        monkeypatch.setattr(f"made_up_cells.{name}", made)
+    (tmp_path / "risk.csv").write_text("name,value,moved by\ngone,0,n\nb,2.5,n\na,1.00000001,n\n")
+    assert reference("risk") == "name,value,moved by\na,1.00000001,n\nb,2,\nc,3,\n"
 
 
 def test_a_sweep_has_repetitions_of_its_own():
