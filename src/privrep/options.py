@@ -49,9 +49,14 @@ class Declared:
     columns = Columns()
 
     def __post_init__(self):
-        for one in fields(self):
-            if check := one.metadata.get("check"):
-                check(one.name, getattr(self, one.name))
+        check_fields(self)
+
+
+def check_fields(declared: Any) -> None:
+    """Raise ValueError where a field of a dataclass is not what its declaration allows."""
+    for one in fields(declared):
+        if check := one.metadata.get("check"):
+            check(one.name, getattr(declared, one.name))
 
 
 # What an option may be
@@ -85,11 +90,11 @@ def unless(excepted: object, check: Check) -> Check:
     return check_others
 
 
-def integer(least: int) -> Check:
-    """Return a check that a value is an integer, no truth value, of at least this."""
+def integer(least: int, most: float = math.inf) -> Check:
+    """Return a check that a value is an integer, no truth value, within bounds."""
     return requires(
-        lambda value: isinstance(value, Integral) and not isinstance(value, bool) and int(value) >= least,
-        f"be an integer of at least {least}",
+        lambda value: isinstance(value, Integral) and not isinstance(value, bool) and least <= int(value) <= most,
+        f"be an integer of at least {least}" + (f" and at most {most}" if most < math.inf else ""),
     )
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 import pandas as pd
@@ -12,12 +14,16 @@ from sklearn.utils import ClassifierTags
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
-from privrep.estimator.private_representation import PrivateRepresentation, set_parameters
+from privrep.estimator.parameters import documented
+from privrep.estimator.private_representation import PrivateRepresentation
 from privrep.methods.mixed_model.calibration import BINARY
+from privrep.options import option
 from privrep.users.identity import is_missing, numbers, spell, spelled
 from privrep.users.schema import Category, Schema
 
 
+@documented
+@dataclass(eq=False, repr=False, kw_only=True)
 class PrivateRepresentationClassifier(ClassifierMixin, PrivateRepresentation):
     """Probabilities of two classes, by heads of squared loss that one further release calibrates.
 
@@ -25,42 +31,27 @@ class PrivateRepresentationClassifier(ClassifierMixin, PrivateRepresentation):
 
     Parameters
     ----------
-    classes : names of the two classes, such as ("no", "yes"), in any order. Public, and stated, since which labels
-        occur is private: a class of one person would tell of this person. By default 0 and 1, for which false and true
-        stand, too. "found" takes those that occur, which counts as public then, and `privacy_` says so.
-
-    All others are those of `PrivateRepresentation`; the method is "prior", and the range of the label 0 to 1.
+    {parameters}
 
     Attributes
     ----------
     classes_ : (2,) names in ascending order, as scikit-learn has them. Probabilities of the second are calibrated.
 
     All others are those of `PrivateRepresentation`; `advice_` is of squared errors of the heads, with classes 0 and 1.
+
+    Notes
+    -----
+    The method is "prior", and the range of the label 0 to 1. Names of classes are public, and stated, since which
+    labels occur is private: a class of one person would tell of this person. For 0 and 1 false and true may stand, too.
+    "found" takes the classes that occur, which counts as public then, and `privacy_` says so.
     """
 
-    family, method, label_bounds = BINARY, "prior", (0, 1)
-    classes: Any
-
-    def __init__(
-        self,
-        epsilon: float = 1.0,
-        delta: float | None = None,
-        *,
-        classes: object = None,
-        rank: int | None = None,
-        structure: str | list[str] = "full",
-        kinds: object = None,
-        feature_bounds: object = None,
-        unit: str = "user",
-        users: str | None = None,
-        max_samples: int = 64,
-        unseen: str = "shared",
-        heads: str = "local",
-        random_state: int | None = None,
-        engine: str = "process",
-        scheduler: str | None = None,
-    ):
-        set_parameters(self, locals())
+    classes: str | Sequence[object] | None = option(
+        'names of the two classes, such as ("no", "yes"), in any order; by default 0 and 1; or found', default=None
+    )
+    method: str = field(default="prior", init=False)
+    family: str = field(default=BINARY, init=False)
+    label_bounds: object = field(default=(0, 1), init=False)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

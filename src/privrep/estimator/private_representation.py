@@ -21,11 +21,12 @@ from sklearn.metrics import r2_score
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d, validate_data
 
 from privrep.estimator.journal import entered
+from privrep.estimator.parameters import Parameters, documented
 from privrep.estimator.shared_prior import SharedPrior
 from privrep.estimator.stated import stated
 from privrep.estimator.statement import DELTA_POWER, doubts, statement
 from privrep.estimator.summary import Summary
-from privrep.methods.mixed_model.calibration import BINARY, GAUSSIAN
+from privrep.methods.mixed_model.calibration import BINARY
 from privrep.methods.mixed_model.method import MixedModel
 from privrep.methods.mixed_model.stacking import ANSWERS, OWN, SHARE, UNKNOWN
 from privrep.methods.running.method import Iterate, Method, Task
@@ -33,13 +34,13 @@ from privrep.methods.running.runner import open_release
 from privrep.methods.steps.posterior import Mixture, by_size
 from privrep.methods.unit_steps.method import UnitSteps
 from privrep.methods.unit_steps.round import Round
-from privrep.options import among, check_count, check_share, check_whole, misnamed, number, requires, unless
+from privrep.options import check_fields, misnamed
 from privrep.privacy.accounting import Budget, gdp_mu
 from privrep.privacy.lattice import SystemNoise
 from privrep.privacy.ledger import Ledger
 from privrep.privacy.mechanisms import NOISE_ROLES
 from privrep.users.blocks import UserData
-from privrep.users.engines import ENGINES, running_on
+from privrep.users.engines import running_on
 from privrep.users.given_users import GivenUsers
 from privrep.users.identity import check_finite, hashed_numbers, numbers, people, sketch, spelled
 from privrep.users.passes import rows
@@ -47,29 +48,7 @@ from privrep.users.rng import stream
 from privrep.users.scattered import ScatteredUsers
 from privrep.users.schema import Oddities, Schema
 
-MOST_EPSILON, MOST_SAMPLES = 10_000, 100_000
-"""Beyond this epsilon nothing is private; each user's rows are padded to max_samples."""
 validate: Any = validate_data  # types of its parameters are not to be had from their defaults
-check_text = requires(lambda value: isinstance(value, str), "be a text")
-CHECKS = {
-    "epsilon": number(lambda value: 1e-6 <= value <= MOST_EPSILON, f"be a number from 1e-6 to {MOST_EPSILON}"),
-    "delta": unless(None, check_share),
-    "method": among(("prior", "unit_steps")),
-    "rank": unless(None, check_count),
-    "family": among((GAUSSIAN, BINARY)),
-    "unit": among(("user", "row")),
-    "users": unless(None, check_text),
-    "max_samples": requires(
-        lambda value: check_count("max_samples", value) is None and value <= MOST_SAMPLES,
-        f"be an integer of at least 1 and at most {MOST_SAMPLES}",
-    ),
-    "unseen": among(("shared", "raise")),
-    "heads": among(("local", "pickle")),
-    "random_state": unless(None, check_whole),
-    "engine": among(ENGINES),
-    "scheduler": unless(None, check_text),
-}
-"""What a parameter may be; kinds and bounds are checked with the table."""
 LABEL_SD = 0.55
 """Public guess of the root mean square label, and of the residual, in units of half the label's range."""
 UNIT_STEPS_NOISE = 0.5
@@ -105,35 +84,13 @@ class LocalHeads:
         return LocalHeads(*(np.concatenate([mine[kept], others]) for mine, others in pairs))
 
 
-class PrivateRepresentation(RegressorMixin, BaseEstimator):
+@documented
+class PrivateRepresentation(RegressorMixin, Parameters, BaseEstimator):
     """Regression with a head for each user, about a prior that is learned under user-level differential privacy.
 
     Parameters
     ----------
-    epsilon : of the whole fit; replacing all rows of one user is what it holds for.
-    delta : by default 1/n^2 for n users; above 1/n it warns.
-    method : "prior", the released mixed model, or "unit_steps", a subspace of the given rank.
-    rank : of the released prior; None for all of it. Unit steps need one. A rank one too low is ruinous for every
-        method that seeks a subspace, one too high costs little.
-    family : "gaussian"; or "binary" for 0 and 1, whose predictions are probabilities, calibrated by one further
-        release. `PrivateRepresentationClassifier` has two classes of any names; more classes, counts, and survival
-        times that are censored, are not served.
-    structure : differences between people beyond the shared mean: "full", all features; "level", a constant
-        alone; or a list of columns, beside the constant. Own data, which are always mixed in, have all features.
-    kinds : of the features: "number", "flag" or the levels of a category; by name or in order. By default numbers.
-    feature_bounds : (low, high) of all numbers, or one pair for each. Required, public; values beyond count as nearest.
-    label_bounds : (low, high) of the label. Required, public; labels beyond count as nearest.
-    unit : "user", or "row" where each row is a person of its own, and fit takes no users.
-    users : name of the column that says whose a row is, where X is a DataFrame; else `users` goes to fit.
-    max_samples : rows of a user that are used at most, a random choice.
-    unseen : prediction for users without a head: "shared", by the shared mean, with a warning, or "raise".
-    heads : whether pickles have the users' heads, and what the journal says of other fits: "local", no, or "pickle",
-        yes. Copies, and what is sent to worker processes of this machine, always have them.
-    random_state : None draws exact discrete Gaussian noise from the system's randomness; a seed is for experiments,
-        and warns.
-    engine, scheduler : where the passes over users run, see `privrep.users.engines.running_on`. The same comes out. The
-        workers of Dask are trusted with the data: rows that are in memory are sent to them, in clear unless the
-        scheduler has TLS; those of a table on disk lie in TMPDIR for the time of the fit, which the workers must see.
+    {parameters}
 
     Attributes
     ----------
@@ -143,51 +100,23 @@ class PrivateRepresentation(RegressorMixin, BaseEstimator):
     local_ : `LocalHeads`, or None after unpickling. journal_ : how many fits in this
         machine's journal may be of the same people, and what all of them spend; or None. Neither may be published.
 
+    Notes
+    -----
+    Own data are always mixed in, and have all features, whatever the structure. Probabilities are calibrated by one
+    further release. `PrivateRepresentationClassifier` has two classes of any names; more classes, counts, and survival
+    times that are censored, are not served.
+
+    Noise is exact discrete Gaussian from the system's randomness, unless there is a seed, of which a warning tells.
+    Without the heads pickles have nothing of the journal, either; copies, and what is sent to worker processes of this
+    machine, always have both.
+
+    The workers of Dask are trusted with the data: rows that are in memory are sent to them, in clear unless the
+    scheduler has TLS; those of a table on disk lie in TMPDIR for the time of the fit, which the workers must see.
+
     References
     ----------
     The method is `privrep.methods.mixed_model`; sums and noise are `privrep.privacy.mechanisms`.
     """
-
-    epsilon: float
-    delta: float | None
-    method: str
-    rank: int | None
-    family: str
-    structure: str | list[str]
-    kinds: object
-    feature_bounds: object
-    label_bounds: object
-    unit: str
-    users: str | None
-    max_samples: int
-    unseen: str
-    heads: str
-    random_state: int | None
-    engine: str
-    scheduler: str | None
-
-    def __init__(
-        self,
-        epsilon: float = 1.0,
-        delta: float | None = None,
-        *,
-        method: str = "prior",
-        rank: int | None = None,
-        family: str = GAUSSIAN,
-        structure: str | list[str] = "full",
-        kinds: object = None,
-        feature_bounds: object = None,
-        label_bounds: object = None,
-        unit: str = "user",
-        users: str | None = None,
-        max_samples: int = 64,
-        unseen: str = "shared",
-        heads: str = "local",
-        random_state: int | None = None,
-        engine: str = "process",
-        scheduler: str | None = None,
-    ):
-        set_parameters(self, locals())
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -361,8 +290,7 @@ class PrivateRepresentation(RegressorMixin, BaseEstimator):
         return Summary.of(self.shared_, self.privacy_, self.advice_)
 
     def _check(self) -> None:
-        for name, check in CHECKS.items():
-            check(name, getattr(self, name))
+        check_fields(self)
         if self.method == "unit_steps" and self.rank is None:
             raise ValueError("rank is None; unit steps need one")
 
@@ -458,11 +386,6 @@ class PrivateRepresentation(RegressorMixin, BaseEstimator):
         last_round: Round = found.__self__  # models of unit steps are a method of their last round
         heads = Mixture((last_round.prior,))
         return SharedPrior(schema, nothing, heads, self.max_samples, nothing, 0.0, math.nan)
-
-
-def set_parameters(estimator: BaseEstimator, given: dict) -> None:
-    """Set the parameters of an estimator to what its `__init__` was given, which are its local names but `self`."""
-    vars(estimator).update({name: value for name, value in given.items() if name != "self"})
 
 
 def with_heads_to_workers(kind: type[PrivateRepresentation]) -> None:

@@ -9,7 +9,7 @@ import inspect
 import json
 import math
 import re
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
 from types import SimpleNamespace
@@ -27,6 +27,7 @@ from typer.testing import CliRunner
 from privrep.estimator import PrivateRepresentation, PrivateRepresentationClassifier, journal, private_representation
 from privrep.estimator.commands import curves, main, release
 from privrep.estimator.commands.main import app
+from privrep.estimator.parameters import declared, documented
 from privrep.estimator.private_representation import ADVICE, LocalHeads, advice
 from privrep.estimator.shared_prior import SharedPrior
 from privrep.estimator.stated import from_toml, stated
@@ -34,6 +35,7 @@ from privrep.estimator.statement import SAFE, statement
 from privrep.methods.mixed_model.stacking import ANSWERS, SHARE
 from privrep.methods.running.method import Iterate
 from privrep.methods.steps.posterior import Mixture, Prior
+from privrep.options import check_count, option
 from privrep.privacy.accounting import Budget, gdp_epsilon, gdp_mu
 from privrep.privacy.ledger import GaussianRelease, Ledger
 from privrep.privacy.mechanisms import Release
@@ -216,15 +218,13 @@ def run(command: str, status: int = 0, **given: object) -> str:
 
 def test_options_of_fit():
     given = {"epsilon": 3.5, "delta": 0.0123, "method": "m", "rank": 7, "family": "f", "max_samples": 11}
-    given |= {"engine": "e", "scheduler": "s"}
+    given |= {"engine": "e", "scheduler": "s", "random_state": 13}
     with patch.multiple(main, PrivateRepresentation=DEFAULT, write=DEFAULT) as called:
         model = called["PrivateRepresentation"].return_value
         model.advice_, model.privacy_, model.journal_ = {}, "what was spent", {"text": "before, too"}
         files = {"table": "table.parquet", "user": "who", "label": "y", "bounds": "bounds.toml", "out": "there"}
-        assert "what was spent\nbefore, too\nthere: public may be" in run("fit", **files, **given, seed=13)
-    asked = called["PrivateRepresentation"].call_args
-    bound = inspect.signature(PrivateRepresentation).bind(*asked.args, **asked.kwargs).arguments
-    assert bound == given | {"random_state": 13}
+        assert "what was spent\nbefore, too\nthere: public may be" in run("fit", **files, **given)
+    assert called["PrivateRepresentation"].mock_calls[0] == call(**given)
     schema = from_toml(Path("bounds.toml"), ["a", "b"])
     assert model.fit_table.mock_calls == [call(Path("table.parquet"), user="who", label="y", schema=schema)]
     assert called["write"].mock_calls == [call(model, ANY)] and Path("there").is_dir()
@@ -285,18 +285,42 @@ SETTINGS |= {"engine": "dask", "scheduler": "s:1"}
 STATED = [SETTINGS[name] for name in ("kinds", "feature_bounds", "label_bounds")]
 
 
-@pytest.mark.parametrize("kind", [PrivateRepresentation, PrivateRepresentationClassifier])
-def test_parameters_are_kept(kind):
-    given = {name: object() for name in kind._get_param_names()}
-    assert kind(**given).get_params(deep=False) == given
+@documented
+@dataclass(eq=False, repr=False, kw_only=True)
+class Wider(PrivateRepresentationClassifier):
+    """With one parameter more.
+
+    {parameters}
+    """
+
+    width: int = option("number of things", check_count, 7)
 
 
-def test_defaults_are_alike():
-    """Of both estimators and of the command, which has no default of epsilon."""
-    parameters = [inspect.signature(one).parameters for one in (PrivateRepresentationClassifier, main.fit)]
-    for name, one in inspect.signature(PrivateRepresentation).parameters.items():
-        others = {other[name].default for other in parameters if name in other} - {inspect.Parameter.empty}
-        assert others <= {one.default} and (name != "epsilon" or one.default == 1)
+@pytest.mark.parametrize("kind", [PrivateRepresentation, PrivateRepresentationClassifier, Wider])
+def test_a_parameter_is_declared_once(kind):
+    """The constructor, which keeps it, the table of the docstring and the command have it, with its default; the
+    command has no default of epsilon."""
+    known, constructor = {one.name: one for one in declared(kind)}, inspect.signature(kind).parameters
+    given = {name: object() for name in known}
+    assert kind(**given).get_params(deep=False) == given and ("width" in known) == (kind is Wider)
+    with patch.object(main, "PrivateRepresentation", kind):
+        options = inspect.signature(main.with_parameters(lambda *, out, **_: None)).parameters
+    assert set(options) == {"out"} | set(known) - main.ELSEWHERE
+    assert (options["epsilon"].default, constructor["epsilon"].default) == (inspect.Parameter.empty, 1)
+    for name, one in known.items():
+        assert constructor[name].default == one.default and constructor[name].default != inspect.Parameter.empty
+        assert f"\n{name} : {one.metadata['meaning'][:40]}" in kind.__doc__
+        if name in options and name != "epsilon":
+            (option,) = options[name].annotation.__metadata__
+            assert options[name].default == one.default and option.help[1:-1] == one.metadata["meaning"][1:]
+
+
+@pytest.mark.parametrize("name", [one.name for one in declared(Wider) if one.metadata["check"]])
+def test_a_fit_checks_what_is_declared(name):
+    """And a constructor checks nothing."""
+    model = Wider(**{name: -1})
+    with pytest.raises(ValueError, match=f"^{name} is -1; it must "):
+        model.fit(TABLE[["a"]], TABLE.b)
 
 
 CALLEES = ["stated", "in_memory", "noise_from", "doubts", "open_release", "entered", "statement"]

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 import signal
 import warnings
 from collections.abc import Callable
+from dataclasses import Field
 from functools import wraps
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, get_type_hints
 
 import pyarrow as pa
 import typer
@@ -26,6 +28,7 @@ from privrep.estimator.commands.release import (
     write_heads,
     write_private,
 )
+from privrep.estimator.parameters import declared
 from privrep.estimator.private_representation import local_heads, predicted
 from privrep.estimator.stated import expanded, from_toml
 from privrep.estimator.summary import Summary, advice_line
@@ -76,6 +79,9 @@ PREDICTED_AT_ONCE = 2**18
 """Numbers in the rows that are predicted at once; an id counts as 32."""
 USUAL_SIGNAL = 0.5
 """Share of the variance of labels that heads explain, by default."""
+ELSEWHERE = {"structure", "kinds", "feature_bounds", "label_bounds", "unit", "users", "unseen", "heads"}
+"""Parameters of the estimator that are no options of `fit`: the bounds and the user replace them, or only Python code
+needs them."""
 LABEL = Annotated[str, typer.Option(help="Column of the label.")]
 RANK_IN_DOUBT = "One too low is ruinous for every method, one too high costs little."
 
@@ -177,29 +183,35 @@ def quoted(name: str) -> str:
     return name if plain else '"' + name.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
+def as_option(one: Field, type_: Any) -> inspect.Parameter:
+    """Return a parameter of the estimator as an option of a command; epsilon must be given."""
+    meaning, names = one.metadata["meaning"], ["--seed"] if one.name == "random_state" else []
+    option = typer.Option(*names, help=f"{meaning[0].upper()}{meaning[1:]}.")
+    default = inspect.Parameter.empty if one.name == "epsilon" else one.default
+    annotation = Annotated[type_, option]
+    return inspect.Parameter(one.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+
+
+def with_parameters(command: Any) -> Any:
+    """Give a command the parameters of the estimator as options, in place of `**parameters`."""
+    signature, types = inspect.signature(command, eval_str=True), get_type_hints(PrivateRepresentation)
+    options = [as_option(one, types[one.name]) for one in declared(PrivateRepresentation) if one.name not in ELSEWHERE]
+    *first, out, _ = signature.parameters.values()
+    command.__signature__ = signature.replace(parameters=[*first, *options, out])
+    return command
+
+
 @app.command()
 @in_one_line
+@with_parameters
 def fit(
     table: TABLE,
     user: USER,
     label: LABEL,
     bounds: Annotated[Path, typer.Option(help="File of bounds; begin it with privrep bounds.")],
-    epsilon: Annotated[float, typer.Option(help="Budget of the whole fit, for replacing all rows of one user.")],
-    delta: Annotated[float | None, typer.Option(help="By default 1/n^2 for n users.")] = None,
-    method: Annotated[str, typer.Option(help="prior, or unit_steps, which needs a rank.")] = "prior",
-    rank: Annotated[
-        int | None, typer.Option(help=f"Rank of the released prior; by default all of it. {RANK_IN_DOUBT}")
-    ] = None,
-    family: Annotated[str, typer.Option(help="gaussian, or binary for 0 and 1.")] = "gaussian",
-    max_samples: Annotated[int, typer.Option(help="Rows of a user that are used at most.")] = 64,
-    seed: Annotated[
-        int | None, typer.Option(help="For experiments alone: seed of noise that can be drawn again.")
-    ] = None,
-    engine: Annotated[str, typer.Option(help="Where passes over users run: process, threads or dask.")] = "process",
-    scheduler: Annotated[
-        str | None, typer.Option(help="Address of Dask, such as tcp://host:8786; by default one is started.")
-    ] = None,
+    *,
     out: Annotated[Path, typer.Option(help="Folder of the results.")] = Path("release"),
+    **parameters: Any,
 ) -> None:
     """Release a prior of the users' heads, say whether sharing helps, and fit the heads.
 
@@ -211,17 +223,7 @@ def fit(
     TableFile(table, user, label, schema)  # a wrong column is named before a folder that is there already
     if out.exists() and not (out.is_dir() and not any(out.iterdir())):
         raise ValueError(f"{out} is there already; choose another folder with --out, or remove it")
-    model = PrivateRepresentation(
-        epsilon,
-        delta,
-        method=method,
-        rank=rank,
-        family=family,
-        max_samples=max_samples,
-        random_state=seed,
-        engine=engine,
-        scheduler=scheduler,
-    )
+    model = PrivateRepresentation(**parameters)
     says = Console(stderr=True).status(f"reading {table}, then some ten passes over its users")
     with says, in_one_move(out, folder=True) as folder:  # made first: what cannot be written spends no budget
         model.fit_table(table, user=user, label=label, schema=schema)
