@@ -1,2 +1,2 @@
-"""The linear model of both papers: users drawn in blocks, their heads, subspaces, splits of samples, exact risk,
-random streams."""
+"""Users: simulated, in memory or in a table on disk; their heads, sample splits and risk; subspaces and random
+streams."""

@@ -19,18 +19,18 @@ from privrep.users.known import Known
 FLOATS_PER_STREAM = 2**18  # feature entries of the users that share a random stream
 STREAMS_PER_BLOCK = 4  # streams whose users lie in one block, 4 MiB of float32 features
 NORMS = (1e-12, 1e12)
-"""Public domain of feature norms. Squares of smaller or larger ones are not exact in float32, and a norm that is wrong
-would let a user through a clip; samples outside count as zero. Labels may be as large as the norms."""
+"""Public range of feature norms. In float32, squares of smaller or larger norms are inexact, and a wrong norm would let
+a user exceed a clip; samples outside the range count as zero. The upper limit holds for absolute labels, too."""
 
 
 def users_of_a_stream(samples: int, dim: int) -> int:
-    """Return how many users are drawn from one stream, by sizes alone, so that numbers do not depend on the machine."""
+    """Return the number of users per random stream, set by sizes alone, so that no machine changes results."""
     return max(1, FLOATS_PER_STREAM // (samples * dim))
 
 
 @dataclass(frozen=True)
 class Truth:
-    """The subspace behind the labels, theta_j = basis @ mixing @ v_j; `mixing` is I, or the R factor of U*."""
+    """The true subspace: theta_j = basis @ mixing @ v_j, where `mixing` (k, k) is I or the R factor of U*."""
 
     basis: np.ndarray
     mixing: np.ndarray
@@ -46,13 +46,13 @@ def norms_in_domain(features: np.ndarray) -> np.ndarray:
 
 @dataclass
 class Block:
-    """Users `start` to `start + B - 1`.
+    """Samples of the users numbered `start` to `start + B - 1`.
 
-    A sample whose feature norm lies outside `NORMS`, or whose label is larger or NaN, has features and label zero: it
-    counts as nothing in every statistic, and no sum meets an infinite number. Samples known to be `in_domain` are not
-    checked. `features` are (m, B, d) and `labels` (m, B) float32, samples first, so that a range of samples is one
-    contiguous matrix. `heads` (B, k), in the coordinates of `Truth.basis` and NaN for corrupted users, are for scoring
-    only. `stream_users` is set where a block has users of several streams. `room` and `computed` are of `once`.
+    A sample with a feature norm outside `NORMS`, or with a label that is NaN or larger than the upper limit, is set to
+    zero: it adds nothing to any statistic, and every sum stays finite. `in_domain` skips this check. `features` (m, B,
+    d) and `labels` (m, B) are float32, samples first, so that a range of samples is one contiguous matrix. `heads` (B,
+    k), in the coordinates of `Truth.basis` and NaN for corrupted users, are for scoring only. `stream_users` is the
+    number of users per stream in a block of several streams. `room`, in bytes, and `computed` are the cache of `once`.
     """
 
     start: int
@@ -86,7 +86,7 @@ class Block:
 
     @cached_property
     def counts(self) -> np.ndarray:
-        """Samples of each user that are not zero, (B,)."""
+        """Number of nonzero samples of each user, (B,)."""
         return np.isfinite(self.feature_norms).sum(axis=0)
 
     def take(self, start: int, stop: int) -> Block:
@@ -106,23 +106,23 @@ class Block:
         """Users grouped by number of samples, rounded up to a multiple of 4: each group's indices (b,), and its block
         without the padding. A user's group depends on that user's samples alone."""
         last = (np.isfinite(self.feature_norms) * np.arange(1, len(self.labels) + 1)[:, None]).max(axis=0, initial=1)
-        sizes, found = np.minimum(-(-last // 4) * 4, len(self.labels)), []
+        sizes, groups = np.minimum(-(-last // 4) * 4, len(self.labels)), []
         for size in np.unique(sizes):
             of = np.flatnonzero(sizes == size)
             part = Block(self.start, self.features[:size, of], self.labels[:size, of], in_domain=True)
             part.feature_norms, part.room = self.feature_norms[:size, of], self.room * len(of) // self.users
-            found.append((of, part))
-        return found
+            groups.append((of, part))
+        return groups
 
     def once(self, name: Hashable, made: Callable[[], T]) -> T:
-        """Return the cached result of that name, computed at first; the latest `room` bytes of results are kept."""
-        found = self.computed[name] = self.computed.pop(name) if name in self.computed else made()
-        while sum(one.nbytes for one in self.computed.values()) > self.room:
+        """Return the result cached under a name, computed at the first call; the latest `room` bytes are kept."""
+        result = self.computed[name] = self.computed.pop(name) if name in self.computed else made()
+        while sum(cached.nbytes for cached in self.computed.values()) > self.room:
             self.computed.popitem(last=False)
-        return found
+        return result
 
     def streams(self) -> Iterator[Block]:
-        """Split the users by the stream that they were drawn from."""
+        """Split the users by their random streams."""
         size = self.stream_users or self.start + self.users
         for first in range(self.start // size * size, self.start + self.users, size):
             yield self.take(first, first + size)
@@ -135,11 +135,11 @@ def true_heads(block: Block) -> np.ndarray:
 
 
 class UserData:
-    """Users as a method reads them: simulated, in memory, or in a table; `images.image_users` has the same names.
+    """Users as methods read them: simulated, in memory, or in a table; `images.image_users` has the same interface.
 
-    `known` is public, and scoring also reads `truth`; `block_size` is None where all are one block. Blocks stay in
-    memory where all users fit into `memory_budget` bytes, and results of at most that size do; they are read again
-    otherwise, with the same numbers. What an object keeps is no field: a copy with other data has none of it.
+    `known` is public, `truth` is for scoring only, and `block_size` is None where all users form one block. Blocks stay
+    in memory if all users fit into `memory_budget` bytes, with cached results of at most that size; otherwise blocks
+    are read again, with the same numbers. Caches are not fields, so that a copy with other data starts without them.
     """
 
     known: Known
@@ -148,12 +148,12 @@ class UserData:
     memory_budget = 400 * 2**20
 
     def read(self, first: int, last: int) -> Block:
-        """Draw or read the users numbered first, ..., last - 1, which are a whole block."""
+        """Draw or read one whole block: the users numbered first, ..., last - 1."""
         raise NotImplementedError
 
     @cached_property
     def sums(self) -> OrderedDict:
-        """Sums over the users that were taken before, see `privrep.users.passes.total`."""
+        """Cache of sums over the users, see `privrep.users.passes.total`."""
         return OrderedDict()
 
     @cached_property

@@ -1,4 +1,4 @@
-"""The engine of Dask's workers, to which go the users of a task and what a statistic has of them."""
+"""Engine that runs passes on Dask workers; the statistic of a task carries `UserRows` of the task's users alone."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ KEEP_MEMORY = {
     f"distributed.nanny.pre-spawn-environ.MALLOC_{name}_THRESHOLD_": size
     for name, size in (("TRIM", 2**30), ("MMAP", 2**25))
 }
-"""The C library keeps what is freed for the next block: a third of the time of a pass, otherwise."""
+"""Settings with which malloc keeps freed memory for the next block; this saves a third of a pass."""
 
 
 class _TaskPickler(cloudpickle.Pickler):
-    """A pickler that sends of the users' `UserRows` rows only those of one task."""
+    """A pickler that reduces `UserRows` to the rows of one task's users."""
 
     def __init__(self, file: io.BytesIO, task: range):
         super().__init__(file)
@@ -55,7 +55,7 @@ def worker_values(users: UserData, statistic: bytes, over: range, narrow: bool) 
 
 
 def code_checksum() -> str:
-    """Return a checksum of privrep's files, in a checkout of those beside it, too, and of NumPy's version here."""
+    """Return a checksum of NumPy's version and privrep's source files, in a checkout also of the packages beside it."""
     package, beside = Path(__file__).parents[1:3]
     digest = hashlib.sha256(np.__version__.encode())
     for path in sorted((beside if beside.name == "src" else package).rglob("*.py")):
@@ -64,17 +64,17 @@ def code_checksum() -> str:
 
 
 class Dask:
-    """The workers of a scheduler, with this process's code; a task of a worker that dies is run by another."""
+    """Engine on a scheduler's workers, which must run the same code; the tasks of a lost worker run on another."""
 
     def __init__(self, client):
         self._client, self._users, self._remote = client, None, None
-        for worker, found in client.run(code_checksum).items():
-            if found != code_checksum():
+        for worker, checksum in client.run(code_checksum).items():
+            if checksum != code_checksum():
                 raise ValueError(f"worker {worker} has another version of privrep or NumPy; start it with this one")
 
     def __call__(self, users: UserData, statistic: Callable, over: range, narrow: bool) -> Iterator:
         if users is not self._users:
-            # By a task, and not by scattering: when workers are lost, others can make them again.
+            # As a task, not scattered: after the loss of workers, others can recompute the users.
             self._remote = self._client.submit(pickle.loads, cloudpickle.dumps(users), pure=False)
             self._users = users
 
@@ -88,7 +88,7 @@ class Dask:
 @contextmanager
 def connected(scheduler: str | None, cores: int) -> Iterator[Dask]:
     """Connect to a scheduler, or start a worker on each core of this machine, within this context."""
-    gc.collect()  # a client that has failed before would wait for this one, and this one for it, if it were closed now
+    gc.collect()  # closes a client that failed before: collected later, it and the new one would wait for each other
     if scheduler is None:
         with (
             dask.config.set(KEEP_MEMORY),

@@ -34,37 +34,37 @@ class Threads:
 
 @contextmanager
 def running_on(engine: str = "process", scheduler: str | None = None) -> Iterator[None]:
-    """Passes over users run on an engine, within this context, and BLAS on one thread, since more round otherwise.
+    """Run passes over users on an engine within this context, and BLAS on one thread, since several round differently.
 
     Parameters
     ----------
     engine : one of `ENGINES`. "dask" without a scheduler starts a worker for each core; a script that does so needs
         `if __name__ == "__main__":`.
-    scheduler : address of one of Dask, such as tcp://host:8786.
+    scheduler : address of a Dask scheduler, such as tcp://host:8786.
 
     Raises
     ------
     ValueError
-        If there is no such engine, a scheduler is given to another one or cannot be reached, the package is not there,
-        or a worker has other code.
+        If the engine is unknown, a scheduler is given for an engine other than dask or cannot be reached, Dask is not
+        installed, or a worker runs other code.
     """
     if engine not in ENGINES:
         raise ValueError(f"engine is {engine!r}; it must be one of {', '.join(map(repr, ENGINES))}")
     if scheduler is not None and engine != "dask":
-        raise ValueError(f"scheduler is {scheduler!r}; engine {engine!r} has none, and it must be None")
+        raise ValueError(f"scheduler is {scheduler!r}; engine {engine!r} takes none: it must be None")
     cores = len(os.sched_getaffinity(0))
     with ExitStack() as stack:
         stack.enter_context(threadpool_limits(1))
-        found = values
+        runner = values
         if engine == "threads":
-            found = Threads(stack.enter_context(ThreadPoolExecutor(cores)), cores)
+            runner = Threads(stack.enter_context(ThreadPoolExecutor(cores)), cores)
         if engine == "dask":
             try:
                 from privrep.users.dask_engine import connected
             except ImportError as error:
                 needed = f"it needs the package {error.name}: pip install 'privrep[dask]'"
                 raise ValueError(f"engine is 'dask'; {needed}") from None
-            found = stack.enter_context(connected(scheduler, cores))
-        before = ENGINE.set(found)
+            runner = stack.enter_context(connected(scheduler, cores))
+        before = ENGINE.set(runner)
         stack.callback(ENGINE.reset, before)
         yield

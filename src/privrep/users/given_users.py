@@ -1,4 +1,4 @@
-"""Users with data in memory, from arrays with a row for each sample or laid out by user."""
+"""Users in memory, from arrays with one row per sample or laid out by user."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from privrep.users.known import Known
 def laid_out(
     features: np.ndarray, labels: np.ndarray, counts: np.ndarray, samples: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Lay rows (N, d) and labels (N,), user by user, out as float32 (samples, B, d) and (samples, B), zero-padded."""
+    """Lay out rows (N, d) and labels (N,), sorted by user, as float32 (samples, B, d) and (samples, B), zero-padded."""
     user = np.repeat(np.arange(len(counts)), counts)
     shape = samples, len(counts)
     by_user = np.zeros((*shape, features.shape[1]), np.float32), np.zeros(shape, np.float32)
@@ -24,14 +24,14 @@ def laid_out(
 
 
 def positions(user: np.ndarray) -> np.ndarray:
-    """Number each user's rows, for ascending user numbers (N,)."""
+    """Return the position of each row among its user's rows, from 0, for ascending user numbers (N,)."""
     return np.arange(len(user)) - np.searchsorted(user, user)
 
 
 @dataclass(frozen=True, eq=False)
 class GivenUsers(UserData):
-    """Users with given arrays: `features` (m, n, d) and `labels` (m, n), or, with the `counts` (n,) of each user's
-    rows, features (N, d) and labels (N,) user by user, each block padded when it is read.
+    """Users in memory: `features` (m, n, d) and `labels` (m, n); or, where `counts` (n,) gives the rows per user,
+    `features` (N, d) and `labels` (N,) sorted by user, padded block by block.
     """
 
     known: Known
@@ -47,18 +47,18 @@ class GivenUsers(UserData):
     def capped(
         cls, labels: np.ndarray, features: np.ndarray, number: np.ndarray, users: int, cap: int, rank: int
     ) -> GivenUsers:
-        """Take rows in any order, with labels (N,), features (N, d) and user numbers (N,) below `users`, padded to a
-        cap that is public: what rows a user has moves no other user and no shape.
+        """Return users from rows in any order, with labels (N,), features (N, d) and user numbers (N,) below `users`,
+        padded to a public cap: the rows of one user change no other user and no shape.
 
-        Rows with a NaN label are dropped. Of more than `cap` rows a user keeps a choice that is public and does not
-        look at values.
+        Rows with a NaN label are dropped. A user with more than `cap` rows keeps a public choice of them, which does
+        not depend on values.
         """
-        from pandas.util import hash_array  # here, since pandas takes half a second and other users need none of it
+        from pandas.util import hash_array  # here, since it takes half a second and other users do not need it
 
         order = np.flatnonzero(~np.isnan(labels))
         order = order[np.argsort(number[order], kind="stable")]
         of = number[order]
-        # Hashes of user and position: by its place in the table, rows of others would move a user's choice.
+        # Hashes of user and position: with the place in the table, other users' rows would change a user's choice.
         turn = hash_array(of.astype(np.uint64) << np.uint64(32) | positions(of).astype(np.uint64))
         order = order[np.lexsort((turn, of))][positions(of) < cap]
         size = users_of_a_stream(cap, features.shape[1])
@@ -73,7 +73,7 @@ class GivenUsers(UserData):
 
     @cached_property
     def _ends(self) -> np.ndarray:
-        """Rows of the users before each one, and of all, (n + 1,)."""
+        """Number of rows before each user, and of all users, (n + 1,)."""
         return np.concatenate([[0], np.cumsum(np.asarray(self.counts))])
 
     def read(self, first: int, last: int) -> Block:

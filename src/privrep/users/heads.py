@@ -15,7 +15,7 @@ HeadRule = Callable[[Block], np.ndarray]  # Block -> heads (B, k) of its users, 
 
 @dataclass(frozen=True, eq=False)
 class FittedHeads:
-    """The head step of jain2021 Algorithm 1: least squares, or ridge, in a matrix's columns (d, k) on a range."""
+    """Head step of jain2021 Algorithm 1: least squares or ridge in the columns of `basis` (d, k) on a sample range."""
 
     basis: np.ndarray
     samples: slice
@@ -23,7 +23,7 @@ class FittedHeads:
 
     @property
     def name(self) -> Hashable:
-        """All that the rule depends on besides the data."""
+        """Cache key: all that the heads depend on besides the data."""
         return self.basis.shape, self.basis.tobytes(), self.samples.start, self.samples.stop, self.penalty
 
     def __call__(self, block: Block) -> np.ndarray:
@@ -31,16 +31,16 @@ class FittedHeads:
 
 
 FINAL_HEADS = ("least squares", "ridge")
-FINAL_HEADS_COLUMN = "how the last heads are fitted: least squares, or ridge with the public guess of the label noise"
+FINAL_HEADS_COLUMN = "fit of the final heads: least squares, or ridge with the public guess of the label noise"
 
 
 def final_penalty(final_heads: str, known: Known) -> float:
-    """Return the ridge penalty of the final heads, 0 or s^2 / h^2; they stay with the users and are in no ledger."""
+    """Return the ridge penalty of the final, unreleased heads: 0, or label noise variance over head variance."""
     return known.label_noise_sd**2 / known.head_variance if final_heads == "ridge" else 0.0
 
 
 def solve_positive_definite(gram: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """Solve B small positive definite systems by Cholesky, a singular one by its leading part, without NaN."""
+    """Solve B small positive semidefinite systems by Cholesky; dependent coordinates are 0, never NaN."""
     k = len(right)
     factor = np.zeros_like(gram)
     for i in range(k):
@@ -66,7 +66,7 @@ def projected(features: np.ndarray, basis: np.ndarray) -> np.ndarray:
 
 
 def fit_heads(features: np.ndarray, labels: np.ndarray, basis: np.ndarray, penalty: float = 0.0) -> np.ndarray:
-    """Regress labels (q, B) on U^T x, x (q, B, d), with a ridge penalty (jain2021 Algorithm 1, line 5); (B, k)."""
+    """Return ridge heads (B, k) of labels (q, B) on U^T x, x (q, B, d) (jain2021 Algorithm 1, line 5)."""
     samples, rank = len(features), basis.shape[1]
     if samples < rank and not penalty:
         raise ValueError(f"samples for the head is {samples}; it must be at least the rank, {rank}")

@@ -1,9 +1,8 @@
-"""What is the same id, the same level and the same number, in memory, on disk, in a release and in the journal.
+"""Equality of ids, levels and numbers in memory, on disk, in a release and in the journal.
 
-A value is what it is spelled as: 7, 7.0, "7", "7.0", "7e+00", b"7" and " 7 " are the same, and "007" is another; so
-are true, "TRUE" and "True". Two spellings that are taken for one join what two people have, and the guarantee then
-holds for both together; taken for two they would give one person two budgets. So blanks around, and ways to compose a
-letter, do not count.
+Values are equal if their texts are: 7, 7.0, "7", "7.0", "7e+00", b"7" and " 7 " are the same, and "007" is another; so
+are true, "TRUE" and "True". If two people share one id, the guarantee holds for both together; if one person has two
+ids, that person has two budgets. So outer blanks and the Unicode composition of letters are ignored.
 """
 
 from __future__ import annotations
@@ -22,19 +21,19 @@ from pandas._libs.parsers import STR_NA_VALUES  # pyright: ignore[reportMissingI
 MISSING = frozenset(
     (*STR_NA_VALUES, "-nan", "NaT", "Null", "none", "#REF!", "#VALUE!", "#NAME?", "#DIV/0!", "#NULL!", "#NUM!")
 )
-"""What R, pandas and Excel write where an id is missing or was lost."""
+"""Texts that R, pandas and Excel write for a missing or lost value."""
 HASHES = 64
-"""Of a sketch."""
+"""Number of hashes in a sketch."""
 WHOLE = re.compile(r"-?(0|[1-9]\d*)\.0+|-?[1-9](\.\d+)?[eE]\+\d{1,2}")
-"""What may be a whole number: R writes 100000 as 1e+05, and pandas 7 as 7.0 where another is missing."""
+"""Texts that may be whole numbers: R writes 100000 as 1e+05, and pandas 7 as 7.0 where another value is missing."""
 DATES = "has dates or times; give numbers in the unit in which the range is stated, such as years"
 DATE = re.compile(r"\s*(\d{4}-\d\d?-\d\d?|\d\d?[./]\d\d?[./]\d{4})\b")
 UNUSUAL = r"^ | $|[^ -~]|^(True|TRUE|False|FALSE)$|^-?[0-9]+(\.0+|(\.[0-9]+)?[eE]\+[0-9]+)$"
-"""Has all texts that `spell` changes, and few others."""
+"""Matches all texts that `spell` changes, and few others."""
 
 
 def spell(value: object) -> str | None:
-    """Return the text of a value; None where there is none, as for NaN."""
+    """Return the normalised text of a value; None for a missing value, such as NaN."""
     if isinstance(value, bytes):
         value = value.decode("utf-8", "replace")
     if not isinstance(value, str):
@@ -52,8 +51,8 @@ def spell(value: object) -> str | None:
     return text
 
 
-def of_each(values: object, one: Callable[[object], object], missing: object, where: str) -> np.ndarray:
-    """Return a function of each value (N,) as objects, called once for all that are equal."""
+def of_each(values: object, function: Callable[[object], object], missing: object, where: str) -> np.ndarray:
+    """Apply a function to values (N,), once per distinct value, and return objects; a missing value gives `missing`."""
     try:
         ours = isinstance(getattr(values, "dtype", None), np.dtype | pd.api.extensions.ExtensionDtype)
         column: Any = values if ours else np.asarray(values, object)
@@ -61,21 +60,21 @@ def of_each(values: object, one: Callable[[object], object], missing: object, wh
         codes, different = pd.factorize(column)
     except TypeError:
         raise ValueError(f"{where} has lists or tables in place of single values") from None
-    return np.array([*map(one, different), missing], object)[codes]
+    return np.array([*map(function, different), missing], object)[codes]
 
 
 def spelled(values: object, where: str = "it") -> np.ndarray:
-    """Return the texts of values (N,), None where one is missing: two are the same where these are."""
+    """Return the normalised texts of values (N,), None where missing; two values are equal if their texts are."""
     return of_each(values, spell, None, where)
 
 
 def is_missing(texts: np.ndarray) -> np.ndarray:
-    """Mark texts of `spelled`, (N,), that stand for no value."""
+    """Mark the texts of `spelled`, (N,), that denote a missing value."""
     return pd.isna(texts) | pd.Index(texts, dtype=object).isin(MISSING)
 
 
 def person(value: object) -> str | None:
-    """Return the text of an id; None where there is none, or where it passed through a float that merges several."""
+    """Return the text of an id; None if it is missing, or was a float too large to tell integers apart."""
     text = spell(value)
     if isinstance(value, float | np.floating):
         return None if abs(value) >= 2 / np.finfo(type(value)).eps else text
@@ -84,7 +83,7 @@ def person(value: object) -> str | None:
 
 
 def people(values: object, where: str, before: int = 0) -> np.ndarray:
-    """Return the texts of ids (N,); a ValueError says `where` a row has none, and in which, after some `before`."""
+    """Return the texts of ids (N,); a ValueError names `where` and the row of a missing id, after `before` others."""
     texts = of_each(values, person, None, where)
     missing = is_missing(texts)
     if missing.any():
@@ -97,7 +96,7 @@ def people(values: object, where: str, before: int = 0) -> np.ndarray:
 
 
 def check_finite(labels: np.ndarray, where: str, before: int = 0) -> np.ndarray:
-    """Return labels (N,); a ValueError says `where`, and in which row after some `before`, one is infinite."""
+    """Return labels (N,); a ValueError names `where` and the row of an infinite one, after `before` other rows."""
     wrong = np.isinf(labels)
     if wrong.any():
         raise ValueError(f"{where} has infinity in row {before + np.argmax(wrong) + 1}; it must be finite, or missing")
@@ -105,8 +104,8 @@ def check_finite(labels: np.ndarray, where: str, before: int = 0) -> np.ndarray:
 
 
 def numbers(values: object, where: str, before: int = 0) -> np.ndarray:
-    """Return numbers (N,) float64, NaN where one is missing; a ValueError says `where` there is none, and in which
-    row, after some `before`, and quotes no value."""
+    """Return values (N,) as float64, NaN where missing; a ValueError names `where` and the row of a value that is not a
+    number, after `before` other rows, and quotes no value."""
     given: Any = values
     values = pd.Series(given)
     if values.dtype.kind in "mM" or isinstance(values.dtype, pd.PeriodDtype | pd.DatetimeTZDtype):
@@ -117,7 +116,7 @@ def numbers(values: object, where: str, before: int = 0) -> np.ndarray:
         return values.to_numpy(np.float64, na_value=np.nan)
 
     def number(value: object) -> float | None:
-        if isinstance(value, int | float | Decimal | np.number | np.bool_):  # no date, which has a float, too
+        if isinstance(value, int | float | Decimal | np.number | np.bool_):  # not a date, which float() may read
             return float(value)
         text = str(spell(value)) if isinstance(value, str | bytes) else "no number"
         if text in MISSING:
@@ -127,22 +126,22 @@ def numbers(values: object, where: str, before: int = 0) -> np.ndarray:
         except ValueError:
             return {"true": 1.0, "false": 0.0}.get(text)
 
-    found = of_each(values, number, np.nan, where)
-    wrong = np.fromiter((one is None for one in found), bool, len(found))
+    parsed = of_each(values, number, np.nan, where)
+    wrong = np.fromiter((value is None for value in parsed), bool, len(parsed))
     if wrong.any():
         row = int(np.argmax(wrong))
         cell = values.iloc[row]
         if isinstance(cell, date | time) or DATE.match(str(cell)):
             raise ValueError(f"{where} {DATES}")
         raise ValueError(f"{where} has something else than a number in row {before + row + 1}")
-    return found.astype(np.float64)
+    return parsed.astype(np.float64)
 
 
 def sketch(hashed: np.ndarray) -> np.ndarray:
-    """Return the smallest different hashes (uint64), of which two sets with much in common share some."""
+    """Return the smallest distinct hashes (uint64); two sets with much in common share some of them."""
     return np.sort(pd.unique(hashed))[:HASHES]
 
 
 def hashed_numbers(values: np.ndarray) -> np.ndarray:
-    """Hash numbers (N,) that are there to uint64, the same on every machine."""
-    return pd.util.hash_array(values[~np.isnan(values)] + 0.0)  # of two zeros, one
+    """Hash the numbers (N,) that are not NaN to uint64, the same on every machine."""
+    return pd.util.hash_array(values[~np.isnan(values)] + 0.0)  # -0.0 becomes 0.0

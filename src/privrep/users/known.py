@@ -16,10 +16,10 @@ class Known:
 
     Attributes
     ----------
-    users, samples, dim, rank : n, m (the most that a user has), d and k.
+    users, samples, dim, rank : n, m (largest number of samples of a user), d and k.
     label_noise_sd : sigma_F in these units.
-    head_condition : sqrt(lam_1 / lam_k) >= 1 of the second moments of the heads, whose scales lie between in geometric
-        steps.
+    head_condition : sqrt(lam_1 / lam_k) >= 1, with lam_i the eigenvalues of E v v^T; the scales sqrt(lam_i) are in
+        geometric steps.
     longest_head : max ||v_j|| / sqrt(k lam_1), for heads of limited length; None for Gaussian ones.
     """
 

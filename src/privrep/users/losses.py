@@ -65,7 +65,7 @@ LOSSES = ("absolute", *SHAPES)
 
 @dataclass(frozen=True)
 class Loss:
-    """A loss of r = prediction - label, whose width h > 0, in units of labels, is 0 for the absolute loss alone."""
+    """A loss of r = prediction - label, with a width h in units of labels: positive, or 0 for the absolute loss."""
 
     name: str
     width: float = 1.0

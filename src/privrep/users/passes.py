@@ -1,7 +1,7 @@
-"""Passes over the users, the one way in which their data are read.
+"""Passes over the users: the only code that reads their data.
 
-Sums and rows follow the order of the blocks, which depends on the data alone: the same bytes come out wherever the
-blocks lie, kept or drawn again, and whichever process reads them (`privrep.users.engines`).
+Sums and rows follow the order of the blocks, which depends on the data alone: results are equal to the byte for blocks
+kept or drawn again, and for any process that reads them (`privrep.users.engines`).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Sums = TypeVar("Sums", float, np.ndarray, tuple[np.ndarray, ...])
 
 @dataclass(frozen=True, eq=False)
 class UserRows:
-    """Rows (B, ...) that stay with the users from `start` on: only a statistic reads them, on the users' side."""
+    """Rows (B, ...) of the users from `start` on, kept on the users' side: only a statistic reads them."""
 
     rows: np.ndarray
     start: int = 0
@@ -43,8 +43,8 @@ def values(users: UserData, statistic: Callable[[Block], T], over: range, narrow
 
 
 ENGINE: ContextVar[Callable[[UserData, Callable, range, bool], Iterator]] = ContextVar("ENGINE", default=values)
-"""What takes the values of a statistic, as `values` does, in the order of the blocks; see `privrep.users.engines`."""
-KEPT = 16  # named sums that are kept of one set of users, the latest ones
+"""Engine that yields a statistic's values in the order of the blocks, as `values` does; see `privrep.users.engines`."""
+KEPT = 16  # number of named sums cached per set of users, the latest ones
 
 
 def total(
@@ -57,9 +57,9 @@ def total(
     """Return the sum of a statistic over users, by default all, in float64.
 
     A statistic maps a block to an array or number, or a tuple of them. `UserRows` are concatenated; any other value
-    must be the same in all blocks. `name` says all that the statistic depends on besides the data: such a sum is
-    taken once, since cells that differ in their noise alone begin with the same ones. `narrow` takes the statistic of
-    the users of one stream at a time: the fewer users, the less a sum in float32 rounds.
+    must be the same in all blocks. `name` identifies all that the statistic depends on besides the data: a named sum is
+    cached, since cells that differ in their noise alone begin with the same sums. `narrow` evaluates the statistic on
+    the users of one stream at a time: a float32 sum over fewer users has smaller rounding errors.
     """
     kept = getattr(users, "sums", None)
     if name is None or kept is None:
@@ -78,20 +78,20 @@ def total(
 
 def _total(users: UserData, statistic: Callable[[Block], Sums], over: range | None, narrow: bool) -> Sums:
     sums: list = []
-    found: Any = None
+    value: Any = None
     over = range(users.known.users) if over is None else over
-    for found in ENGINE.get()(users, statistic, over, narrow):
-        terms = found if isinstance(found, tuple) else (found,)
+    for value in ENGINE.get()(users, statistic, over, narrow):
+        terms = value if isinstance(value, tuple) else (value,)
         sums = sums or list(map(_zero, terms))
         sums = [_added(sum_, term) for sum_, term in zip(sums, terms, strict=True)]
     for place, sum_ in enumerate(sums):
         if isinstance(sum_, UserRows):  # rows of a single block are not copied
             sums[place] = UserRows(sum_.rows[0] if len(sum_.rows) == 1 else np.concatenate(sum_.rows), sum_.start)
-    return tuple(sums) if isinstance(found, tuple) else sums[0]  # pyright: ignore[reportReturnType] -- as the terms
+    return tuple(sums) if isinstance(value, tuple) else sums[0]  # pyright: ignore[reportReturnType] -- as the terms
 
 
 def _zero(term: Any) -> Any:
-    """Return the value that a sum starts from."""
+    """Return the initial value of a sum."""
     if isinstance(term, UserRows):
         return UserRows([], term.start)  # pyright: ignore[reportArgumentType] -- the rows of all blocks, one array in the end
     return np.zeros(np.shape(term)) if isinstance(term, (np.ndarray, np.generic, float, int)) else term

@@ -1,10 +1,10 @@
 """Exact population risk: no test set is needed, since the covariance R^T R of a feature is known, and is I in the model
 of the papers.
 
-The excess risk of predictions <x, theta_hat_j> is (1/n) sum_j ||R (theta_j - theta_hat_j)||^2, over the users that have
-a theta_j: no risk is counted for corrupted users. The mean squared error that jain2021 plots adds the label noise
-variance. For Gaussian features in another loss the residual of user j is N(0, ||theta_j - theta_hat_j||^2 + sigma_F^2),
-whose mean loss is an integral over one variable.
+The excess risk of predictions <x, theta_hat_j> is the mean over users of ||R (theta_j - theta_hat_j)||^2, without
+corrupted users, who have no theta_j. The mean squared error that jain2021 plots adds the label noise variance. For
+another loss and Gaussian features, the residual of user j is N(0, ||theta_j - theta_hat_j||^2 + sigma_F^2), and its
+mean loss is an integral over one variable.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def mean_over_users(users: Users, sum_: float) -> float:
 
 
 def whitened(users: Users, basis: np.ndarray, block: Block) -> tuple[Truth, np.ndarray, Block]:
-    """Return truth, basis and block in coordinates in which features have covariance I, U* orthonormal."""
+    """Return truth, basis and block in coordinates with feature covariance I and orthonormal U*."""
     if not users.problem.scales_features:
         return users.truth, basis, block
     root = users.problem.feature_root
@@ -64,11 +64,11 @@ def personalised_risk(users: Users, basis: np.ndarray, samples: slice) -> float:
 
 
 def personal_loss(users: Users, basis: np.ndarray, heads: HeadRule, loss: Loss) -> float:
-    """Return the mean excess loss over the true models (jain2021, Theorem 5.2); ValueError where none is known."""
+    """Return the mean loss above that of the true models (jain2021, Theorem 5.2); ValueError where it is not known."""
     for name in MISSPECIFICATIONS:
         if name != "fewest_samples" and getattr(users.problem, name) != getattr(Problem, name):
             raise ValueError(
-                f"{name} is {getattr(users.problem, name)!r}; a loss is known for the model of the papers alone"
+                f"{name} is {getattr(users.problem, name)!r}; the mean loss is known for the papers' model alone"
             )
     noise = users.problem.label_noise_sd
 

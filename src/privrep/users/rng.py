@@ -1,4 +1,4 @@
-"""Random streams keyed by what they are for, never by when or where they are drawn.
+"""Random streams keyed by their purpose, never by the time or place of a draw.
 
 The sha256 of a role ("data", "noise", ...) and a cell's axes is the spawn key of a `SeedSequence`, so that a new cell
 moves no other stream. The generator is Philox, counter-based: block `i` is reached without drawing those before it.
@@ -38,18 +38,18 @@ def canonical(axes: Mapping[str, Axis]) -> str:
 
 
 def digest(axes: Mapping[str, Axis]) -> str:
-    """Return the hexadecimal sha256 of the canonical name."""
+    """Return the hexadecimal sha256 of the canonical spelling."""
     return hashlib.sha256(canonical(axes).encode()).hexdigest()
 
 
 def seed_sequence(master_seed: int, role: str, axes: Mapping[str, Axis]) -> SeedSequence:
-    """Return the seed sequence of the stream that a role and the axes of a cell name."""
+    """Return the seed sequence of the stream named by a role and the axes of a cell."""
     words = np.frombuffer(hashlib.sha256(f"{role}|{canonical(axes)}".encode()).digest(), dtype=np.uint32)
     return SeedSequence(master_seed, spawn_key=tuple(int(word) for word in words))
 
 
 def stream(master_seed: int, role: str, axes: Mapping[str, Axis]) -> Generator:
-    """Return the generator of the stream that a role and the axes of a cell name."""
+    """Return the generator of the stream named by a role and the axes of a cell."""
     return Generator(Philox(seed_sequence(master_seed, role, axes)))
 
 

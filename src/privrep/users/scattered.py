@@ -1,10 +1,10 @@
-"""Users of a table on disk whose rows stand in any order: its rows are scattered to buckets by user, once, and each
-bucket is sorted in memory; passes then read a file of scaled rows, block by block.
+"""Users of a table on disk, with rows in any order. Rows are distributed to buckets by user, once, and each bucket is
+sorted in memory; passes then read a file of scaled rows, block by block.
 
-What comes out depends on what rows a user has and on no order of them in the table: users stand in the order of a hash
-of their ids, and a user's rows in that of a hash of the row, of which of several equal ones it is, of the id and of a
-public seed. As far as values go, this is a random order: the first rows are kept where there are more than the cap,
-and any fixed positions, such as every second one, are a random choice.
+The order of the table does not change the users: they are sorted by a hash of their ids, and a user's rows by a hash of
+the row, its number among equal rows, the id and a public seed. With respect to values, this order is random: a user
+with more rows than the cap keeps the first ones, and any fixed positions, such as every second one, are a random
+choice.
 """
 
 from __future__ import annotations
@@ -30,20 +30,20 @@ from privrep.users.schema import Oddities, Schema
 from privrep.users.table_files import TableFile
 
 ROWS_PREFIX = "privrep-rows-"
-"""Of files that other processes read."""
+"""Prefix of the names of row files that other processes read."""
 BUCKET_BITS = 6
-"""Of 64 buckets. Memory holds about five copies of one: 150 MB each at 10^8 rows of 12 columns."""
+"""Bits of a bucket's number. Memory holds about five copies of one bucket: 150 MB each at 10^8 rows of 12 columns."""
 
 
 @dataclass(frozen=True, eq=False)
 class ScatteredUsers(UserData):
-    """The users of a table, with features and labels as `privrep.users.schema.Schema` scales them, padded block by
-    block to a cap that is public.
+    """The users of a table, with features and labels scaled by `privrep.users.schema.Schema`, padded block by block to
+    a public cap.
 
-    `ids` (n,) name the users in the order of the blocks, integers where the table has these, else text; `counts` (n,)
-    are rows kept of each, 0 for a user without labels; `label_sketch` are the smallest hashes of labels in their own
-    unit. `file` has labels and features of the rows, (N, 1 + d) float32, user by user. It is deleted with this object,
-    and if it has no name, also with its process, however that ends.
+    `ids` (n,) are the users' ids in the order of the blocks, integers if the table has integers, else text; `counts`
+    (n,) are the rows kept per user, 0 without labels; `label_sketch` holds the smallest hashes of unscaled labels.
+    `file` holds labels and features of the rows, (N, 1 + d) float32, sorted by user. It is deleted with this object; a
+    file without a name is also deleted however its process ends.
     """
 
     known: Known
@@ -72,29 +72,29 @@ class ScatteredUsers(UserData):
         strict: bool = False,
         **known,
     ) -> ScatteredUsers:
-        """The users of a file that ends in .parquet or .csv, or of a folder of Parquet files.
+        """Read the users of a file that ends in .parquet or .csv, or of a folder of Parquet files.
 
-        Rows without a label are dropped; their user counts. While this runs, the folder for temporary files (TMPDIR)
-        holds the rows twice, in files without a name. What is odd in the rows is told as a warning.
+        Rows without a label are dropped, but their users count. While this runs, the folder for temporary files
+        (TMPDIR) holds the rows twice, in files without a name. A warning counts odd rows, as with values out of range.
 
         Parameters
         ----------
-        path : of the file or folder.
-        user : name of the column that says whose a row is.
+        path : path of the file or folder.
+        user : name of the column of user ids.
         label : name of the column of labels.
         schema : kinds and ranges of the features.
-        max_samples : the most rows that a user keeps, at least 1. A pass takes the longer the further it is above what
-            users have.
-        seed : public, chooses and orders a user's rows.
-        rank : of the subspace that is sought, by default d.
-        elsewhere : other processes read the rows, too: their file has a name, and those must see its folder (TMPDIR).
-        strict : levels that most rows lack are refused.
+        max_samples : largest number of rows kept per user, at least 1. The further it exceeds the users' numbers of
+            rows, the longer a pass takes.
+        seed : public seed that selects and orders each user's rows.
+        rank : rank of the subspace to estimate, by default d.
+        elsewhere : whether other processes read the rows, from a named file in a folder (TMPDIR) that all see.
+        strict : whether to refuse a feature that has an unlisted level in most rows.
         **known : further fields of `Known`.
 
         Raises
         ------
         ValueError
-            As `TableFile`, and if max_samples is less than 1, a row has no user, or none has a label.
+            As `TableFile`; if max_samples is less than 1, a row has no user id, or no row has a label.
         """
         if max_samples < 1:
             raise ValueError(f"max_samples is {max_samples!r}; it must be at least 1")
@@ -104,9 +104,9 @@ class ScatteredUsers(UserData):
         with ExitStack() as buckets, ExitStack() as unless_done:
             file = unless_done.enter_context(named_file() if elsewhere else tempfile.TemporaryFile(buffering=0))  # noqa: SIM115
             for bucket in scattered(table, buckets):
-                of_bucket, number, rows, found = sorted_rows(table, bucket, seed, odd)
+                of_bucket, number, rows, hashed = sorted_rows(table, bucket, seed, odd)
                 own = np.bincount(number, minlength=len(of_bucket))
-                labels = sketch(np.concatenate([labels, found]))
+                labels = sketch(np.concatenate([labels, hashed]))
                 rows[positions(number) < max_samples].tofile(file)
                 ids.append(of_bucket)
                 counts.append(np.minimum(own, max_samples))
@@ -120,7 +120,7 @@ class ScatteredUsers(UserData):
 
     @cached_property
     def _ends(self) -> np.ndarray:
-        """Rows of the users before each one, and of all, (n + 1,)."""
+        """Number of rows before each user, and of all users, (n + 1,)."""
         return np.concatenate([[0], np.cumsum(self.counts)])
 
     @property
@@ -134,7 +134,7 @@ class ScatteredUsers(UserData):
     def read(self, first: int, last: int) -> Block:
         begin, end = self._ends[first], self._ends[last]
         rows = np.empty((end - begin, 1 + self.known.dim), np.float32)
-        read = os.preadv(self.file.fileno(), [rows.data], int(begin) * rows.strides[0])  # each thread at its own place
+        read = os.preadv(self.file.fileno(), [rows.data], int(begin) * rows.strides[0])  # threads share no position
         if read < rows.nbytes:
             raise OSError(f"the file of the users' rows ends after {read} of {rows.nbytes} bytes of a block")
         arrays = laid_out(rows[:, 1:], rows[:, 0], self.counts[first:last], self.known.samples)
@@ -143,7 +143,7 @@ class ScatteredUsers(UserData):
     def __reduce__(self) -> tuple:
         """Pickle for a process that can open the file."""
         if not isinstance(self.file.name, str):
-            raise ValueError("the rows lie in a file without a name, which no other process can read; see `elsewhere`")
+            raise ValueError("the rows lie in a file without a name, which no other process can read; set `elsewhere`")
         return _seen, (self.known, self.counts, self.ids[:0], self.file.name)
 
 
@@ -152,8 +152,8 @@ def _seen(known: Known, counts: np.ndarray, ids: pa.Array, name: str) -> Scatter
 
 
 def check_room() -> None:
-    """Raise ValueError where TMPDIR is no folder: Python would take another one without a word. So where a system
-    cannot read files as `ScatteredUsers` does."""
+    """Raise ValueError if TMPDIR is not a folder, since Python would silently take another one, or if the system lacks
+    `os.preadv`, which `ScatteredUsers` reads with."""
     if not hasattr(os, "preadv"):
         raise ValueError("this system reads no tables on disk (it has no preadv); fit them in memory")
     room = os.environ.get("TMPDIR")
@@ -162,12 +162,12 @@ def check_room() -> None:
 
 
 def named_file() -> IO[bytes]:
-    """Make a file that other processes can open, which this one locks, and delete those of processes that were killed,
-    whose lock is gone."""
-    import fcntl  # not everywhere, as little as the workers
+    """Make a locked file that other processes can open, and delete the unlocked ones, left behind by processes that
+    were killed."""
+    import fcntl  # here, since some systems have neither fcntl nor workers
 
     for left in Path(tempfile.gettempdir()).glob(f"{ROWS_PREFIX}*"):
-        with suppress(OSError), open(left, "rb") as file:  # locked, or somebody else's
+        with suppress(OSError), open(left, "rb") as file:  # fails if locked, or owned by somebody else
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             left.unlink()
     file = tempfile.NamedTemporaryFile(prefix=ROWS_PREFIX, buffering=0)  # noqa: SIM115
@@ -176,9 +176,9 @@ def named_file() -> IO[bytes]:
 
 
 def scattered(table: TableFile, files: ExitStack) -> list[IO[bytes]]:
-    """Write the rows to `files` without a name, each with users of a range of hashes, and return them ascending."""
+    """Write the rows to unnamed files, one per range of user hashes, and return these in ascending order of hashes."""
     writers: dict[int, pa.ipc.RecordBatchStreamWriter] = {}
-    found: dict[int, IO[bytes]] = {}
+    by_bucket: dict[int, IO[bytes]] = {}
     with ExitStack() as open_writers:
         for batch in table.batches():
             buckets = hashes(batch[table.user]) >> np.uint64(64 - BUCKET_BITS)
@@ -187,17 +187,17 @@ def scattered(table: TableFile, files: ExitStack) -> list[IO[bytes]]:
             batch = batch.take(pa.array(order))
             for bucket, begin, end in zip(present, first, [*first[1:], len(order)], strict=True):
                 if bucket not in writers:
-                    found[bucket] = files.enter_context(tempfile.TemporaryFile())
-                    writers[bucket] = open_writers.enter_context(pa.ipc.new_stream(found[bucket], batch.schema))
+                    by_bucket[bucket] = files.enter_context(tempfile.TemporaryFile())
+                    writers[bucket] = open_writers.enter_context(pa.ipc.new_stream(by_bucket[bucket], batch.schema))
                 writers[bucket].write_batch(batch.slice(begin, end - begin))
-    return [found[bucket] for bucket in sorted(found)]
+    return [by_bucket[bucket] for bucket in sorted(by_bucket)]
 
 
 def sorted_rows(
     table: TableFile, bucket: IO[bytes], seed: int, odd: Oddities
 ) -> tuple[pa.Array, np.ndarray, np.ndarray, np.ndarray]:
-    """Return a bucket's ids (B,), ascending user numbers (N,), rows (N, 1 + d) and a sketch of the labels; the
-    public seed orders the rows, and `odd` gets what is odd in them."""
+    """Return a bucket's ids (B,), ascending user numbers (N,), rows (N, 1 + d) and a sketch of the labels; the public
+    seed orders the rows, and `odd` counts the odd ones."""
     bucket.seek(0)
     with pa.ipc.open_stream(bucket) as stream:
         read = stream.read_all()
@@ -223,7 +223,7 @@ def hashes(ids: pa.Array) -> np.ndarray:
 
 
 def _keys(rows: np.ndarray, users: np.ndarray, seed: int) -> np.ndarray:
-    """Return uint64 keys (N,) by which a user's rows are sorted, from the rows and the hashes (N,) of the users' ids.
+    """Return sort keys (N,) uint64 of the users' rows, from the rows and the hashes (N,) of the users' ids.
 
     Equal rows of a user are numbered: a hash of the row alone would keep or drop them together, and one without the id
     would favour the same rows of all users.

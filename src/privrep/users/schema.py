@@ -1,8 +1,8 @@
 """Public statements about a table, made without a look at its rows: kinds and ranges of columns, range of the label.
 
 Features are scaled by these statements alone, so that a coordinate has about variance 1 where they are good guesses,
-and a value out of range counts as the nearest one in it. A missing feature counts as the middle. What a level and a
-number are is said in `privrep.users.identity`.
+and a value out of range counts as the nearest one in it. A missing feature counts as the middle.
+`privrep.users.identity` defines which levels and numbers are equal.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ BEYOND, UNLISTED = (
     "have a level that is not listed and count as none of the levels",
 )
 CUT, UNLABELLED = "lie beyond the stated range and count as its nearest end", "have no label and are dropped"
-HEADLESS = "are of users without a head and predicted by the shared mean; personalise makes heads"
+HEADLESS = "are of users without a head, predicted by the shared mean; personalise fits heads"
 TOLD = {BEYOND: 50, UNLISTED: 0, CUT: 1, UNLABELLED: 0, HEADLESS: 0}
-"""Percentage of a table's rows from which a warning is given."""
+"""Smallest percentage of a table's rows that gives a warning."""
 INDEX = re.compile(r"|Unnamed: \d+|__index_level_\d+__")
-"""Names that a column gets where pandas wrote an index beside the columns."""
+"""Names of columns that hold an index written by pandas."""
 
 
 @dataclass
 class Oddities:
-    """What was found odd in the rows of a table, to be told to whoever has it: counts are not private."""
+    """Counts of odd rows of a table, for its owner alone: the counts are not private."""
 
     rows: int = 0
     counts: Counter = field(default_factory=Counter)
@@ -44,12 +44,12 @@ class Oddities:
         self.counts[name, what] += int(np.sum(rows))
 
     def tell(self, strict: bool = False) -> None:
-        """Warn of each column where it is more than it may be without a word; raise ValueError where the levels of a
-        `strict` schema, one that is stated for these rows, leave most of them out."""
+        """Warn of each column whose count reaches its percentage in `TOLD`; raise ValueError if most rows have a level
+        that a `strict` schema, one stated for these rows, does not list."""
         for (name, what), count in self.counts.items():
             text = f"{name}: {count:,} of {self.rows:,} rows {what} ({100 * count / max(self.rows, 1):.3g} %)"
             if strict and what == UNLISTED and 2 * count > self.rows:
-                raise ValueError(f"{text}. Levels are all that it may be; a range of numbers goes to feature_bounds")
+                raise ValueError(f"{text}. List all levels; a range of numbers goes to feature_bounds")
             if count and 100 * count >= TOLD[what] * self.rows:
                 warnings.warn(text, stacklevel=2)
 
@@ -86,24 +86,24 @@ class Number(Declared):
         return np.nan_to_num(scaled, nan=0.0)[:, None]
 
     def within(self, values: object, name: str, odd: Oddities, beyond: str = BEYOND) -> np.ndarray:
-        """Return numbers (N,), the nearest in the range; NaN where one is missing. `beyond` says what others are."""
-        found = numbers(values, name)
-        odd.add(name, beyond, (found < self.low) | (found > self.high))
-        return np.clip(found, self.low, self.high)
+        """Return numbers (N,) clipped to the range, NaN where missing; those outside are counted under `beyond`."""
+        given = numbers(values, name)
+        odd.add(name, beyond, (given < self.low) | (given > self.high))
+        return np.clip(given, self.low, self.high)
 
 
 @dataclass(frozen=True)
 class Flag(Declared):
-    """0 or 1."""
+    """A feature that is 0 or 1."""
 
-    share: float = option("guess of how often it is 1", check_share, 0.5)
+    share: float = option("guess of the share of ones", check_share, 0.5)
 
     width: ClassVar = 1
 
     def scaled(self, values: pd.Series, name: str, odd: Oddities) -> np.ndarray:
         """Return one column (N, 1), of variance 1 for the guess; a missing value counts as the guess."""
-        found = Number(0, 1).within(values, name, odd)
-        return np.nan_to_num((found - self.share) / (self.share * (1 - self.share)) ** 0.5, nan=0.0)[:, None]
+        flags = Number(0, 1).within(values, name, odd)
+        return np.nan_to_num((flags - self.share) / (self.share * (1 - self.share)) ** 0.5, nan=0.0)[:, None]
 
 
 @dataclass(frozen=True)
@@ -111,7 +111,7 @@ class Category(Declared):
     """One of c levels, scaled as if all were as frequent; another value counts as none of them."""
 
     levels: tuple = option(
-        "all that it may be",
+        "all possible levels",
         requires(
             lambda levels: isinstance(levels, list | tuple) and 1 < len(levels) == len(set(map(spell, levels))),
             "be a list of two or more, each once",
@@ -133,7 +133,7 @@ class Category(Declared):
     def scaled(self, values: pd.Series, name: str, odd: Oddities) -> np.ndarray:
         """Return sqrt(c) (e - 1/c), (N, c); zeros for another value."""
         places = dict.fromkeys([None, *MISSING], -1) | {spell(level): at for at, level in enumerate(self.levels)}
-        codes = of_each(values, lambda one: places.get(spell(one), -2), -1, name).astype(int)
+        codes = of_each(values, lambda value: places.get(spell(value), -2), -1, name).astype(int)
         known = codes >= 0
         odd.add(name, UNLISTED, codes == -2)
         columns = np.zeros((len(codes), self.width))
@@ -143,7 +143,7 @@ class Category(Declared):
 
 
 Kind = Number | Flag | Category
-KINDS: dict[str, type[Kind]] = {"number": Number, "flag": Flag, "category": Category}  # name -> its statements
+KINDS: dict[str, type[Kind]] = {"number": Number, "flag": Flag, "category": Category}  # name in a schema file -> kind
 
 
 def kind_of(read: object, name: str) -> Kind:
@@ -184,11 +184,11 @@ class Schema:
 
     @classmethod
     def from_dict(cls, read: Mapping) -> Schema:
-        """Read the tables `label` and `features`, as they stand in TOML and JSON; a ValueError names the key."""
+        """Read the tables `label` and `features` of a TOML or JSON file; a ValueError names the key."""
         for name in ("label", "features"):
             if not isinstance(read.get(name), Mapping):
                 raise ValueError(f"[{name}] is {read.get(name)!r}; it must be a table")
-        features = {name: kind_of(one, f"features.{name}") for name, one in read["features"].items()}
+        features = {name: kind_of(stated, f"features.{name}") for name, stated in read["features"].items()}
         label = kind_of({**read["label"], "kind": "number"}, "label")
         assert isinstance(label, Number)
         return cls(features, label)
@@ -201,28 +201,28 @@ class Schema:
 
     @property
     def dim(self) -> int:
-        """d, with the constant."""
+        """d, the constant included."""
         return 1 + sum(kind.width for kind in self.features.values())
 
     def scaled(self, frame: pd.DataFrame, odd: Oddities | None = None) -> np.ndarray:
-        """Return the features (N, d) float32 of a table's rows; ValueError names a column that is missing or wrong.
-        What is odd is added to what was `odd`, or told."""
-        found = Oddities(len(frame)) if odd is None else odd
+        """Return the features (N, d) float32 of a table's rows; ValueError names a column that is missing or wrong. Odd
+        rows are counted in `odd`, or give a warning where it is None."""
+        oddities = Oddities(len(frame)) if odd is None else odd
         columns = [np.ones((len(frame), 1))]
         for name, kind in self.features.items():
             if name not in frame:
                 raise ValueError(f"the table has no column {name!r}; it has {', '.join(map(repr, frame.columns))}")
-            columns.append(kind.scaled(frame[name], f"column {name!r}", found))
+            columns.append(kind.scaled(frame[name], f"column {name!r}", oddities))
         if odd is None:
-            found.tell()
+            oddities.tell()
         return np.concatenate(columns, axis=1, dtype=np.float32)
 
     def scaled_labels(self, labels: object, odd: Oddities | None = None) -> np.ndarray:
-        """Scale labels (N,) to [-1, 1]; NaN where one is missing."""
+        """Scale labels (N,) to [-1, 1]; NaN where missing."""
         odd = Oddities() if odd is None else odd
-        found = self.label.within(labels, "label", odd, CUT)
-        odd.add("label", UNLABELLED, np.isnan(found))
-        return (found - self.label.middle) / ((self.label.high - self.label.low) / 2)
+        clipped = self.label.within(labels, "label", odd, CUT)
+        odd.add("label", UNLABELLED, np.isnan(clipped))
+        return (clipped - self.label.middle) / ((self.label.high - self.label.low) / 2)
 
     def labels(self, scaled: np.ndarray) -> np.ndarray:
         """Return scaled labels (N,) in the label's own unit."""

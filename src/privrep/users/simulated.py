@@ -2,8 +2,8 @@
 
 User j holds m samples x_ij ~ N(0, I_d) with labels y_ij = <x_ij, theta_j> + z_ij, z_ij ~ N(0, label_noise_sd^2), and
 all theta_j lie in one subspace of rank k. Users are drawn block by block, each from its own counter-based streams: a
-block is either kept or drawn again, with the same numbers. Departures are off by default, and what is drawn for one
-moves no draw of a problem without it.
+block is either kept or drawn again, with the same numbers. Departures are off by default, and their draws do not change
+those of a problem without them.
 """
 
 from __future__ import annotations
@@ -39,13 +39,13 @@ CORRUPTED_LENGTH = 10.0  # length of the vector behind a corrupted user's labels
 
 @dataclass(frozen=True)
 class Problem(Declared):
-    """The parameters of one data set, each group followed by what is drawn by it.
+    """The parameters of one data set, each group followed by its draws.
 
-    They, and nothing else, name the random streams. A parameter after `seed` is in the name where it is not at its
-    default, so that a further one moves no older stream. Signs of heads change as a whole under `head_bias`, so E v v^T
-    and all lengths stay as they are, while the mean head moves away from 0: users have more in common. The heads of the
-    law `heavy` are scaled so that E v v^T = I over whole hundreds of users; "we normalize U to unit norm" (jain2021,
-    Section 6) is the truth law `unit-columns`.
+    They alone name the random streams. A parameter after `seed` is part of the name unless it has its default, so that
+    a new parameter changes no older stream. `head_bias` flips the signs of whole heads: E v v^T and all lengths stay
+    the same, while the mean head moves away from 0, and users have more in common. The heads of the law `heavy` are
+    scaled so that E v v^T = I over whole hundreds of users; "we normalize U to unit norm" (jain2021, Section 6) is the
+    truth law `unit-columns`.
     """
 
     users: int = option("number of users, n", check_count)
@@ -69,7 +69,7 @@ class Problem(Declared):
 
     @property
     def axes(self) -> dict:
-        """The name of the streams: parameters up to `seed`, and others away from their default, with their values."""
+        """The name of the streams: the parameters up to `seed`, and later ones that differ from their default."""
         values = list(vars(self).items())
         first = 1 + list(vars(self)).index("seed")
         return dict(values[:first]) | {name: value for name, value in values[first:] if value != getattr(Problem, name)}
@@ -80,13 +80,13 @@ class Problem(Declared):
 
     @property
     def known(self) -> Known:
-        """The public sizes and laws that methods are given; another feature scale is a misspecification, not in it."""
+        """The public sizes and laws given to methods; the feature scale, a misspecification, is not among them."""
         longest = None if self.head_law == "gauss" else self.longest_head
         sizes = self.users, self.samples, self.dim, self.rank
         return Known(*sizes, self.label_noise_sd, self.head_condition, longest_head=longest)
 
     def draw_truth(self, rng: np.random.Generator) -> Truth:
-        """Draw U*."""
+        """Draw the true subspace, U*."""
         columns = rng.standard_normal((self.dim, self.rank))
         basis = orthonormalise(columns)
         if self.truth_law == "orthonormal":
@@ -137,7 +137,7 @@ class Problem(Declared):
         "largest standard deviation of a feature's coordinate over the smallest", check_ratio, 1.0
     )
     feature_axes: str = option(
-        "what the scales of features belong to: coordinates, or directions that mix them, those of a cosine transform",
+        "axes of the feature scales: coordinates, or the directions of a cosine transform, which mix coordinates",
         among(("coordinates", "mixed")),
         "coordinates",
     )
@@ -160,7 +160,7 @@ class Problem(Declared):
         scales = np.diag(self.feature_scales)
         if self.feature_axes != "mixed":
             return scales
-        from scipy.fft import dct  # it takes a tenth of a second to load, also for who reads settings
+        from scipy.fft import dct  # here, since it takes a tenth of a second, also for readers of settings
 
         return scales @ dct(np.eye(self.dim), norm="ortho")
 
@@ -188,11 +188,11 @@ class Problem(Declared):
         return features
 
     fewest_samples: int = option(
-        "a user has between this many samples and m of them, uniformly; 0: all have m", check_whole, 0
+        "fewest samples of a user, whose number is uniform up to m; 0: all users have m", check_whole, 0
     )
 
     def draw_present(self, users: int, rng: np.random.Generator) -> np.ndarray:
-        """Draw the samples that users have, (m, users): m_j of them, uniform on fewest_samples, ..., m."""
+        """Draw a mask (m, users) of present samples: m_j for user j, uniform on fewest_samples, ..., m."""
         counts = rng.integers(self.fewest_samples, self.samples + 1, users)
         return np.arange(self.samples)[:, None] < counts
 
@@ -201,7 +201,7 @@ class Problem(Declared):
         check_ratio,
         1.0,
     )
-    label_outliers: float = option(f"share of the labels that are {OUTLIER:g} times as large", check_any_sine, 0.0)
+    label_outliers: float = option(f"share of the labels that are multiplied by {OUTLIER:g}", check_any_sine, 0.0)
 
     def draw_noise(self, users: int, rng: np.random.Generator) -> np.ndarray:
         """Draw label noise (m, users), whose standard deviation is log-uniform over users up to `noise_spread`."""
@@ -224,7 +224,7 @@ class Problem(Declared):
         return (number * self.adversaries) % self.users < self.adversaries
 
     def corrupted_vector(self, basis: np.ndarray) -> np.ndarray:
-        """Return theta (d,) of corrupted users, halfway between the true subspace and outside: the worst tilt."""
+        """Return theta (d,) of corrupted users, at 45 degrees to the true subspace: the worst tilt."""
         outside = np.eye(self.dim)[np.abs(basis).max(axis=1).argmin()]
         outside = outside - basis @ (basis.T @ outside)
         halfway = basis[:, 0] + outside / np.linalg.norm(outside)
@@ -242,14 +242,14 @@ class Problem(Declared):
             fits = getattr(self, name) == 1 or self.head_law == law
             self._require(name, fits, f"head_law {self.head_law!r} needs 1")
         room = not self.adversaries or self.rank < self.dim
-        self._require("adversaries", room, f"there is nothing off a subspace of rank {self.rank}")
+        self._require("adversaries", room, f"no direction is off a subspace of rank {self.rank}")
 
     def _require(self, name: str, sound: bool, what: str) -> None:
         if not sound:
             raise ValueError(f"{name} is {getattr(self, name)!r}; {what}")
 
 
-_NAMES = tuple(one.name for one in fields(Problem))
+_NAMES = tuple(parameter.name for parameter in fields(Problem))
 MISSPECIFICATIONS = _NAMES[_NAMES.index("feature_law") :]
 """Parameters of departures from the model of the papers."""
 
@@ -279,7 +279,7 @@ def draw_stream(problem: Problem, truth: Truth, streams: BlockStreams, index: in
 
 @dataclass
 class Users(UserData):
-    """All users of a problem, streamed."""
+    """All users of a problem, drawn block by block."""
 
     problem: Problem
     master_seed: int = 0
@@ -305,7 +305,7 @@ class Users(UserData):
         """Draw one block, the users of `STREAMS_PER_BLOCK` consecutive streams."""
         size = self.problem.stream_users
         streams = range(first // size, -(-last // size))
-        drawn = [draw_stream(self.problem, self.truth, self._streams, one) for one in streams]
+        drawn = [draw_stream(self.problem, self.truth, self._streams, index) for index in streams]
         if len(drawn) == 1:
             return drawn[0]
         features = np.concatenate([part.features for part in drawn], axis=1)

@@ -1,6 +1,6 @@
 """Splits of a user's samples among the steps: fixed ranges (jain2021), or subsets drawn round by round (shen2023).
 
-jain2021 gives three incompatible accounts of it (E7 and E36); ranges are contiguous, so that each is one matrix.
+jain2021 gives three incompatible accounts of its split (E7 and E36); ranges are contiguous, so that each is one matrix.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ PRESETS: dict[str, tuple[Callable[[int], Split], int]] = {
     # Two, three and five tenths for heads, subspace and final fit; all for the initialisation.
     "fifths": (lambda m: Split(slice(0, m), slice(0, m // 5), slice(m // 5, m // 2), slice(m // 2, m)), 10),
 }
-"""Preset name -> ranges of m samples, and what m must be a multiple of."""
+"""Preset name -> ranges of m samples, and a number that m must be a multiple of."""
 
 
 def split_samples(preset: str, samples: int) -> Split:
-    """Return the ranges of a preset for m samples; raise ValueError if m is no multiple of what the preset needs."""
+    """Return the ranges of a preset for m samples; raise ValueError if m is not a multiple of the preset's number."""
     if preset not in PRESETS:
         raise ValueError(f"split is {preset!r}; it must be one of {', '.join(PRESETS)}")
     ranges, multiple = PRESETS[preset]
@@ -59,7 +59,7 @@ SAMPLE_USES = ("fresh", "reuse")
 
 
 class SampleDraws:
-    """Disjoint subsets of samples, round after round, the same for all users; `fresh` starts after those `used`."""
+    """Disjoint subsets of samples, round after round, the same for all users; `fresh` starts after the first `used`."""
 
     def __init__(self, use: str, samples: int, rng: np.random.Generator, used: int = 0):
         self._use, self._samples, self._rng, self._next = use, samples, rng, used
@@ -76,7 +76,7 @@ class SampleDraws:
 
 
 def check_draws(use: str, samples: int, rounds: list[int]) -> None:
-    """Raise ValueError unless there are samples for all rounds, each of which takes so many."""
+    """Raise ValueError unless the samples suffice for rounds that take these numbers of samples."""
     needed = sum(rounds) if use == "fresh" else max(rounds)
     if needed > samples:
         raise ValueError(f"samples is {samples}; sample_use {use!r} needs at least {needed}")

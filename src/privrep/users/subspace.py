@@ -21,13 +21,13 @@ def random_subspaces(count: int, dim: int, rank: int, rng: np.random.Generator) 
 
 
 def check_planted(dim: int, rank: int) -> None:
-    """Raise ValueError unless the complement of a subspace has room for as many directions again."""
+    """Raise ValueError unless d >= 2 k: a planted start needs k directions outside the true subspace."""
     if dim < 2 * rank:
         raise ValueError(f"dim is {dim}; a planted start needs at least 2 rank = {2 * rank}")
 
 
 def planted_subspace(truth: np.ndarray, sine: float, rng: np.random.Generator) -> np.ndarray:
-    """Draw a subspace at one sine of all principal angles, d >= 2 k, in directions that do not depend on it."""
+    """Draw a subspace with all principal angles of one sine, d >= 2 k, tilted in directions independent of it."""
     outside = rng.standard_normal(truth.shape)
     outside = orthonormalise(outside - truth @ (truth.T @ outside))
     return np.sqrt(1 - sine**2) * truth + sine * outside

@@ -1,4 +1,4 @@
-"""A pass over users as tasks of whole blocks, whose values come in the order of the blocks."""
+"""A pass over users as tasks of whole blocks, with values in the order of the blocks."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from privrep.options import T
 from privrep.users.blocks import Block, UserData
 from privrep.users.passes import values
 
-BLOCKS = 8  # least blocks of a task: with fewer, Dask's cost of a task counts; with more, workers idle
-TASKS = 4000  # most tasks of a pass: the sum spends some milliseconds on each
-AHEAD = 3  # tasks for each thread of a worker that run, wait or are done: memory is set by them, not by n
+BLOCKS = 8  # fewest blocks per task: with fewer, Dask's cost per task counts; with more, workers idle
+TASKS = 4000  # most tasks per pass: the sum spends some milliseconds on each
+AHEAD = 3  # tasks per worker thread that run, wait or are done: they set the memory, not n
 
 
 def tasks(users: UserData, over: range) -> list[range]:
-    """Split users into ranges of whole blocks, one a task, or leave all in one where blocks go together."""
+    """Split users into ranges of whole blocks, one per task; all in one task where all users form one block."""
     if users.block_size is None:
         return [over]
     size = max(BLOCKS, -(-len(over) // (TASKS * users.block_size))) * users.block_size
@@ -24,7 +24,7 @@ def tasks(users: UserData, over: range) -> list[range]:
 
 
 def in_order(submit: Callable, tasks: list[range], ahead: int) -> Iterator:
-    """Yield the entries of the tasks' lists in the order of the tasks, with at most `ahead` of them submitted."""
+    """Yield the values of tasks in the order of the tasks, with at most `ahead` tasks submitted at a time."""
     waiting = deque()
     for task in tasks:
         waiting.append(submit(task))

@@ -11,7 +11,7 @@ from pathlib import Path
 
 @contextmanager
 def in_one_move(path: Path, folder: bool = False) -> Iterator[Path]:
-    """Write to a file beside `path`, or fill a folder, that takes its place at the end; nothing is left on failure."""
+    """Yield a temporary file or folder beside `path` that replaces it at the end; nothing is left on failure."""
     path = path.resolve() if folder else path
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.{os.getpid()}")

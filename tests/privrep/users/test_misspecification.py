@@ -346,7 +346,7 @@ def test_a_bad_parameter_is_named_with_its_bounds(name, value, bounds):
     ("change", "words"),
     [
         ({"rank": 7}, "rank is 7; it must not exceed dim, which is 5"),
-        ({"rank": 5, "adversaries": 1}, "adversaries is 1; there is nothing off a subspace of rank 5"),
+        ({"rank": 5, "adversaries": 1}, "adversaries is 1; no direction is off a subspace of rank 5"),
         *(
             ({"head_law": law, name: 2.0}, f"{name} is 2.0; head_law '{law}' needs 1")
             for name, without in (
