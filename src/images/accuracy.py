@@ -30,10 +30,10 @@ class TestSet(NamedTuple):
     def of(cls, images: np.ndarray, labels: np.ndarray) -> TestSet:
         """Group labelled images (T, height, width, channels) by class."""
         counts = np.bincount(labels)
-        found = np.zeros((len(counts), counts.max(), *images.shape[1:]), np.uint8)
+        padded = np.zeros((len(counts), counts.max(), *images.shape[1:]), np.uint8)
         for label, count in enumerate(counts):
-            found[label, :count] = images[labels == label]
-        return cls(found, counts)
+            padded[label, :count] = images[labels == label]
+        return cls(padded, counts)
 
 
 def by_shards(right: np.ndarray, counts: np.ndarray, shards: np.ndarray) -> np.ndarray:
@@ -63,14 +63,14 @@ def _federated(method, pixels, shared, own, clients, kept, test, keys, chunk):
     labels = jnp.repeat(jnp.arange(len(test.counts)), most)
     there = jnp.tile(jnp.arange(most), len(test.counts)) < jnp.repeat(test.counts, most)
 
-    def one(given):
+    def client_counts(given):
         own, client, kept, key = given
         head = method.final_head(shared, own, pixels.client(client), key)
         right = (jnp.argmax(apply(head, features), axis=1) == labels) & there
         validated = jnp.argmax(apply(head, method.task.network.forward(body, pixels(kept.images))), axis=1)
         return right.reshape(-1, most).sum(axis=1), (validated == kept.labels).mean()
 
-    return jax.lax.map(one, (own, clients, kept, keys), batch_size=None if chunk == 1 else chunk)
+    return jax.lax.map(client_counts, (own, clients, kept, keys), batch_size=None if chunk == 1 else chunk)
 
 
 def federated(
@@ -81,30 +81,30 @@ def federated(
     some = len(clients.labels)
     own = jax.tree.map(lambda leaf: leaf[:some], last.own)
     keys = jax.random.split(key, some)
-    found = _federated(method, pixels, last.shared, own, clients, kept, test, keys, min(client_chunk(), some))
-    return Counts(*map(np.asarray, found))
+    counts = _federated(method, pixels, last.shared, own, clients, kept, test, keys, min(client_chunk(), some))
+    return Counts(*map(np.asarray, counts))
 
 
 @partial(jax.jit, static_argnames=("method", "pixels", "chunk"))
 def _alone(method, pixels, clients, kept, test, shards, keys, chunk):
     classes = len(test.counts)
 
-    def one(given):
+    def client_counts(given):
         client, kept, mine, key = given
         body, head = method.trained(pixels.client(client), key)
         own = jnp.argsort(mine == 0, stable=True)
 
         def tested(place, right):
             label = own[place]
-            found = jnp.argmax(apply(head, method.task.network.forward(body, pixels(test.images[label]))), axis=1)
-            there = jnp.arange(len(found)) < test.counts[label]
-            return right.at[label].set(((found == label) & there).sum())
+            predicted = jnp.argmax(apply(head, method.task.network.forward(body, pixels(test.images[label]))), axis=1)
+            there = jnp.arange(len(predicted)) < test.counts[label]
+            return right.at[label].set(((predicted == label) & there).sum())
 
         right = jax.lax.fori_loop(0, (mine > 0).sum(), tested, jnp.zeros(classes, int))
         validated = jnp.argmax(apply(head, method.task.network.forward(body, pixels(kept.images))), axis=1)
         return right, (validated == kept.labels).mean()
 
-    return jax.lax.map(one, (clients, kept, shards, keys), batch_size=None if chunk == 1 else chunk)
+    return jax.lax.map(client_counts, (clients, kept, shards, keys), batch_size=None if chunk == 1 else chunk)
 
 
 def alone(

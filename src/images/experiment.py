@@ -66,7 +66,7 @@ class Federation:
 
     def part(self, which: slice) -> tuple[Client, Client]:
         """Return the training and validation images of some clients."""
-        seen, kept = (Client(one.images[which], one.labels[which]) for one in (self.clients, self.kept))
+        seen, kept = (Client(source.images[which], source.labels[which]) for source in (self.clients, self.kept))
         return seen, kept
 
 
@@ -135,8 +135,8 @@ def train_alone(federation: Federation, options: ImageOptions, seed: int, saved:
     for start in range(len(counts.right), watched, block):
         which = slice(start, min(start + block, watched))
         some, kept = federation.part(which)
-        found = accuracy.alone(method, pixels, some, kept, federation.test, federation.shards[which], keys[which])
-        counts = Counts(*map(np.concatenate, zip(counts, found, strict=True)))
+        tested = accuracy.alone(method, pixels, some, kept, federation.test, federation.shards[which], keys[which])
+        counts = Counts(*map(np.concatenate, zip(counts, tested, strict=True)))
         if saved:
             saved.save(which.stop, watched, scored(federation, counts)[0]["accuracy"], counts._asdict)
     return Trained(*scored(federation, counts))
@@ -152,11 +152,11 @@ class Progress:
     def numbers(self, clip: float) -> dict[str, float]:
         """Return clipped shares, lengths and accuracies along the run."""
         lengths = np.stack(self.lengths) / clip
-        found = {"clipped_share": float((lengths > 1).mean())}
+        numbers = {"clipped_share": float((lengths > 1).mean())}
         for part, some in zip(EIGHTHS, np.array_split(lengths, len(EIGHTHS)), strict=True):
             if len(some):
-                found |= {f"length_{part}_8": float(np.median(some)), f"cut_{part}_8": float((some > 1).mean())}
-        return found | {f"accuracy_{part}_8": value for part, value in zip(EIGHTHS, self.along, strict=False)}
+                numbers |= {f"length_{part}_8": float(np.median(some)), f"cut_{part}_8": float((some > 1).mean())}
+        return numbers | {f"accuracy_{part}_8": value for part, value in zip(EIGHTHS, self.along, strict=False)}
 
 
 def checkpoints(total: int) -> list[int]:
@@ -230,9 +230,9 @@ def resumed(state: dict[str, Any], release: Release) -> tuple[rounds.Begun, Prog
 def device(name: str) -> str:
     """Return the kind of the GPU that JAX runs on, or the model of the processor, and whether a set's network runs with
     its kernel."""
-    found = jax.devices()[0]
-    if found.platform != "cpu":
-        return found.device_kind
+    processor = jax.devices()[0]
+    if processor.platform != "cpu":
+        return processor.device_kind
     names = [line.split(":", 1)[1].strip() for line in Path("/proc/cpuinfo").read_text().splitlines()
              if line.startswith("model name")] if Path("/proc/cpuinfo").exists() else []  # fmt: skip
     model = names[0] if names else platform.processor() or platform.machine()

@@ -68,5 +68,5 @@ def federated_images(task: Task, release: Release | None, options: ImageOptions)
     clients, seed = federation(options, task)
     if release is None:
         return experiments().train_alone(clients, options, seed).numbers
-    found = experiments().train_together(clients, options, release, seed)
-    return found.numbers | spent(release, task.given.delta)
+    trained = experiments().train_together(clients, options, release, seed)
+    return trained.numbers | spent(release, task.given.delta)

@@ -52,9 +52,9 @@ def ready() -> bool:
     return True
 
 
-def _call(name: str, *found: tuple[tuple[int, ...], type]):
+def _call(name: str, *outputs: tuple[tuple[int, ...], type]):
     """Return the function of the file, with the shapes and types of what it returns."""
-    results = [jax.ShapeDtypeStruct(*one) for one in found]
+    results = [jax.ShapeDtypeStruct(*output) for output in outputs]
     return jax.ffi.ffi_call(name, results, vmap_method="sequential")
 
 
@@ -99,5 +99,5 @@ def convolved_copies(
     columns = jnp.where(mirrored, last - corners[..., 1], corners[..., 1])
     copies = jnp.stack([mirrored.astype(jnp.int32), corners[..., 0], columns], axis=-1).swapaxes(0, 1)
     both = jnp.stack([padded, padded[:, :, ::-1]], axis=1)
-    found = _call("lenet_moved", ((*copies.shape[:2], MAPS2), jnp.float32))
-    return found(both, *convolutions[0], *convolutions[1], copies)[0].swapaxes(0, 1)
+    moved = _call("lenet_moved", ((*copies.shape[:2], MAPS2), jnp.float32))
+    return moved(both, *convolutions[0], *convolutions[1], copies)[0].swapaxes(0, 1)

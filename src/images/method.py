@@ -112,10 +112,10 @@ def head_features(body: Body, task: ImageTask, client: Client, key: jax.Array, e
     network, images, shift = task.network, client.images, task.shift
     if not shift:
         return network.forward(body, images)
-    moves = jax.vmap(lambda one: drawn_moves(one, len(images), shift))(jax.random.split(key, epochs))
+    moves = jax.vmap(lambda epoch_key: drawn_moves(epoch_key, len(images), shift))(jax.random.split(key, epochs))
     if network.of_copies:
         return network.of_copies(body, images, moves, shift)
-    return jax.lax.map(lambda one: network.forward(body, jittered(images, one, shift)), moves)
+    return jax.lax.map(lambda epoch_moves: network.forward(body, jittered(images, epoch_moves, shift)), moves)
 
 
 def added(first: Layer, second: Layer) -> Layer:

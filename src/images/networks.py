@@ -78,7 +78,7 @@ def apply(layer: Layer, rows: jax.Array) -> jax.Array:
 def layers(key: jax.Array, widths: tuple[int, ...]) -> Body:
     """Draw dense layers from each width to the next."""
     keys = jax.random.split(key, len(widths) - 1)
-    return tuple(dense(one, *pair) for one, pair in zip(keys, itertools.pairwise(widths), strict=True))
+    return tuple(dense(layer_key, *pair) for layer_key, pair in zip(keys, itertools.pairwise(widths), strict=True))
 
 
 # One network for all who ask: what was compiled for it is found again.

@@ -103,7 +103,7 @@ def clipped_sum(
         factor = jnp.where(sound, jnp.minimum(1.0, bound / jnp.maximum(norm, 1e-30)), 0.0)
         return factor * jnp.where(sound, flat, 0.0), own, norm
 
-    def one(total: jax.Array, given: tuple) -> tuple[jax.Array, tuple]:
+    def add_client(total: jax.Array, given: tuple) -> tuple[jax.Array, tuple]:
         flat, own, norm = clipped(*given)
         return total + flat, (own, norm)
 
@@ -115,7 +115,7 @@ def clipped_sum(
     size, n = sum(leaf.size for leaf in jax.tree.leaves(shared)), len(clients.labels)
     given = own, Client(*map(jnp.asarray, clients)), jax.random.split(key, n)
     if chunk == 1:
-        total, (own, norms) = jax.lax.scan(one, jnp.zeros(size), given)
+        total, (own, norms) = jax.lax.scan(add_client, jnp.zeros(size), given)
         return total, own, norms
     total, kept = jax.lax.scan(many, jnp.zeros(size), _blocks((*given, jnp.ones(n)), chunk))
     own, norms = jax.tree.map(lambda leaf: leaf.reshape(-1, *leaf.shape[2:])[:n], kept)

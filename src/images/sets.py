@@ -139,11 +139,11 @@ def _contents(folder: Path, file: File, images: ImageSet) -> bytes:
         raw = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise ValueError(f"{path}: not a whole .gz file ({error}); {images.source}") from None
-    size, found = len(file.header) + file.count * (file.labels + file.pixels), raw[: len(file.header)]
+    size, start = len(file.header) + file.count * (file.labels + file.pixels), raw[: len(file.header)]
     if len(raw) != size:
         raise ValueError(f"{path}: {len(raw):,} bytes; it must be {size:,} bytes; {images.source}")
-    if found != file.header:
-        raise ValueError(f"{path}: header 0x{found.hex()}; it must be 0x{file.header.hex()}; {images.source}")
+    if start != file.header:
+        raise ValueError(f"{path}: header 0x{start.hex()}; it must be 0x{file.header.hex()}; {images.source}")
     return raw
 
 
@@ -153,11 +153,11 @@ def _images(folder: Path, files: tuple[File, ...], contents: dict[str, bytes], i
     for file in files:
         rows = np.frombuffer(contents[file.name], np.uint8, offset=len(file.header)).reshape(file.count, -1)
         if file.labels:
-            found = rows[:, file.labels - 1]
-            if found.max() >= images.classes:
-                what = f"a label is {found.max()}; labels must lie in 0..{images.classes - 1}"
+            values = rows[:, file.labels - 1]
+            if values.max() >= images.classes:
+                what = f"a label is {values.max()}; labels must lie in 0..{images.classes - 1}"
                 raise ValueError(f"{folder / file.name}: {what}; {images.source}")
-            labels.append(found)
+            labels.append(values)
         if file.pixels:
             pixels.append(rows[:, file.labels :].reshape(-1, images.channels, images.side, images.side))
     upright = (0, 3, 2, 1) if images.transposed else (0, 2, 3, 1)
@@ -168,9 +168,9 @@ def _digits() -> tuple[Images, Images, str]:
     """Return scikit-learn's digits, with values 0 to 16 spread over 0 to 255."""
     from sklearn.datasets import load_digits
 
-    found: Any = load_digits()
-    pixels = np.rint(found.images * (255 / 16)).astype(np.uint8)[..., None]
-    labels = found.target.astype(np.uint8)
+    digits: Any = load_digits()
+    pixels = np.rint(digits.images * (255 / 16)).astype(np.uint8)[..., None]
+    labels = digits.target.astype(np.uint8)
     kept = np.zeros(len(labels), bool)
     for label in range(10):
         places = np.flatnonzero(labels == label)

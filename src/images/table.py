@@ -86,8 +86,8 @@ class Row:
         return f"{o.images}, {self.clients} x {self.samples}, S = {self.rank}, {o.method}{what}, seed {self.seed}"
 
 
-OWN = tuple(one.name for one in fields(Row) if one.name != "options")
-OPTIONS = tuple(one.name for one in fields(ImageOptions) if one.name not in ("images", "method"))
+OWN = tuple(field.name for field in fields(Row) if field.name != "options")
+OPTIONS = tuple(field.name for field in fields(ImageOptions) if field.name not in ("images", "method"))
 SETTINGS = ("images", *OWN[:3], "method", *OWN[3:], *OPTIONS)
 REQUIRED = (*OWN, "images", "method", "batch", "local_epochs")
 ABOUT = ("checksum", "device", "commit", "seconds")
@@ -104,15 +104,15 @@ def listed(path: Path) -> list[Row]:
         defaults, blocks = content.get("defaults", {}), content["rows"]
     except (tomllib.TOMLDecodeError, KeyError, UnicodeDecodeError) as error:
         raise ValueError(f"{path}: not a list of [[rows]] in TOML: {error}") from None
-    found: dict[str, Row] = {}
+    by_key: dict[str, Row] = {}
     for number, block in enumerate(blocks, 1):
         try:
             for point in points(block):
                 row = Row.of(defaults.get(point.get("images"), {}) | point)
-                found.setdefault(row.key, row)
+                by_key.setdefault(row.key, row)
         except (ValueError, TypeError, AttributeError) as error:
             raise ValueError(f"{path}, block {number} of [[rows]]: {error}") from None
-    return list(found.values())
+    return list(by_key.values())
 
 
 def points(block: dict[str, Any]) -> Iterator[dict[str, Any]]:
@@ -209,10 +209,10 @@ class StateFile:
         now = time.monotonic()
         if now - self._last < self.every:
             return
-        self._last, found = now, state()
-        own = {f"own{place:03}": leaf for place, leaf in enumerate(found.pop("own", ()))}
-        arrays = {name: value for name, value in found.items() if isinstance(value, np.ndarray)} | own
-        meta = {name: value for name, value in found.items() if name not in arrays}
+        self._last, saved = now, state()
+        own = {f"own{place:03}": leaf for place, leaf in enumerate(saved.pop("own", ()))}
+        arrays = {name: value for name, value in saved.items() if isinstance(value, np.ndarray)} | own
+        meta = {name: value for name, value in saved.items() if name not in arrays}
         meta |= {"about": self.about, "arrays": sorted(arrays), "seconds": self.seconds, "devices": self.devices}
         part = self.path.with_suffix(".part")
         with part.open("wb") as stream:
@@ -234,7 +234,7 @@ def run_row(row: Row, data: Path, states: Path, commit: str) -> Mapping[str, obj
     saved.devices = (images.device(options.images),)
     spent_numbers: dict[str, float] = {}
     if options.method == STAND_ALONE:
-        found = images.train_alone(federation, options, seed, saved)
+        trained = images.train_alone(federation, options, seed, saved)
     else:
         multiplier = 0.0
         if np.isfinite(row.epsilon):
@@ -242,10 +242,10 @@ def run_row(row: Row, data: Path, states: Path, commit: str) -> Mapping[str, obj
         streams = Streams(partial(stream, 0, axes=row.settings))
         release = Release(multiplier, Ledger(), range(row.clients), streams, options.spends.at(multiplier))
         last_shift = 0 if options.shift else LAST_SHIFT
-        found = images.train_together(federation, options, release, seed, saved, last_shift)
+        trained = images.train_together(federation, options, release, seed, saved, last_shift)
         spent_numbers = spent(release, DELTA)
-    line = {"key": row.key} | row.settings | found.numbers | spent_numbers
-    line[BY_CLIENT] = " ".join(f"{1000 * one:.0f}" for one in found.by_client)
+    line = {"key": row.key} | row.settings | trained.numbers | spent_numbers
+    line[BY_CLIENT] = " ".join(f"{1000 * accuracy:.0f}" for accuracy in trained.by_client)
     about = (federation.checksum, " then ".join(saved.devices), commit, round(saved.seconds, 1))
     return line | dict(zip(ABOUT, about, strict=True))
 

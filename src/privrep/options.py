@@ -35,7 +35,7 @@ class Columns:
     """Mapping from the names of options, and of the numbers that are written beside them, to their meanings."""
 
     def __get__(self, options: object, kind: type) -> dict[str, str]:
-        declared = {one.name: one.metadata["meaning"] for one in fields(kind) if "meaning" in one.metadata}
+        declared = {entry.name: entry.metadata["meaning"] for entry in fields(kind) if "meaning" in entry.metadata}
         return declared | dict(kind.numbers)
 
 
@@ -54,9 +54,9 @@ class Declared:
 
 def check_fields(declared: Any) -> None:
     """Raise ValueError where a field of a dataclass is not what its declaration allows."""
-    for one in fields(declared):
-        if check := one.metadata.get("check"):
-            check(one.name, getattr(declared, one.name))
+    for parameter in fields(declared):
+        if check := parameter.metadata.get("check"):
+            check(parameter.name, getattr(declared, parameter.name))
 
 
 # What an option may be
@@ -130,7 +130,7 @@ def plain(values: Mapping[str, object]) -> dict[str, object]:
 def check_values(kind: type[Declared], values: Mapping[str, object], what: str) -> None:
     """Raise ValueError where a value is none of a class of declared parameters, of the wrong type or out of range.
     `what` says whose they are."""
-    known = {one.name: one for one in fields(kind)}
+    known = {parameter.name: parameter for parameter in fields(kind)}
     for name, value in plain(values).items():
         if name not in known:
             (near,) = difflib.get_close_matches(str(name), known, n=1, cutoff=0)
@@ -143,9 +143,9 @@ def check_values(kind: type[Declared], values: Mapping[str, object], what: str) 
 def build(kind: type[D], values: Mapping[str, object], what: str) -> D:
     """Return a class of declared parameters with these values; ValueError as `check_values`, and where one lacks."""
     check_values(kind, values, what)
-    for one in fields(kind):
-        if one.default is MISSING and one.name not in values:
-            raise ValueError(f"{one.name} is missing; {what} needs {one.metadata.get('meaning', 'it')}")
+    for parameter in fields(kind):
+        if parameter.default is MISSING and parameter.name not in values:
+            raise ValueError(f"{parameter.name} is missing; {what} needs {parameter.metadata.get('meaning', 'it')}")
     return kind(**plain(values))
 
 

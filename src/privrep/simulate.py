@@ -61,7 +61,7 @@ class Cell:
     def axes(self) -> dict:
         """All values that define the cell, by name. Options at their default value are left out, so that an option that
         is added to a method moves no existing cell."""
-        own = {one.name: one.default for one in fields(self.options)}
+        own = {field.name: field.default for field in fields(self.options)}
         chosen = {f"option.{name}": value for name, value in vars(self.options).items() if value != own[name]}
         budget = self.budget.axes if self.budget else {}
         return {"algorithm": self.algorithm, **self.problem.axes, **budget, **chosen}
@@ -183,7 +183,7 @@ def fit(
             raise ValueError(f"{letter} is {settings[letter]!r}; fit has no argument of this name, write {name}=")
     given = {"epsilon": epsilon, "delta": delta, "calibration": calibration, "master_seed": master_seed}
     build(Privacy, given, "fit")  # an error where one is out of range
-    known = [*PROBLEM_AXES, *(one.name for one in fields(options_class(algorithm)))]
+    known = [*PROBLEM_AXES, *(field.name for field in fields(options_class(algorithm)))]
     for name in settings:
         if name not in known:
             (near,) = difflib.get_close_matches(name, known, n=1, cutoff=0)

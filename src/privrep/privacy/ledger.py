@@ -186,5 +186,5 @@ def _composed(entries: list[Entry], delta: float) -> float:
         # Randomised response is (e, delta)-DP for delta = (e^epsilon - e^e) / (1 + e^epsilon).
         share = delta * (1 + math.exp(-pure[0]))
         return max(0.0, pure[0] + math.log1p(-share)) if share < 1 else 0.0
-    found = composed_epsilon(gaussian, delta, pure)
-    return found if gaussian else min(found, sum(pure))
+    epsilon = composed_epsilon(gaussian, delta, pure)
+    return epsilon if gaussian else min(epsilon, sum(pure))

@@ -64,8 +64,8 @@ class ClippedSums:
     watched: bool = False
 
     def __call__(self, block: Block) -> tuple:
-        found = self.contribution(block)
-        adds: tuple = found if isinstance(found, tuple) else (found,)
+        returned = self.contribution(block)
+        adds: tuple = returned if isinstance(returned, tuple) else (returned,)
         kinds, own = adds[: len(self.clips)], adds[len(self.clips) :]
         participating = None if self.taking_part is None else self.taking_part.of(block)
         pairs = list(zip(kinds, self.clips, strict=True))
@@ -258,8 +258,8 @@ class Release:
         OverBudget
             If the release takes more than is left.
         """
-        (found,) = self.sums(users, contribution, NamedSum(name, clip))
-        return found
+        (released,) = self.sums(users, contribution, NamedSum(name, clip))
+        return released
 
     def sums(self, users: UserData, contribution: Callable, *parts: NamedSum) -> tuple:
         """Release several sums from one pass, each with an entry of its own, in this order; what users keep comes last.
@@ -273,15 +273,15 @@ class Release:
         """
         clips = tuple(part.clip for part in parts)
         self._check([clip for clip in clips if isinstance(clip, Real)])  # before anything is read, or written down
-        specs, *found = self._total(users, contribution, clips, self.watch is not None)
+        specs, *arrays = self._total(users, contribution, clips, self.watch is not None)
         if self.watch is not None:
-            for norms, clip in zip(found.pop().rows.T, clips, strict=True):
+            for norms, clip in zip(arrays.pop().rows.T, clips, strict=True):
                 self.watch(norms, clip)
         released = []
         for part, spec in zip(parts, specs, strict=True):
-            exact, found = tuple(found[: len(spec.noises)]), found[len(spec.noises) :]
+            exact, arrays = tuple(arrays[: len(spec.noises)]), arrays[len(spec.noises) :]
             released += self.share(part.share)._gaussian(part.name, exact, spec)
-        return *released, *found
+        return *released, *arrays
 
     def _check(self, bounds: Sequence[Any]) -> None:
         if self.multiplier > 0 and not all(0 < bound < math.inf for bound in bounds):

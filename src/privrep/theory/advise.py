@@ -1,8 +1,8 @@
 """Advice from sizes alone: which method to use, how large its risk will be, and what reaches a target.
 
 >>> from privrep.theory.advise import advise
->>> found = advise(users=4000, samples=12, dim=16, rank=2, epsilon=2.0, label_noise=1.0)
->>> found.recommended, list(found.solved)
+>>> advice = advise(users=4000, samples=12, dim=16, rank=2, epsilon=2.0, label_noise=1.0)
+>>> advice.recommended, list(advice.solved)
 ('unit steps', ['target'])
 """
 
@@ -71,13 +71,13 @@ class Setting:
     def row(self, name: str) -> Row:
         """Return the predicted risk of a method, its interval, and the options."""
         mu = gdp_mu(self.epsilon, self.spent)
-        found = expected(name, self.sizes, np.array([mu]))
-        risk, known = float(found.risk[0]), bool(found.known[0])
+        prediction = expected(name, self.sizes, np.array([mu]))
+        risk, known = float(prediction.risk[0]), bool(prediction.known[0])
         low, high = interval(name, risk, known, place(self.sizes, mu))
         values = vars(self) | {"label_noise": self.noise}
         outside = any(not low <= values[name] <= high for name, (low, high) in RANGES.items())
         flags = ["law not known"] * (not known) + ["outside of the measured settings"] * outside
-        return {"risk": risk, "low": low, "high": high, "flag": "; ".join(flags), "options": found.options[0]}
+        return {"risk": risk, "low": low, "high": high, "flag": "; ".join(flags), "options": prediction.options[0]}
 
     def high(self, name: str) -> float:
         """Return the upper end of the interval of a method."""
@@ -230,7 +230,7 @@ def advise(
     solved, sought = {}, math.nan if target is None else target
     if unknown and unknown[0] != "target":
         name = unknown[0]
-        value = smallest(name, lambda one: having({name: one}).reaches(sought))
+        value = smallest(name, lambda tried: having({name: tried}).reaches(sought))
         if math.isnan(value):
             raise ValueError(f"target is {target!r}; no {name} up to {SOLVED[name][1]:g} reaches it")
         base[name] = solved[name] = value

@@ -64,7 +64,7 @@ def choices(name: str, sizes: Regime) -> list[dict[str, Values]]:
             for rounds, rows in ((int(of["rounds"].iloc[0]), of) for _, of in pd.DataFrame(ROUNDS).groupby("rounds"))
         ]
     if name == "altmin":
-        return [one for one in PASSES if one["epochs"] == 1]
+        return [passes for passes in PASSES if passes["epochs"] == 1]
     if name == "own":  # the penalty of the posterior mean, were heads isotropic
         return [{"penalty": max(sizes.noise**2 * sizes.dim / sizes.rank, LEAST_PENALTY)}]
     return [{}]
@@ -83,8 +83,8 @@ def law(name: str, sizes: Regime, mu: np.ndarray, chosen: Mapping[str, Values]) 
         return whole_methods.unit_steps(sizes, mu)
     if name == "mixed":
         pairs = np.broadcast(sizes.users, mu)
-        each = [mixed_model(replace(sizes, users=users), one) for users, one in pairs]
-        return Prediction(*(np.array([getattr(one, part) for one in each]) for part in ("risk", "known")))
+        each = [mixed_model(replace(sizes, users=users), budget) for users, budget in pairs]
+        return Prediction(*(np.array([getattr(prediction, part) for prediction in each]) for part in ("risk", "known")))
     share = given["init_share"]
     start = models_outside(sizes, np.sqrt(share) * mu)
     if name in ("centaur", "fedrep"):
@@ -121,15 +121,15 @@ def expected(name: str, sizes: Regime, mu: np.ndarray) -> Expected:
     if name == "altmin" and sizes.samples % 2:  # its split is in halves
         return Expected(np.full(len(mu), np.inf), np.full(len(mu), False), np.ones(len(mu)), len(mu) * [{}])
     tried = choices(name, sizes)
-    found = [law(name, sizes, mu, options) for options in tried]
+    predictions = [law(name, sizes, mu, options) for options in tried]
     risk, known, start = (
         np.vstack([np.broadcast_to(part, np.broadcast_shapes(np.shape(risk), mu.shape)) for part, risk in parts])
-        for parts in ([(getattr(one, part), one.risk) for one in found] for part in ("risk", "known", "start"))
+        for parts in ([(getattr(case, part), case.risk) for case in predictions] for part in ("risk", "known", "start"))
     )
     fixed = dict(METHODS[name][1]) if name in METHODS else {}
     if name == "centaur":
         fixed["batch_samples"] = sizes.samples // 2
-    each = [fixed | one for options in tried for one in rows_of(options)]
+    each = [fixed | row for options in tried for row in rows_of(options)]
     best = risk.argmin(axis=0)
     at = best, np.arange(len(mu))
     return Expected(risk[at], known[at], start[at], [each[place] for place in best])

@@ -83,7 +83,7 @@ def user_step(
     """Noise of a step with user-level clips of A_j and b_j to `factors` times their typical norms `units`, taken as
     equal."""
     second, first = (
-        2 * noise_multiplier * unit * max(1.0, one) / (users * samples)
-        for one, unit in zip(factors, units, strict=True)
+        2 * noise_multiplier * unit * max(1.0, factor) / (users * samples)
+        for factor, unit in zip(factors, units, strict=True)
     )
     return CutStep(second, first)

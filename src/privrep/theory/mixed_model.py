@@ -86,16 +86,16 @@ def mixed_model(sizes: Regime, mu: float) -> Prediction:
     def noise_sd(clip: float, share: float) -> float:
         return Scalars.sensitivity(clip) / (mu * math.sqrt(share) * n)
 
-    def averaged(strengths: tuple[float, ...], found: Sequence[Values], rng: np.random.Generator) -> np.ndarray:
+    def averaged(strengths: tuple[float, ...], expected: Sequence[Values], rng: np.random.Generator) -> np.ndarray:
         """Risks of heads averaged by noisy scores, for each draw of these."""
-        risks, sd = np.array(found), noise_sd(plan.score_clip(n * mu), share.scores)
+        risks, sd = np.array(expected), noise_sd(plan.score_clip(n * mu), share.scores)
         scores = -risks / error / sd + rng.standard_normal((CHOICES, len(risks)))
         return softmax(scores - np.log1p(np.array(strengths) / plan.TRUSTED), axis=1) @ risks
 
-    rng, found = np.random.default_rng(0), []
+    rng, logs = np.random.default_rng(0), []
     for _ in range(DRAWS):
-        own = averaged(OWN_STRENGTHS, [isotropic_risk(sizes, one, k) for one in OWN_STRENGTHS], rng)
-        about = [*(isotropic_risk(sizes, one, k + off) for one in SHARED_STRENGTHS), k + off]
+        own = averaged(OWN_STRENGTHS, [isotropic_risk(sizes, strength, k) for strength in OWN_STRENGTHS], rng)
+        about = [*(isotropic_risk(sizes, strength, k + off) for strength in SHARED_STRENGTHS), k + off]
         kinds = [averaged((*SHARED_STRENGTHS, 0.0), about, rng)]
         if share.shape:
             sd = SymmetricOuter.sensitivity(1.0) / (mu * math.sqrt(share.shape)) / n
@@ -104,14 +104,14 @@ def mixed_model(sizes: Regime, mu: float) -> Prediction:
             sampled = spread * symmetric(rng, d) * spread[:, None] / math.sqrt(n)
             values, vectors = np.linalg.eigh(np.diag(inside * cosines / k) + sd * symmetric(rng, d) + sampled)
             squares = (vectors[:k] ** 2).sum(axis=0) + off / d
-            shapes = [one / one.sum() for one in plan.two_spectra(values, sd * math.sqrt(2 * d))]
-            pairs = [(one, shape) for shape in shapes for one in SHARED_STRENGTHS]
-            risks = [posterior_risk(one * shape, squares, m, noise2) for one, shape in pairs]
+            shapes = [spectrum / spectrum.sum() for spectrum in plan.two_spectra(values, sd * math.sqrt(2 * d))]
+            pairs = [(strength, shape) for shape in shapes for strength in SHARED_STRENGTHS]
+            risks = [posterior_risk(strength * shape, squares, m, noise2) for strength, shape in pairs]
             kinds.append(averaged(2 * SHARED_STRENGTHS, risks, rng))
         best = min(kinds, key=np.mean)
         differs = np.maximum(own - best, 1e-12) / error
         sd = noise_sd(plan.WEIGHT_CLIP, share.weights)
         linear = 2 * np.minimum(best - own, 0.0) / error + sd * rng.standard_normal(CHOICES)
         weight = np.clip((plan.DOUBT * sd - linear) / 2 / (differs + plan.DOUBT * sd), 0.0, 1.0)
-        found.append(np.log(np.maximum(own - error * differs * (2 * weight - weight**2), best)).mean())
-    return Prediction(np.exp(np.mean(found)) / k, bool(np.std(found) <= LUCK) & (sizes.noise >= QUIET))
+        logs.append(np.log(np.maximum(own - error * differs * (2 * weight - weight**2), best)).mean())
+    return Prediction(np.exp(np.mean(logs)) / k, bool(np.std(logs) <= LUCK) & (sizes.noise >= QUIET))

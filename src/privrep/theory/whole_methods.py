@@ -182,7 +182,7 @@ def unit_steps(sizes: Regime, mu: Values) -> Prediction:
     d, k, noise2 = sizes.dim, sizes.rank, sizes.noise**2
     start, outside = unit_recursion(sizes, mu)
     spread = k * outside / (d - k)
-    variances, squares = (np.stack(np.broadcast_arrays(one, spread), axis=-1) for one in (1.0, 1 - outside))
+    variances, squares = (np.stack(np.broadcast_arrays(inside, spread), axis=-1) for inside in (1.0, 1 - outside))
     risk = posterior_risk(variances / noise2, squares, sizes.samples, noise2, np.array([k, d - k])) / k
     return Prediction(risk, (start <= STARTED) & (outside <= NEAR), start)
 
@@ -192,8 +192,8 @@ def unit_steps(sizes: Regime, mu: Values) -> Prediction:
 
 def models_outside(sizes: Regime, mu: Values) -> Values:
     """S of a start from users' models, at most that of a subspace at random: the start of unit steps."""
-    found = unit.Sizes(np.asarray(sizes.users), sizes.samples, sizes.dim, sizes.rank)
-    error2 = found.start_error2(np.asarray(mu), sizes.noise**2)
+    unit_sizes = unit.Sizes(np.asarray(sizes.users), sizes.samples, sizes.dim, sizes.rank)
+    error2 = unit_sizes.start_error2(np.asarray(mu), sizes.noise**2)
     return np.minimum(sizes.random, (sizes.dim - sizes.rank) * error2)
 
 
