@@ -1,1 +1,1 @@
-"""Clipping, mechanisms, the ledger they write to, and accounting. Neighbours differ in all samples of one user."""
+"""Clipping, noise mechanisms, the ledger of releases, and accounting. Neighbours differ in all samples of one user."""

@@ -1,8 +1,8 @@
-"""From noise to (epsilon, delta) and back.
+"""Conversion of noise to (epsilon, delta) and back.
 
-Two accountings stand side by side. `exact`: Gaussian mechanisms compose exactly in Gaussian differential privacy, so
-one number mu (sensitivity over noise sd, added in squares) gives delta(epsilon) in closed form. `paper`: the sufficient
-conditions that jain2021 prints, eps = sqrt(8 L) / Delta and the like, with L = ln(1/delta).
+There are two accountings. `exact`: Gaussian mechanisms compose exactly in Gaussian differential privacy, so one number
+mu (sensitivity over noise sd, added in squares) gives delta(epsilon) in closed form. `paper`: the sufficient conditions
+that jain2021 prints, eps = sqrt(8 L) / Delta and the like, with L = ln(1/delta).
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def zcdp_epsilon(rho: float, delta: float) -> float:
 
     Parameters
     ----------
-    rho : of zCDP, at least 0.
+    rho : zCDP parameter, at least 0.
     delta : strictly between 0 and 1, else ValueError.
     """
     check_delta(delta)
@@ -104,19 +104,18 @@ def zcdp_rho(epsilon: float, delta: float) -> float:
 
 def _composed(gaussian: tuple[tuple[float, float], ...], pure: tuple[float, ...]):
     """Return the accountant of releases that touch one user, given as in `composed_epsilon`."""
-    # Importing the accountant takes half a second, which no run of Gaussian releases with full participation should
-    # pay.
+    # Importing the accountant takes half a second, needless for Gaussian releases with full participation.
     from dp_accounting import GaussianDpEvent, NeighboringRelation, PoissonSampledDpEvent, RandomizedResponseDpEvent
     from dp_accounting.pld import PLDAccountant
 
-    # Under REPLACE_ONE this accountant takes noise over half the replace-one sensitivity, and doubles it itself.
+    # Under REPLACE_ONE this accountant takes the noise over half the replace-one sensitivity, and doubles mu itself.
     accountant = PLDAccountant(NeighboringRelation.REPLACE_ONE)
     for (mu, rate), count in Counter(gaussian).items():
         event = GaussianDpEvent(2 / mu)
         accountant.compose(event if rate == 1 else PoissonSampledDpEvent(rate, event), count)
     for epsilon in pure:
         # With probability p one of two answers is given at random, so the odds of the truth are (2 - p) / p.
-        # One at a time: the accountant (0.6.0) leaves out the count of this event.
+        # In a loop: the accountant (0.6.0) ignores the count of this event.
         accountant.compose(RandomizedResponseDpEvent(2 / (1 + math.exp(epsilon)), 2))
     return accountant
 
@@ -130,12 +129,12 @@ def composed_epsilon(gaussian: tuple[tuple[float, float], ...], delta: float, pu
 
     Parameters
     ----------
-    gaussian : (mu, rate) of each Gaussian release, mu for a user who takes part, which happens with probability `rate`.
-        Neighbours replace a user: the mean then moves from one side to the other, by mu in all. Without noise (mu =
-        inf) the answer is inf.
+    gaussian : (mu, rate) of each Gaussian release: mu for a participating user, and the probability of participation.
+        Neighbours replace a user, so the mean moves by mu in all, from one side to the other. Without noise (mu = inf)
+        the answer is inf.
     delta : strictly between 0 and 1, else ValueError.
-    pure : epsilon of each epsilon-DP release. Its worst case is randomised response that keeps the truth with odds
-        e^eps.
+    pure : epsilon of each epsilon-DP release, accounted as its worst case, randomised response with odds e^eps of the
+        truth.
     """
     check_delta(delta)
     if any(math.isinf(mu) for mu, _ in gaussian) or any(map(math.isinf, pure)):
@@ -145,8 +144,8 @@ def composed_epsilon(gaussian: tuple[tuple[float, float], ...], delta: float, pu
 
 @cache
 def composed_advantage(gaussian: tuple[tuple[float, float], ...], pure: tuple[float, ...] = ()) -> float:
-    """Return the best attack's distinguishing advantage, twice its accuracy less one: delta at epsilon 0. Parameters as
-    in `composed_epsilon`."""
+    """Return the distinguishing advantage of the best attack, twice its accuracy less one: delta at epsilon 0.
+    Parameters as in `composed_epsilon`."""
     return float(_composed(gaussian, pure).get_delta(0.0))
 
 
@@ -177,7 +176,7 @@ class Cost:
         return Cost(times * self.mu_squared, times * self.rho, times * self.pure)
 
     def at(self, noise_multiplier: float) -> Cost:
-        """Return the cost of the same releases at another noise multiplier; without noise they have no limit.
+        """Return the cost of the same releases at another noise multiplier; it is unlimited without noise.
 
         Parameters
         ----------
@@ -216,16 +215,15 @@ class Cost:
 
 
 UNLIMITED = Cost(math.inf, math.inf, math.inf)
-"""What may be spent where nobody is promised anything: by probes, by mutants, and without noise."""
+"""Allowance without a privacy promise: for probes, for mutants, and without noise."""
 
 
 @dataclass(frozen=True)
 class Theorem:
-    """A printed sufficient condition Delta = sqrt(constant * L) / epsilon for releases of total cost `rho` / Delta^2.
+    """A printed sufficient condition Delta = sqrt(constant * L) / epsilon for releases with total cost `rho` / Delta^2.
 
-    jain2021 Lemma 4.3 prints 8 for releases of total cost 1; Theorem 4.2 prints 16 for the 3/2 of initialisation and
-    alternation. A repetition of the releases (epochs) multiplies the constant, which is how Section 6 arrives at its
-    zCDP values.
+    jain2021 Lemma 4.3 prints 8 for total cost 1; Theorem 4.2 prints 16 for the 3/2 of initialisation and alternation.
+    Repeating the releases (epochs) multiplies the constant, which gives the zCDP values of Section 6.
     """
 
     id: str
@@ -237,12 +235,12 @@ class Theorem:
         return math.sqrt(self.constant * math.log(1 / delta))
 
     def noise_multiplier(self, epsilon: float, delta: float) -> float:
-        """Return the noise multiplier that the statement prescribes."""
+        """Return the noise multiplier prescribed by the statement."""
         check_positive("epsilon", epsilon)
         return self.product(delta) / epsilon
 
     def epsilon(self, noise_multiplier: float, delta: float) -> float:
-        """Return the epsilon that the statement promises at this noise multiplier; inf without noise."""
+        """Return the epsilon promised by the statement at this noise multiplier; inf without noise."""
         return self.product(delta) / noise_multiplier if noise_multiplier else math.inf
 
 
@@ -254,27 +252,27 @@ class PureTheorem(Theorem):
 
 
 def sequential_theorem(cost: Cost) -> Theorem:
-    """Return the printed condition for releases of total cost rho/Delta^2: rho_total = eps^2 / (8 L) (jain2021 Lemma
+    """Return the printed condition for releases with total cost rho/Delta^2: rho_total = eps^2 / (8 L) (jain2021 Lemma
     4.3, claim A-L4.3, erratum E9).
 
     Parameters
     ----------
-    cost : of the releases at Delta = 1, of which `rho` counts.
+    cost : cost of the releases at Delta = 1; only its `rho` is used.
     """
     return Theorem("A-L4.3", 8 * cost.rho)
 
 
 @dataclass(frozen=True)
 class Budget:
-    """An (epsilon, delta) target and how noise is chosen for it.
+    """An (epsilon, delta) target and the calibration of its noise.
 
     Attributes
     ----------
     epsilon : positive and finite; at most ln(1/delta) for `paper`.
     delta : strictly between 0 and 1.
-    calibration : `paper`, the printed theorem's noise multiplier, or `exact`, the smallest whose exact accounting meets
-        the target.
-    redraw : number of the repetition of the noise on the same data.
+    calibration : `paper`, the noise multiplier of the printed theorem, or `exact`, the smallest one that meets the
+        target in exact accounting.
+    redraw : number of this noise draw on the same data.
     """
 
     epsilon: float
@@ -298,31 +296,31 @@ class Budget:
 
         Parameters
         ----------
-        cost : of all releases at Delta = 1.
-        theorem : that prints a noise multiplier for them; None where no paper has the method, for which `paper` raises
+        cost : cost of all releases at Delta = 1.
+        theorem : printed condition for these releases; None for a method that is in no paper, for which `paper` raises
             ValueError.
         """
         if self.calibration == "exact":
             return cost.noise_multiplier(self.epsilon, self.delta)
         if theorem is None:
-            raise ValueError("calibration is 'paper'; this method stands in no paper and needs 'exact'")
+            raise ValueError("calibration is 'paper'; this method is in no paper and needs 'exact'")
         return theorem.noise_multiplier(self.epsilon, self.delta)
 
     @property
     def axes(self) -> dict:
-        """Names and values of all parameters; the newer `redraw` is left out at 0, so that older streams stay."""
+        """Names and values of all parameters; the newer `redraw` is left out at 0, to keep older streams."""
         return {name: value for name, value in vars(self).items() if name != "redraw" or value}
 
 
 @dataclass(frozen=True)
 class FixedNoise:
-    """A noise multiplier given directly, for the laws that are stated in Delta; 0 releases without privacy.
+    """A noise multiplier given directly, for laws stated in Delta; 0 gives releases without privacy.
 
     Attributes
     ----------
     multiplier : noise sd over sensitivity, finite and at least 0.
     delta : strictly between 0 and 1.
-    redraw : number of the repetition of the noise on the same data.
+    redraw : number of this noise draw on the same data.
     """
 
     multiplier: float
@@ -335,7 +333,7 @@ class FixedNoise:
         check_whole("redraw", self.redraw)
 
     def noise_multiplier(self, cost: Cost, theorem: Theorem | None) -> float:
-        """Return the given noise multiplier, whatever the releases cost. Parameters as in `Budget.noise_multiplier`."""
+        """Return the given noise multiplier, whatever the cost. Parameters as in `Budget.noise_multiplier`."""
         return self.multiplier
 
     @property

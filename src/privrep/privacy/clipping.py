@@ -10,24 +10,24 @@ from privrep.options import requires
 def clip_factor(norm: np.ndarray, bound: float | np.floating) -> np.ndarray:
     """Return min(1, bound / norm), elementwise, 1 where the norm is 0; dtype of `norm`.
 
-    A norm that overflowed gives 0: such a value is clipped to nothing, never let through."""
+    A norm that overflowed gives 0: the value is clipped to zero, never let through."""
     factor = np.divide(bound, norm, out=np.ones_like(norm), where=norm > bound)
     return np.where(np.isfinite(norm), np.minimum(factor, 1), 0).astype(factor.dtype)
 
 
 def within_float32(bound: float, additions: int) -> float:
-    """Return the bound to clip to, so that what is clipped and added in float32 stays within `bound`; less by
+    """Return the clip for values clipped and added in float32, such that rounding keeps them within `bound`: less by
     (additions + 16) 2^-25.
 
-    Rounding a number moves it by at most 2^-24 of itself, and so does each addition to a sum of terms of one sign. A
-    norm is the root of such a sum, and a product of two clipped parts is bounded by both their shares: half counts. The
-    16 stand for at most 8 more roundings: of the root, the label, the factor and the products."""
+    Rounding changes a number by at most 2^-24 of itself, and so does each addition to a sum of terms of one sign. A
+    norm is the root of such a sum, and a product of two clipped parts is bounded by the shares of both, so half of it
+    counts. The 16 cover at most 8 more roundings: of the root, the label, the factor and the products."""
     return bound * (1 - (additions + 16) * 2.0**-25)
 
 
 def float64(array: np.ndarray) -> np.ndarray:
-    """Convert to double precision without a copy where it is: in single precision, rounding would let users past a
-    clip, and a sum would round otherwise with another user in it."""
+    """Convert to double precision without a needless copy: in single precision, rounding would let users exceed a clip,
+    and other users of a sum would change its rounding."""
     return array.astype(np.float64, copy=False)
 
 
@@ -38,7 +38,7 @@ def lengths(rows: np.ndarray) -> np.ndarray:
 
 
 def zero_rows_except(sound: np.ndarray, rows: np.ndarray) -> np.ndarray:
-    """Return rows (B, ...) with zeros in place of those that are not `sound`, whatever they hold."""
+    """Return rows (B, ...) with zeros in place of those that are not `sound`, even NaN or inf."""
     return rows if sound.all() else np.where(sound.reshape(-1, *(1,) * (rows.ndim - 1)), rows, 0.0)
 
 

@@ -1,13 +1,13 @@
-"""Kinds of contributions that users add to a sum. Each knows its norm, its clip, how far a sum moves where a user is
-replaced, and the noise for it.
+"""Kinds of contributions of users to a sum. Each kind defines its norm, its clip, the sensitivity of the sum and its
+noise.
 
-A method returns, for the users of a block, what each of them adds, and never a sum. `Release.sum` clips, adds up, draws
-the noise and writes the entry that belong to the kind, so that none of the four can be another's. A user whose numbers
-are not finite adds nothing.
+A method returns the contributions of a block's users, never a sum. `Release.sum` clips, adds up, draws the noise and
+writes the ledger entry of the same kind, so that none of the four can be of another kind. A user whose numbers are not
+finite adds nothing.
 
-With a, a' what a user adds before and after it is replaced, and c the clip, a sum moves by |a - a'|: by at most 2 c for
-any two of norm c, and by at most sqrt(2) c for two positive semidefinite matrices, since <A, A'> >= 0. Where a user is
-added or removed it moves by at most c. Each kind answers both as its `sensitivity`, which noise, ledger and plans ask.
+Replacing a contribution a by a' moves a sum by |a - a'|: by at most 2 c for any two of norm at most the clip c, and by
+at most sqrt(2) c for two positive semidefinite matrices, since <A, A'> >= 0. Adding or removing a user moves it by at
+most c. Each kind returns both as its `sensitivity`, for noise, ledger and plans.
 """
 
 from __future__ import annotations
@@ -23,57 +23,57 @@ from privrep.privacy.clipping import clip_factor, clip_scalar, float64, lengths,
 from privrep.privacy.noise import NoiseSpec
 
 Neighbours = Literal["replaced", "added or removed"]
-"""What tables differ in that a release must not tell apart: a user's rows, or whether the user is there."""
+"""Difference of two neighbouring tables: one user's rows are replaced, or one user is added or removed."""
 
 
 def of_any_two(clip: float, neighbours: Neighbours = "replaced") -> float:
-    """Return how far a sum moves, in L2 norm, where users add anything of norm at most the clip.
+    """Return the L2 sensitivity of a sum of arbitrary contributions of norm at most the clip.
 
     Parameters
     ----------
     clip : at least 0.
-    neighbours : what happens to one user.
+    neighbours : change of one user.
     """
     return 2 * clip if neighbours == "replaced" else clip
 
 
 def of_semidefinite(clip: float, neighbours: Neighbours = "replaced") -> float:
-    """Return how far a sum moves, in Frobenius norm, where users add positive semidefinite matrices.
+    """Return the sensitivity, in Frobenius norm, of a sum of positive semidefinite matrices of norm at most the clip.
 
     Parameters
     ----------
-    clip : of their norm, at least 0.
-    neighbours : what happens to one user.
+    clip : clip of their norm, at least 0.
+    neighbours : change of one user.
     """
     return math.sqrt(2) * clip if neighbours == "replaced" else clip
 
 
 class Contribution(Protocol):
-    """What the users of a block add, one of the kinds below."""
+    """Contributions of a block's users, one of the kinds below."""
 
     def clipped(self, clip: object, participating: np.ndarray | None) -> tuple[np.ndarray, ...]:
-        """Return sums over the users of the block, each within the clip, in float64, then any `UserRows` that the users
-        keep from the same work.
+        """Return sums over the users of the block, each user within the clip, in float64, then any `UserRows` that the
+        users keep from the same work.
 
         Parameters
         ----------
-        clip : as the kind takes it: a number, or a clip of its own.
-        participating : (B,) who takes part, by default everybody.
+        clip : a number, or an object such as `SampleClip`, as the kind requires.
+        participating : (B,) mask of participating users, by default all.
         """
         ...
 
     def sensitivity(self, clip: object, neighbours: Neighbours = "replaced") -> float:
-        """Return how far the sum moves at most, in the unit of the noise of its first array.
+        """Return the sensitivity of the sum, in the unit of the noise of its first array.
 
         Parameters
         ----------
         clip : as in `clipped`.
-        neighbours : what happens to one user.
+        neighbours : change of one user.
         """
         ...
 
     def noise_spec(self, clip: object) -> NoiseSpec:
-        """Return how such a sum is released. It depends on shapes alone.
+        """Return the specification of the noise for the sum. It depends on shapes alone.
 
         Parameters
         ----------
@@ -83,8 +83,8 @@ class Contribution(Protocol):
 
 
 def _clip_weights(norms: np.ndarray, clip: float, participating: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
-    """Return what each user's part of a sum is multiplied by, and who has a finite norm and takes part; (B,) each."""
-    if participating is None and norms.max(initial=0.0) <= clip < math.inf:  # false where one is no number
+    """Return each user's factor in the sum, and the mask of participating users with finite norm; (B,) each."""
+    if participating is None and norms.max(initial=0.0) <= clip < math.inf:  # false where a norm is NaN
         return np.ones_like(norms), np.ones(len(norms), bool)
     sound = np.isfinite(norms) if participating is None else np.isfinite(norms) & participating
     return np.where(sound, clip_factor(np.where(sound, norms, 0.0), clip), 0.0), sound
@@ -95,13 +95,13 @@ class Rows:
     """One array per user, clipped as a whole in L2 norm."""
 
     values: np.ndarray  # (B, ...)
-    margin: float = 0.0  # part of the clip that is left to rounding
+    margin: float = 0.0  # share of the clip that is left for rounding
     sensitivity = staticmethod(of_any_two)
 
     def flat(self) -> np.ndarray:
-        """Return the arrays as rows (B, p) in float64, in which they are measured and summed.
+        """Return the arrays as rows (B, p) in float64, for norms and sums.
 
-        They are not kept: many runs at once would not fit into the cache."""
+        They are not cached: for many runs at once they would not fit into the cache."""
         return float64(self.values).reshape(len(self.values), math.prod(self.values.shape[1:]))
 
     @property
@@ -127,7 +127,7 @@ class Columns(Rows):
 
 @dataclass(frozen=True, eq=False)
 class Scalars:
-    """A number per user, (B,), clipped to [-clip, clip]."""
+    """One number per user, (B,), clipped to [-clip, clip]."""
 
     values: np.ndarray
     sensitivity = staticmethod(of_any_two)
@@ -142,7 +142,7 @@ class Scalars:
 
 @dataclass(frozen=True, eq=False)
 class Scores:
-    """Scores of candidates, (c, B), clipped to [-width, 0], whose sums decide a choice; a NaN counts as 0."""
+    """Scores (c, B) of candidates, clipped to [-width, 0], whose sums decide the choice; a NaN counts as 0."""
 
     values: np.ndarray
 
@@ -151,7 +151,7 @@ class Scores:
 
         Parameters
         ----------
-        width : at least 0, of the interval to which a score is clipped.
+        width : length of the interval to which a score is clipped, at least 0.
         """
         return np.nan_to_num(np.clip(self.values, -width, 0), nan=0.0)
 
@@ -160,12 +160,12 @@ class Scores:
         return ((shares if participating is None else np.where(participating, shares, 0.0)).sum(axis=1),)
 
     def sensitivity(self, width: float, neighbours: Neighbours = "replaced") -> float:
-        """Return by how much the score of one candidate moves at most, whatever happens to a user. Parameters as in
+        """Return the largest change of one candidate's score, for both kinds of neighbours. Parameters as in
         `Contribution.sensitivity`."""
         return width
 
     def noise_spec(self, width: float) -> None:
-        """Nothing: the exponential mechanism has no noise of its own, see `Release.choice`. Parameters as in
+        """Return None: the exponential mechanism adds no noise to the sum, see `Release.choice`. Parameters as in
         `Contribution.noise_spec`."""
 
 
@@ -179,7 +179,7 @@ class Outer:
 
     @cached_property
     def factors(self) -> tuple[np.ndarray, np.ndarray]:
-        """l and r in float64, in which they are measured and summed."""
+        """l and r in float64, for norms and sums."""
         return float64(self.left), float64(self.right)
 
     @cached_property
@@ -191,7 +191,7 @@ class Outer:
     def clipped(self, clip: float, participating: np.ndarray | None = None) -> tuple[np.ndarray]:
         left, right = self.factors
         longest = (lengths(left) * lengths(right)).max(initial=0.0) * (1 + 1e-13)
-        # This takes half the time of the norms, which decide only where one is longer.
+        # This takes half the time of the norms, which are needed only where a product exceeds the clip.
         if participating is None and longest <= clip < math.inf:
             return (left.T @ right,)
         factor, sound = _clip_weights(self.norms, clip, participating)
@@ -217,7 +217,7 @@ class SymmetricOuter(Outer):
 class Semidefinite:
     """Sums of r r^T, positive semidefinite, clipped by trace, which bounds the Frobenius norm."""
 
-    rows: np.ndarray  # (B, d), or (q, B, d) with q of them for each user
+    rows: np.ndarray  # (B, d), or (q, B, d) with q rows per user
     sensitivity = staticmethod(of_semidefinite)
 
     @cached_property
@@ -239,7 +239,7 @@ class Semidefinite:
 
 
 class SemidefiniteByNorm(Semidefinite):
-    """Sums of r r^T, rows (q, B, d), clipped by Frobenius norm, which is that of the smaller of the two Gram
+    """Sums of r r^T, rows (q, B, d), clipped by Frobenius norm, which equals that of the smaller of the two Gram
     matrices."""
 
     @cached_property

@@ -1,37 +1,37 @@
-"""Noise of releases about real data: exact discrete Gaussians on a lattice, from the system's randomness.
+"""Noise for releases about real data: exact discrete Gaussians on a lattice, from the system's randomness.
 
-Noise from a seeded generator is for simulations: who knows the seed knows the noise, and the low bits of a sum in
-floating point tell which noise went into it (Mironov 2012). Here g is the largest power of two within 2^-20 of the sd
-of the noise. The sum is rounded to multiples of g, and its noise is g k with independent integers k,
+Noise from a seeded generator is for simulations: the seed reveals the noise, and the low bits of a floating-point sum
+reveal which noise was added to it (Mironov 2012). Here g is the largest power of two within 2^-20 of the sd of the
+noise. The sum is rounded to multiples of g, and its noise is g k with independent integers k,
 
     P(k) ~ exp(-k^2 / (2 s^2)),    s = sd / g.
 
 OpenDP draws them by exact rational arithmetic (Algorithm 3 of Canonne, Kamath and Steinke 2020, "CKS") from OpenSSL's
 generator, which the system seeds. What is released is a function of the integers sum / g + k.
 
-**Free entries.** Of a matrix whose upper triangle is copied they are that triangle, and distance is that of triangles.
-Averaged noise, (N + N^T) / 2, has independent entries of this sd on the diagonal and of sd / sqrt(2) above it: they are
-drawn with these and copied, so that no halves leave the lattice. Of two symmetric sums that differ by D, the squared
-distance in units of the noise is
+**Free entries.** The free entries of a matrix whose upper triangle is copied are that triangle, and distance is that of
+triangles. Averaged noise, (N + N^T) / 2, has independent entries, of this sd on the diagonal and of sd / sqrt(2) above:
+they are drawn with these and copied, so that no halves leave the lattice. For symmetric sums that differ by D, the
+squared distance in units of the noise is
 
     sum_i D_ii^2 / sd^2 + sum_{i<j} D_ij^2 / (sd^2 / 2) = |D|_F^2 / sd^2:
 
-sensitivity is in Frobenius norm, as for noise that is averaged. s is at least 2^20, and 2^19.5 above such a diagonal.
+Sensitivity is thus in Frobenius norm, as for averaged noise. s is at least 2^20, and 2^19.5 above its diagonal.
 
-**Sensitivity.** Let u = 2^-53, and gamma(h) = h u / (1 - h u), which bounds h roundings in float64 in any order (Higham
-2002, Lemma 3.1) without under- and overflow. Where a user is replaced, the rounded sum moves by at most
+**Sensitivity.** Let u = 2^-53 and gamma(h) = h u / (1 - h u), which bounds h roundings in float64 in any order (Higham
+2002, Lemma 3.1) without under- and overflow. When a user is replaced, the rounded sum moves by at most
 
     (Delta + 2 gamma(n t + 8) n c + g sqrt(e)) (1 + gamma(t e + 8)).
 
-- Delta is the sensitivity in exact arithmetic at clip c, n the number of users, e that of entries (of the triangle
-  where it is copied), t that of terms which a user adds to an entry (`NoiseSpec.terms`).
+- Delta is the sensitivity in exact arithmetic at clip c, n the number of users, e of entries (of the triangle
+  where it is copied), t of terms that a user adds to an entry (`NoiseSpec.terms`).
 - The norm by which a user is clipped has at most t e squares: what is added is longer than c by the last factor at
   most.
 - A sum is off by gamma(n t + 8) times the sum of absolute terms, whose norm is at most n c; there are two sums.
 - Each entry of the two is rounded by at most g / 2. With averaged noise all e = d^2 of a matrix count.
 
-Where a release has several arrays, the two last summands are the root of a sum of squares over the arrays, each in
-units of its noise. Noise grows with sensitivity: mu stays as it was asked for, and the ledger has what was done.
+With several arrays in a release, the two last summands are the root of a sum of squares over the arrays, each in units
+of its noise. Noise grows with sensitivity: mu stays as requested, and the ledger records the larger values.
 
 **Privacy.** With mu = sensitivity / sd, the release is mu^2/2-concentrated DP (CKS, Theorem 14, in which each entry may
 have its own s). The ledger takes it for mu-GDP, which holds up to a small delta. Let b^2 = s^2 - 1/12, P the law of k,
@@ -50,7 +50,7 @@ the last summand for the normaliser, by Poisson's formula. At s >= 2^19.5 that i
 free entries in all is within E 2^-85 in total variation of one that is mu-GDP: where the ledger says (epsilon, delta),
 it is (epsilon, delta + (1 + e^epsilon) E 2^-85)-DP. That b is less than s is in the sensitivity, by `NARROWER`.
 
-Not covered: the time that a draw takes depends on what is drawn.
+Not covered: the time of a draw depends on its result.
 """
 
 from __future__ import annotations
@@ -64,13 +64,13 @@ import numpy as np
 from privrep.privacy.noise import Noise, NoiseSpec
 
 FINENESS = 20
-"""The lattice has at least 2 to this many steps in one sd of the noise."""
+"""log2 of the smallest number of lattice steps in one sd of the noise."""
 NARROWER = 1 + 2.0**-43
-"""More than s / sqrt(s^2 - 1/12) at s >= 2^19.5, and than the rounding of the few numbers computed here."""
+"""Factor that exceeds s / sqrt(s^2 - 1/12) at s >= 2^19.5 and covers the rounding of the few numbers computed here."""
 SPARE = 8
-"""Roundings of a root, a factor and products, beside those of sums."""
+"""Roundings of a root, a factor and products, besides those of sums."""
 SMALLEST, LARGEST = 1e-100, 1e100
-"""Of an sd, so that nothing under- or overflows."""
+"""Range of an sd, so that nothing under- or overflows."""
 
 
 class SystemNoise:
@@ -78,9 +78,9 @@ class SystemNoise:
 
     def integers(self, scale: float, count: int) -> np.ndarray:
         """Draw independent discrete Gaussians, P(k) ~ exp(-k^2 / (2 scale^2)), (count,) int64."""
-        import opendp.prelude as opendp  # a tenth of a second, for who uses it
+        import opendp.prelude as opendp  # here, since it takes a tenth of a second
 
-        opendp.enable_features("contrib")  # all of OpenDP whose proofs are not fully reviewed, and so this
+        opendp.enable_features("contrib")  # for parts of OpenDP whose proofs are not fully reviewed, as here
         space = opendp.vector_domain(opendp.atom_domain(T="i64")), opendp.l2_distance(T="f64")
         return np.array(opendp.m.make_gaussian(*space, scale=scale)([0] * count), np.int64)
 
@@ -92,7 +92,7 @@ class LatticeNoise(Noise):
     spacing: float = 1.0
 
     def added(self, exact: np.ndarray, multiplier: float, source: SystemNoise) -> np.ndarray:
-        """Return a sum on the lattice with its noise; of a symmetric matrix the upper triangle is read."""
+        """Return a sum on the lattice with its noise; only the upper triangle of a symmetric matrix is read."""
         scale = self.sd * multiplier / self.spacing
         rounded = self.spacing * np.rint(exact / self.spacing)
         if self.form == "independent":
@@ -110,20 +110,20 @@ def spacing(sd: float) -> float:
 
 
 def entries(array: np.ndarray, noise: Noise) -> int:
-    """Return how many entries are rounded, by distance: of a copied matrix those of the triangle."""
+    """Return the number of entries that are rounded; for a copied matrix, those of the triangle."""
     return len(array) * (len(array) + 1) // 2 if noise.form == "copied" else array.size
 
 
 def gamma(roundings: int) -> float:
-    """Return the share by which so many roundings of float64 move a number at most."""
+    """Return the largest relative change of a number by this many roundings in float64."""
     return roundings / (2**53 - roundings)
 
 
 def on_lattice(name: str, spec: NoiseSpec, exact: Sequence[np.ndarray], users: int, multiplier: float) -> NoiseSpec:
-    """Return the specification of the same release on a lattice: sensitivity and noise are larger by one factor."""
+    """Return the specification of the same release on a lattice: one factor enlarges sensitivity and noise."""
     if spec.terms is None:
         raise ValueError(
-            f"release {name!r}: no bound is known on the rounding of its sum, as of one in float32; noise from the "
+            f"release {name!r}: the rounding of its sum has no known bound, as in float32; noise from the "
             "system's randomness is for sums of float64 whose noise specification has `terms`"
         )
     for noise in spec.noises:

@@ -1,4 +1,4 @@
-"""The record of everything that was released about the users' data."""
+"""Record of all releases about the users' data."""
 
 from __future__ import annotations
 
@@ -14,40 +14,40 @@ from scipy.special import expit, ndtri
 from privrep.privacy.accounting import Cost, composed_epsilon, gdp_epsilon
 
 ROUNDING = 1e-9
-"""Spending may exceed what is allowed by this share of it: sums of shares are exact but for rounding."""
+"""Spending may exceed the allowance by this share of it, for rounding: sums of shares are otherwise exact."""
 EVERYBODY = range(sys.maxsize)
 
 
 class OverBudget(RuntimeError):
-    """A method releases other than it declares: a fault of its code, with what was spent and what is allowed in the
-    message."""
+    """A method's releases exceed its declared cost, a fault of its code; the message has the spent and the allowed
+    amounts."""
 
 
 @dataclass(frozen=True)
 class GaussianRelease:
     """One release by the Gaussian mechanism."""
 
-    name: str  # what was released
+    name: str  # name of the released sum
     sensitivity: float  # replace-one L2 sensitivity, in the unit of `noise_sd`
     noise_sd: float  # standard deviation of the Gaussian noise; 0 for a release without privacy
-    start: int  # the users whose data were touched: [start, stop)
+    start: int  # first of the users whose data were touched: [start, stop)
     stop: int
-    rate: float = 1.0  # probability with which each of these users took part, on its own (Poisson sampling)
+    rate: float = 1.0  # probability of each user's independent participation (Poisson sampling)
     part: ClassVar = "mu_squared"
 
     @property
     def mu(self) -> float:
-        """Gaussian-DP parameter of this release alone, for a user who takes part."""
+        """Gaussian-DP parameter of this release alone, for a participating user."""
         return self.sensitivity / self.noise_sd if self.noise_sd > 0 else math.inf
 
     @property
     def charge(self) -> float:
-        """What the release takes of the part `mu_squared` of a cost, with no gain from random participation."""
+        """Cost of the release in the part `mu_squared`, without a gain from random participation."""
         return self.mu**2
 
     @property
     def terms(self) -> str:
-        """The numbers that the cost follows from, in text."""
+        """The numbers that determine the cost, as text."""
         return f"gaussian {self.sensitivity!r}/{self.noise_sd!r} rate {self.rate!r} users {self.start}:{self.stop}"
 
     def __str__(self) -> str:
@@ -59,22 +59,22 @@ class GaussianRelease:
 
 @dataclass(frozen=True)
 class PureRelease:
-    """One release that is epsilon-DP when a user is replaced, by whatever mechanism.
+    """One release that is epsilon-DP when a user is replaced, by any mechanism.
 
     It is accounted as randomised response on two answers, whose privacy loss is the largest of all such mechanisms."""
 
-    name: str  # what was released
+    name: str  # name of the release
     epsilon: float  # inf without privacy
-    start: int  # the users whose data were touched: [start, stop)
+    start: int  # first of the users whose data were touched: [start, stop)
     stop: int
-    # The mechanism was approached by a finite Markov chain: `epsilon` is that of the law which the chain tends to; what
-    # the chain itself spends is not known.
+    # The mechanism was approximated by a finite Markov chain: `epsilon` is that of the chain's limit; the epsilon of
+    # the chain itself is not known.
     limit: bool = False
     part: ClassVar = "pure"
 
     @property
     def charge(self) -> float:
-        """What the release takes of the part `pure` of a cost."""
+        """Cost of the release in the part `pure`."""
         return self.epsilon
 
     @property
@@ -85,7 +85,7 @@ class PureRelease:
 
     @property
     def terms(self) -> str:
-        """The numbers that the cost follows from, in text."""
+        """The numbers that determine the cost, as text."""
         return f"pure {self.epsilon!r} users {self.start}:{self.stop}"
 
     def __str__(self) -> str:
@@ -99,11 +99,11 @@ Entry = GaussianRelease | PureRelease
 
 @dataclass
 class Ledger:
-    """Releases in the order in which they were made.
+    """Releases in their order.
 
-    The cost of a set of releases is that of the user who is touched most: they compose over the releases that touch a
-    user, and releases over disjoint users run in parallel. This holds for adaptive releases too, since a release does
-    not depend on users it does not touch, given the earlier ones.
+    The cost of a set of releases is that of the most touched user: releases that touch a user compose, and releases
+    over disjoint users run in parallel. This holds for adaptive releases too, since a release does not depend on users
+    it does not touch, given the earlier ones.
     """
 
     entries: list[Entry] = field(default_factory=list)
@@ -111,28 +111,28 @@ class Ledger:
     _summed: int = field(default=0, init=False, repr=False, compare=False)
 
     def record(self, entry: Entry) -> None:
-        """Append a release, whatever was spent before; `enter` checks the budget first."""
+        """Append a release without a check of the budget; `enter` checks it first."""
         self.entries.append(entry)
 
     def spent(self, part: str, users: range = EVERYBODY) -> float:
-        """Return the sum of charges to this part of a cost for the user, among the given ones, who is charged most.
+        """Return the largest sum of charges to this part of a cost over the given users.
 
-        Releases about disjoint users do not add. Random participation brings no gain, as in `Cost`: what is summed is
-        mu^2 of a user who takes part."""
+        Charges of disjoint users do not add. Random participation brings no gain, as in `Cost`: the sum is mu^2 of a
+        participating user."""
         charged = [(range(start, stop), taken) for (of, start, stop), taken in self._charges().items() if of == part]
         starts = {users.start, *(touched.start for touched, _ in charged if touched.start in users)}
         return max(sum(taken for touched, taken in charged if user in touched) for user in starts)
 
     def _charges(self) -> dict[tuple[str, int, int], float]:
-        """Return sums of charges by part of a cost and range of users; each entry is added once, so that a release
-        takes no longer after many others."""
+        """Return sums of charges by part of a cost and range of users; each entry is added once, so that the time of a
+        release does not grow with earlier ones."""
         for entry in self.entries[self._summed :]:
             self._sums[entry.part, entry.start, entry.stop] += entry.charge
         self._summed = len(self.entries)
         return self._sums
 
     def enter(self, entry: Entry, allowed: Cost) -> None:
-        """Append a release, or raise OverBudget if with what its users have spent it exceeds what is allowed."""
+        """Append a release; raise OverBudget if it and the earlier charges of its users exceed the allowance."""
         spent, most = self.spent(entry.part, range(entry.start, entry.stop)), getattr(allowed, entry.part)
         if not spent + entry.charge <= most * (1 + ROUNDING):
             raise OverBudget(
@@ -142,34 +142,34 @@ class Ledger:
         self.record(entry)
 
     def check(self, allowed: Cost) -> None:
-        """Raise OverBudget if all releases together cost more than is allowed."""
+        """Raise OverBudget if all releases together exceed the allowance."""
         for part in ("mu_squared", "pure"):
             spent, most = self.spent(part), getattr(allowed, part)
             if not spent <= most * (1 + ROUNDING):
                 raise OverBudget(f"the ledger has {part} = {spent:.6g}; its method declares {most:.6g} in all")
 
     def _touching(self) -> list[list[Entry]]:
-        """Return the releases that touch a user, for the users at whom some release starts: one of them is touched
-        most."""
+        """Return the releases that touch a user, for each user at whom a release starts: the most touched user is among
+        them."""
         users = sorted({entry.start for entry in self.entries})
         return [[entry for entry in self.entries if entry.start <= user < entry.stop] for user in users]
 
     @property
     def mu(self) -> float:
-        """Gaussian-DP parameter of everything released: squares add. Exact for Gaussian releases in which every user
-        takes part, an upper bound otherwise."""
+        """Gaussian-DP parameter of all releases: squares add. Exact for Gaussian releases with full participation, an
+        upper bound otherwise."""
         return math.sqrt(max((sum(entry.mu**2 for entry in part) for part in self._touching()), default=0.0))
 
     def epsilon(self, delta: float) -> float:
-        """Return epsilon of everything released: exact for Gaussian releases in which every user takes part, by privacy
-        loss distributions otherwise, which round up."""
+        """Return epsilon of all releases: exact for Gaussian releases with full participation, otherwise by privacy
+        loss distributions, which round up."""
         if all(isinstance(entry, GaussianRelease) and entry.rate == 1 for entry in self.entries):
             return gdp_epsilon(self.mu, delta)
         return max(_composed(part, delta) for part in self._touching())
 
     @property
     def summary(self) -> str:
-        """All that the cost follows from, in one line: the terms of each release and how many were alike."""
+        """All numbers that determine the cost, in one line: the terms of each release, with the count of equal ones."""
         alike = Counter(entry.terms for entry in self.entries)
         return "; ".join(f"{count} x {terms}" for terms, count in alike.items())
 

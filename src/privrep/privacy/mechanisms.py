@@ -1,8 +1,8 @@
-"""Release handles: nothing else leaves the users' data. Each release is clipped, gets its noise and an entry in the
+"""Release handles, the only way out of the users' data. Each release is clipped, gets its noise and an entry in the
 ledger.
 
 Sensitivities are replace-one: neighbours differ in all samples of one user. A noise multiplier is noise sd over
-sensitivity. Multiplier 0 releases without privacy, and the ledger says so (mu = inf).
+sensitivity. Multiplier 0 gives releases without privacy, which the ledger records (mu = inf).
 """
 
 from __future__ import annotations
@@ -27,28 +27,28 @@ from privrep.users.passes import UserRows, total
 GAUSSIAN_COST = Cost(mu_squared=1.0, rho=1 / 2)
 PURE_COST = Cost(mu_squared=0.0, rho=0.0, pure=1.0)
 NOISE_ROLES = ("noise", "init_noise")
-"""Streams that hide people. All others are public."""
+"""Roles of the streams whose noise protects users. All other streams are public."""
 
 
 @dataclass(frozen=True)
 class NamedSum:
     """One of the sums of a pass."""
 
-    name: str  # of its entry in the ledger
-    clip: Any  # as its kind of contribution takes it
-    share: float = 1.0  # of the handle's mu^2
+    name: str  # name of its entry in the ledger
+    clip: Any  # clip in the form that its kind of contribution requires
+    share: float = 1.0  # share of the handle's mu^2
 
 
 @dataclass(frozen=True, eq=False)
 class Released:
-    """A noisy sum, or mean, with what everybody may know of its noise."""
+    """A noisy sum, or mean, with the public facts about its noise."""
 
     value: np.ndarray
-    sd: float  # standard deviation of an entry's noise; of one on the diagonal, where noise is averaged; 0 for none
-    charge: float  # what its entry in the ledger takes, mu^2
+    sd: float  # standard deviation of an entry's noise, on the diagonal where noise is averaged; 0 for no noise
+    charge: float  # charge of its ledger entry, mu^2
 
     def __truediv__(self, count: float) -> Released:
-        """Return the mean over so many, with the noise of a mean."""
+        """Return the mean over this count, with the noise of a mean."""
         return replace(self, value=self.value / count, sd=self.sd / count)
 
 
@@ -57,7 +57,7 @@ class ClippedSums:
     """Statistic of a block: noise specification and clipped sum of each contribution, then `UserRows` that users keep,
     then norms before the clip if `watched`."""
 
-    # To one contribution, or to a tuple of a contribution for each clip and any `UserRows` that users keep.
+    # A function of a block to one contribution, or to a tuple of one per clip and any `UserRows` that users keep.
     contribution: Callable[[Block], Contribution | tuple]
     clips: tuple
     taking_part: UserRows | None = None  # by default everybody
@@ -77,7 +77,7 @@ class ClippedSums:
 
 
 def _key_of(contribution: object, clips: tuple) -> Hashable:
-    """Return the name under which a sum may be kept, or None: a `key` has all that it depends on besides the data."""
+    """Return the cache name of a sum, or None: a `key` has all that it depends on besides the data."""
     key = getattr(contribution, "key", None)
     return None if key is None else (type(contribution), key, clips)
 
@@ -85,14 +85,14 @@ def _key_of(contribution: object, clips: tuple) -> Hashable:
 def clipped_sums(
     users: UserData, contribution: Callable, *clips: object, over: range | None = None
 ) -> tuple[np.ndarray, ...]:
-    """Return sums over some users as they are before noise, exact, for analysis: nothing of it may be released.
+    """Return sums over some users before noise, exact, for analysis: they must not be released.
 
     Parameters
     ----------
-    users : whose data are read.
+    users : source of the data.
     contribution : as in `Release.sum`.
-    *clips : one for each sum.
-    over : numbers of the users who are summed, by default of all.
+    *clips : one clip per sum.
+    over : numbers of the users to sum over, by default all.
     """
     over = range(users.known.users) if over is None else over
     narrow = getattr(contribution, "narrow", False)
@@ -101,24 +101,24 @@ def clipped_sums(
 
 @dataclass(frozen=True)
 class Release:
-    """A release handle: the only way out of the users' data.
+    """Release handle: the only way out of the users' data.
 
-    A release that would take more than is allowed is refused before its noise is drawn: Gaussian ones that touch one
-    user may add up to the allowed mu^2, those without a delta to the allowed epsilon, each kind by itself, and with no
-    gain from random participation (`Ledger.enter`).
+    A release that exceeds the allowance is refused before its noise is drawn: Gaussian releases that touch one user may
+    add up to the allowed mu^2, those without a delta to the allowed epsilon, each kind by itself, with no gain from
+    random participation (`Ledger.enter`).
 
     Attributes
     ----------
     multiplier : noise sd over sensitivity of a release that spends the whole budget.
-    ledger : where each release is written.
-    users : the users whose data the next release holds, and nobody else's.
-    streams : named random streams, each started once. Noise comes from `role`; the others are public. For real data
+    ledger : record of each release.
+    users : numbers of the users in the next release; data of others do not enter.
+    streams : named random streams, each started once. Noise comes from `role`; the others are public. For real data,
         noise is `SystemNoise`, and sums lie on a lattice, see `privrep.privacy.lattice`.
-    allowed : what all entries of the ledger may cost. `UNLIMITED` is for probes and audits.
-    part : share of mu^2 that a release through this handle takes, over that at `multiplier`.
-    taking_part : of `users`, (len(users),), in the next release; by default everybody.
-    rate : at which the ledger has them take part.
-    watch : is told norms of users' contributions before a clip, and the clip; exact, for analysis, not released.
+    allowed : largest cost of all entries of the ledger. `UNLIMITED` is for probes and audits.
+    part : mu^2 of a release through this handle, over that at `multiplier`.
+    taking_part : mask (len(users),) of the participants in the next release; by default all.
+    rate : probability of participation in the ledger's entries.
+    watch : function called with the norms of contributions before the clip, and the clip; exact, for analysis only.
     """
 
     multiplier: float
@@ -142,28 +142,28 @@ class Release:
 
     @classmethod
     def from_one(cls, noise_multiplier: float, rng: np.random.Generator, users: int, ledger: Ledger) -> Release:
-        """Return a release handle for probes: of all users, with no limit and noise from one generator, in every role.
+        """Return a release handle for probes: all users, no limit, and noise from one generator in every role.
 
         Parameters
         ----------
         noise_multiplier : noise sd over sensitivity, at least 0.
-        rng : of all noise.
-        users : how many there are.
-        ledger : where each release is written.
+        rng : generator of all noise.
+        users : number of users.
+        ledger : record of each release.
         """
         return cls(noise_multiplier, ledger, range(users), dict.fromkeys(NOISE_ROLES, rng), UNLIMITED)
 
     def of(self, users: range) -> Release:
-        """Return the same handle for a part of the users.
+        """Return the same handle for some of the users.
 
         Parameters
         ----------
-        users : their numbers.
+        users : numbers of these users.
         """
         return replace(self, users=users)
 
     def start(self, relative: float = 1.0) -> Release:
-        """Return the release handle of an initialisation, with a stream of its own.
+        """Return the release handle of an initialisation, with its own stream.
 
         Parameters
         ----------
@@ -172,11 +172,11 @@ class Release:
         return replace(self, role="init_noise", multiplier=self.multiplier * relative)
 
     def share(self, share: float) -> Release:
-        """Return the same handle for a release that takes a share of mu^2.
+        """Return the same handle for a release with a share of mu^2.
 
         Parameters
         ----------
-        share : in (0, 1]; with shares that add up to more than one, the last release is refused.
+        share : in (0, 1]; if shares add up to more than one, the last release is refused.
         """
         return replace(self, part=self.part * share)
 
@@ -185,7 +185,7 @@ class Release:
 
         Parameters
         ----------
-        *shares : of each handle; they add up to one, else ValueError.
+        *shares : share of each handle; ValueError unless they add up to one.
         """
         if not abs(sum(shares) - 1) <= ROUNDING:
             raise ValueError(
@@ -194,19 +194,19 @@ class Release:
         return tuple(map(self.share, shares))
 
     def sampled(self, rate: float, count_known: bool = False) -> Release:
-        """Return the handle of one release in which each user takes part independently with the same probability.
+        """Return the handle of one release in which each user participates independently with the same probability.
 
         The draw does not depend on data.
 
         Parameters
         ----------
-        rate : the probability, in (0, 1].
-        count_known : whether the number of participants is published; the ledger then takes no gain from sampling.
+        rate : probability of participation, in (0, 1].
+        count_known : whether the number of participants is published; then the ledger takes no gain from sampling.
 
         Raises
         ------
         ValueError
-            If the ledger takes a gain and noise is `SystemNoise`: who takes part is not drawn in secret.
+            If the ledger takes a gain and noise is `SystemNoise`, since participants are not drawn in secret.
         """
         if rate == 1:
             return self
@@ -226,10 +226,10 @@ class Release:
         return self.streams[self.role]
 
     def _seeded(self, what: str) -> None:
-        """Raise ValueError where noise is not from a seeded generator."""
+        """Raise ValueError unless noise is from a seeded generator."""
         if isinstance(self.streams.get(self.role), SystemNoise):
             raise ValueError(
-                f"{what} takes numbers from a seeded generator; a handle whose noise is from the system's randomness "
+                f"{what} takes numbers from a seeded generator; a handle with noise from the system's randomness "
                 "releases sums of all users with Gaussian noise only"
             )
 
@@ -239,40 +239,40 @@ class Release:
 
         Parameters
         ----------
-        name : of the entry in the ledger.
-        users : whose data are read; those of the handle are summed.
-        contribution : block -> one of the kinds of `privrep.privacy.contributions` and its neighbours. With a `key`,
-            which has all that it depends on besides the data, the sum is kept; with `narrow` it is taken of few users
-            at a time, see `privrep.users.passes.total`.
-        clip : what a user adds at most, as the kind takes it.
+        name : name of the entry in the ledger.
+        users : source of the data; the users of the handle are summed.
+        contribution : function of a block that returns one kind of `privrep.privacy.contributions` or its neighbours.
+            With a `key`, which has all that it depends on besides the data, the sum is cached; with `narrow` it is
+            evaluated on few users at a time, see `privrep.users.passes.total`.
+        clip : bound on a user's contribution, in the form that the kind requires.
 
         Returns
         -------
-        The noisy sum, and what is known of its noise. A kind that has several, or of which users keep something, goes
-        to `sums`.
+        The noisy sum, and the public facts about its noise. A kind with several sums, or with rows that users keep,
+        needs `sums`.
 
         Raises
         ------
         ValueError
             If the clip is not positive and finite.
         OverBudget
-            If the release takes more than is left.
+            If the release exceeds the remaining allowance.
         """
         (released,) = self.sums(users, contribution, NamedSum(name, clip))
         return released
 
     def sums(self, users: UserData, contribution: Callable, *parts: NamedSum) -> tuple:
-        """Release several sums from one pass, each with an entry of its own, in this order; what users keep comes last.
-        Errors as in `sum`.
+        """Release several sums from one pass, each with its own ledger entry, in this order, then return the rows that
+        users keep. Errors as in `sum`.
 
         Parameters
         ----------
-        users : whose data are read; those of the handle are summed.
-        contribution : block -> a tuple with a contribution for each.
+        users : source of the data; the users of the handle are summed.
+        contribution : function of a block that returns a tuple of one contribution per part.
         *parts : name, clip and share of each.
         """
         clips = tuple(part.clip for part in parts)
-        self._check([clip for clip in clips if isinstance(clip, Real)])  # before anything is read, or written down
+        self._check([clip for clip in clips if isinstance(clip, Real)])  # before any data are read or entered
         specs, *arrays = self._total(users, contribution, clips, self.watch is not None)
         if self.watch is not None:
             for norms, clip in zip(arrays.pop().rows.T, clips, strict=True):
@@ -295,7 +295,7 @@ class Release:
         return total(users, statistic, self.users, name, getattr(contribution, "narrow", False))
 
     def _gaussian(self, name: str, exact: tuple[np.ndarray, ...], spec: NoiseSpec) -> tuple[Released, ...]:
-        """Add the Gaussian noise that `spec` prescribes, and enter it in the ledger."""
+        """Add the Gaussian noise prescribed by `spec`, and enter it in the ledger."""
         self._check(spec.bounds)
         multiplier = self.noise_multiplier
         if multiplier and isinstance(self.noise, SystemNoise):
@@ -314,25 +314,25 @@ class Release:
         """Enter an exponential mechanism in the ledger, and return the scale 1/beta of exp(-beta score); 0 without
         privacy.
 
-        The score is a sum over users of values in an interval of length `width`. Where a user is replaced, the score of
+        The score is a sum over users of values in an interval of length `width`. When a user is replaced, the score of
         candidate U moves by f(U) in [-width, width]. The log-probability of a candidate moves by -beta f(U) and by the
         change of the normaliser, which lies between beta min f and beta max f: by at most 2 beta width in all. With
         scale 2 * width * noise multiplier, the release is epsilon-DP for epsilon = 1 / noise multiplier. The bound is
-        attained in the limit of many other users (E34), so no larger beta will do. jain2021 Theorem 5.1 has 8 beta
-        width for its epsilon.
+        attained in the limit of many other users (E34), so beta cannot be larger. jain2021 Theorem 5.1 has 8 beta width
+        for its epsilon.
 
         Parameters
         ----------
-        name : of the entry in the ledger.
-        width : of the interval, in the unit of the score.
-        limit : whether the distribution is only approached, by a finite Markov chain.
+        name : name of the entry in the ledger.
+        width : length of the interval, in the unit of the score.
+        limit : whether a finite Markov chain only approximates the distribution.
 
         Raises
         ------
         ValueError
             If noise is `SystemNoise`, or the width is not positive and finite.
         OverBudget
-            If the release takes more than is left.
+            If the release exceeds the remaining allowance.
         """
         self._seeded(f"release {name!r}: the exponential mechanism")
         if self.noise_multiplier > 0 and not 0 < width < math.inf:
@@ -349,9 +349,9 @@ class Release:
 
         Parameters
         ----------
-        name : of the entry in the ledger.
-        chain : (scale, generator) -> its last state. It may look at the users; nothing but the state leaves it.
-        width : of the interval of a user's values, in the unit of the score.
+        name : name of the entry in the ledger.
+        chain : (scale, generator) -> its last state. It may read the users' data; only the state leaves it.
+        width : length of the interval of a user's values, in the unit of the score.
         """
         return chain(self.temperature(name, width=width, limit=True), self.noise)
 
@@ -361,14 +361,14 @@ class Release:
 
         Parameters
         ----------
-        name : of the entry in the ledger.
-        users : whose data are read; the scores of those of the handle are summed.
+        name : name of the entry in the ledger.
+        users : source of the data; the scores of the handle's users are summed.
         contribution : block -> scores of the candidates.
-        width : of the interval to which a user's share of a score is clipped, whatever the candidate.
+        width : length of the interval to which a user's share of each score is clipped.
         """
         return self._chosen(name, self._total(users, contribution, (width,))[1], width)
 
     def _chosen(self, name: str, scores: np.ndarray, width: float) -> int:
-        """Draw by the largest of -beta score plus standard Gumbel noise, which has the distribution of `choice`."""
+        """Draw the largest of -beta score plus standard Gumbel noise, which has the distribution of `choice`."""
         scale = self.temperature(name, width=width)
         return int(np.argmax(self.noise.gumbel(0.0, 1.0, len(scores)) - scores / scale if scale else -scores))

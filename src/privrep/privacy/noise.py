@@ -1,4 +1,4 @@
-"""Gaussian noise of the releases, and what a sum needs of it."""
+"""Gaussian noise of releases, and its specification for a sum."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ def symmetric_noise(size: int, sd: float, rng: np.random.Generator) -> np.ndarra
 class Noise:
     """Noise of one array at noise multiplier 1."""
 
-    sd: float  # of its entries, as `form` takes it
-    # Independent entries; or of a symmetric matrix, with the upper triangle copied below (`symmetric_noise`), or
-    # averaged with its transpose: isotropic in Frobenius norm, sd on the diagonal, sd / sqrt(2) beside it.
+    sd: float  # sd of its entries, for this `form`
+    # Independent entries; or, for a symmetric matrix, the upper triangle copied below (`symmetric_noise`), or noise
+    # averaged with its transpose: isotropic in Frobenius norm, sd on the diagonal, sd / sqrt(2) off the diagonal.
     form: Form = "independent"
 
     def draw(self, shape: tuple[int, ...], multiplier: float, rng: np.random.Generator) -> np.ndarray:
@@ -40,12 +40,12 @@ class Noise:
 
 @dataclass(frozen=True)
 class NoiseSpec:
-    """How a clipped sum is released at noise multiplier 1."""
+    """Specification of the release of a clipped sum at noise multiplier 1."""
 
-    sensitivity: float  # of the ledger's entry, in the unit of `noise_sd`
+    sensitivity: float  # sensitivity of the ledger's entry, in the unit of `noise_sd`
     noise_sd: float
-    noises: tuple[Noise, ...]  # of each array of the sum
-    bounds: tuple[float, ...]  # what a user adds to each, at most
+    noises: tuple[Noise, ...]  # noise of each array of the sum
+    bounds: tuple[float, ...]  # bound on a user's contribution to each array
     # Largest number of terms that one user adds to an entry; noise on a lattice needs it to bound rounding. None where
     # terms are not clipped and added in float64, or where their absolute values may exceed the bound.
     terms: int | None = None

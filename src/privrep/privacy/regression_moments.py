@@ -1,5 +1,5 @@
-"""Contributions of users in Algorithm 2 of jain2021: the moments of their regressions, clipped by sample as printed, or
-by user."""
+"""Contributions of users in Algorithm 2 of jain2021: moments of their regressions, clipped by sample as printed, or by
+user."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ from privrep.privacy.contributions import Neighbours
 from privrep.privacy.noise import Noise, NoiseSpec
 
 DOMINATED = 9 / 8
-"""(||dA||^2 / (2a)^2 + ||db||^2 / (2b)^2) is at most this for w-moments, see `SampleClip`."""
+"""Bound on ||dA||^2 / (2a)^2 + ||db||^2 / (2b)^2 for w-moments, see `SampleClip`."""
 INDEPENDENT = 3 / 2
-"""The same when A_j and b_j are clipped separately, see `UserClip`."""
+"""The same bound for A_j and b_j clipped separately, see `UserClip`."""
 
 MOMENTS_COST = Cost(mu_squared=DOMINATED, rho=1.0)
 USER_MOMENTS_COST = Cost(mu_squared=INDEPENDENT, rho=1.0)
 
 SMALLEST_FACTOR = 1e-20
-"""A user whose A_j would have to be clipped by more than the square of this adds nothing."""
+"""A user whose A_j would need a factor below the square of this adds nothing."""
 
 
 @dataclass(frozen=True)
 class SampleClip:
-    """Algorithm 2 of jain2021 as printed: eta bounds each w_ij, zeta each label. inf switches a bound off.
+    """Clip of Algorithm 2 of jain2021 as printed: eta bounds each w_ij, zeta each label. inf switches a bound off.
 
-    With ||w_i|| <= eta, |y_i| <= zeta, a = q eta^2 and b = q eta zeta the pair (A_j / a, b_j / b) is in the convex hull
-    of {(u u^T, c u): ||u|| <= 1, |c| <= 1}, and a convex function of two such points is largest at extreme points,
+    With ||w_i|| <= eta, |y_i| <= zeta, a = q eta^2 and b = q eta zeta, the pair (A_j / a, b_j / b) is in the convex
+    hull of {(u u^T, c u): ||u|| <= 1, |c| <= 1}. A convex function of two points of it is largest at extreme points,
     where with s = |<u, u'>| it is (2 - 2 s^2) / 4 + (2 + 2 s) / 4, at most 9/8 at s = 1/2. The paper adds two triangle
     inequalities: 2 (claim E61).
     """
@@ -49,15 +49,15 @@ class SampleClip:
 
     @property
     def log(self) -> dict[str, float]:
-        """Thresholds that a row records."""
+        """Clipping bounds recorded in a row."""
         return {"eta": self.feature, "zeta": self.label}
 
     def scale(self, moments: Moments) -> tuple[np.ndarray, np.ndarray]:
         """Return row factors s and labels c: A = sum s^2 w w^T and b = sum s c w over unclipped w = vec(x v^T)."""
-        # ||vec(x v^T)|| = ||x|| ||v||; for a sample that is zero inf times whatever the head is, and a factor of 0.
+        # ||vec(x v^T)|| = ||x|| ||v||; for a zero sample it is inf times any head, and the factor is 0.
         with np.errstate(invalid="ignore"):
             norms = moments.feature_norms.astype(np.float64) * np.linalg.norm(moments.heads, axis=1)
-        # d squares under a norm; q terms in A_j and q in b_j, which share one sensitivity.
+        # d squares in a norm; q terms in A_j and q in b_j, which share one sensitivity.
         additions = moments.features.shape[2] + 2 * len(norms)
         feature, label = (within_float32(bound, additions) for bound in (self.feature, self.label))
         return clip_factor(norms, feature), clip_scalar(moments.labels, label)
@@ -69,12 +69,12 @@ class SampleClip:
 
 @dataclass(frozen=True)
 class UserClip:
-    """Not in the paper: each user's A_j and b_j are clipped as a whole, to `second` and `first`.
+    """A clip that is not in the paper: each user's A_j and b_j are clipped as a whole, to `second` and `first`.
 
     A_j is only positive semidefinite: ||A - A'||^2 <= ||A||^2 + ||A'||^2 <= 2 a^2, and ||b - b'||^2 <= 4 b^2.
 
-    The norms that are clipped include what float32 can add to the sums.
-    Terms of b_j may cancel in exact arithmetic and not when each is rounded.
+    The clipped norms include the possible float32 rounding of the sums. Terms of b_j may cancel in exact arithmetic and
+    not when each is rounded.
     """
 
     second: float
@@ -82,7 +82,7 @@ class UserClip:
     joint = INDEPENDENT
     cost = USER_MOMENTS_COST
     log: ClassVar = {}
-    """Nothing: the bounds are among the options, and a row's eta and zeta are those of samples."""
+    """Empty: the bounds are among the options, and a row's eta and zeta are those of samples."""
 
     def __post_init__(self):
         check_bound("clip_feature", self.second)
@@ -95,14 +95,14 @@ class UserClip:
         # A_j = (X_j^T X_j) kron (v v^T), and X X^T has the norm of X^T X.
         kernel = features @ features.transpose(0, 2, 1)
         squares = np.einsum("bqq->bq", kernel)
-        # What rounding of the terms and of their sum can add, however far the terms of b_j cancel.
+        # Bound on the rounding of the terms and of their sum, however far the terms of b_j cancel.
         rounding = (2 * len(labels) + 16) * 2.0**-24
         terms = np.einsum("bq,qb->b", np.sqrt(squares), np.abs(labels))
         second = (np.linalg.norm(kernel, axis=(1, 2)) + rounding * squares.sum(axis=1)) * squared
         products = np.linalg.norm(np.einsum("bqd,qb->bd", features, labels), axis=1)
         first = (products + rounding * terms) * np.sqrt(squared)
         root = np.sqrt(clip_factor(second, self.second))
-        # A user far beyond the bound is clipped to nothing, in both statistics: its factors would not fit into float32.
+        # A user far beyond the bound is set to zero in both statistics: the factors would not fit into float32.
         root[~(root > SMALLEST_FACTOR)] = 0
         label_factor = np.divide(clip_factor(first, self.first), root, out=np.zeros_like(root), where=root > 0)
         shape = labels.shape
@@ -122,12 +122,12 @@ class Moments:
 
     Entry c*d + r of w is x_r v_c. The noise is N_sym(0, (2 a Delta)^2) on A and N(0, (2 b Delta)^2) on b, as printed,
     with a, b the bounds of the clip. The ledger gets *one* entry, in units in which both noises have sd Delta: its
-    sensitivity is the square root of the clip's `joint`. Where `averaged`, the noise of A is isotropic in Frobenius
-    norm in place of N_sym: the bounds are on whole matrices in that norm, so that noise of the same sd in all
-    directions of the symmetric matrices serves as well, with entries beside the diagonal smaller by sqrt(2).
+    sensitivity is the square root of the clip's `joint`. With `averaged`, the noise of A is isotropic in Frobenius norm
+    instead of N_sym: the bounds are on whole matrices in that norm, so noise of the same sd in all directions of the
+    symmetric matrices suffices, and entries off the diagonal are smaller by sqrt(2).
 
-    What a user adds keeps its bounds in float32. That the float32 sum over a block rounds otherwise with another user
-    in it is not counted."""
+    A user's contribution keeps its bounds in float32. Not counted: the float32 sum of a block is rounded differently
+    with another user in it."""
 
     features: np.ndarray  # (q, B, d)
     labels: np.ndarray  # (q, B)
@@ -147,7 +147,7 @@ class Moments:
         return rows.T @ rows, labels.reshape(-1) @ rows
 
     def sensitivity(self, clip: MomentClip, neighbours: Neighbours = "replaced") -> float:
-        """Return that of the joint entry: a user who is added moves A by a and b by b, half of a unit each, at most."""
+        """Return that of the joint entry: an added user moves A by at most a and b by b, half a unit each."""
         return math.sqrt(clip.joint if neighbours == "replaced" else 0.5)
 
     def noise_spec(self, clip: MomentClip) -> NoiseSpec:
@@ -161,8 +161,8 @@ _memory = threading.local()
 
 
 def scratch(shape: tuple[int, ...]) -> np.ndarray:
-    """Return memory of this thread for the rows of one block, float32, not initialised: fresh memory for each block
-    costs as much as the arithmetic."""
+    """Return uninitialised float32 memory of this thread for the rows of one block: fresh memory for each block costs
+    as much as the arithmetic."""
     size = math.prod(shape)
     if not hasattr(_memory, "rows") or _memory.rows.size < size:
         _memory.rows = np.empty(size, np.float32)

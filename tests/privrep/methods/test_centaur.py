@@ -311,7 +311,7 @@ def test_the_defaults_are_those_of_the_public_code():
 
 
 def test_no_paper_states_its_noise():
-    with pytest.raises(ValueError, match="stands in no paper"):
+    with pytest.raises(ValueError, match="is in no paper"):
         fit(PrivateFedrepOptions(), make_task(Users(ODD), Budget(2.0, DELTA, "paper")))
 
 

@@ -247,7 +247,7 @@ def test_a_first_stage_is_charged(first, epsilon):
     assert 0.94 * epsilon < task.ledger.epsilon(1e-6) <= epsilon + 1e-3
     assert outcome.log["chosen_from"] == (2 * 4 if first == "spectral" else 2 * (6 + 3))
     assert outcome.epsilon_paper is None
-    with pytest.raises(ValueError, match="stands in no paper"):
+    with pytest.raises(ValueError, match="is in no paper"):
         fit(options, make_task(Users(Problem(80, 8, 6, 2)), Budget(epsilon, 1e-6)))
 
 
