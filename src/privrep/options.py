@@ -1,12 +1,12 @@
-"""Parameters of a problem and options of a method, each declared once: its type, its default, its check, its meaning.
+"""Parameters of a problem and options of a method, each declared once, with its type, default, check and meaning.
 
 @dataclass(frozen=True)
 class CentaurOptions(Declared):
     rounds: int = option("rounds of the server, T_g", check_count)
     numbers: ClassVar = {"zeta": "clipping bound of a user's update in absolute terms"}
 
-From this follow the checks, the columns of a table and their printed meanings.
-What one option asks of another is checked in a `__post_init__` that calls this one's.
+The checks, the columns of a table and their printed meanings follow from this. A condition between options is checked
+in a `__post_init__` that calls the one of `Declared`.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ from typing import Any, ClassVar, TypeVar
 
 T = TypeVar("T")
 Check = Callable[[str, object], None]
-"""Name and value of an option -> nothing, or a ValueError that names both and says what it may be."""
-REQUIRED: Any = MISSING  # of the type of any option
+"""Name and value of an option -> None, or a ValueError that names both and the allowed values."""
+REQUIRED: Any = MISSING  # typed to fit every option
 
 
 def option(meaning: str, check: Check | None = None, default: T = REQUIRED) -> T:
-    """Declare a field of a class of options: without a check its values are free, without a default it is required."""
+    """Declare a field of a class of options: without a check it takes any value, without a default it is required."""
     return field(default=default, metadata={"meaning": meaning, "check": check})
 
 
 class Columns:
-    """Mapping from the names of options, and of the numbers that are written beside them, to their meanings."""
+    """Mapping from the names of options, and of the numbers beside them in a row, to their meanings."""
 
     def __get__(self, options: object, kind: type) -> dict[str, str]:
         declared = {entry.name: entry.metadata["meaning"] for entry in fields(kind) if "meaning" in entry.metadata}
@@ -40,8 +40,8 @@ class Columns:
 
 
 class Declared:
-    """Base class of options: `numbers` has the meaning of the numbers that a row has beside them, `scores` names
-    columns of `privrep.methods.running.scoring.SCORES`."""
+    """Base class of options: `numbers` has the meanings of further numbers in a row, `scores` names columns of
+    `privrep.methods.running.scoring.SCORES`."""
 
     __dataclass_fields__: ClassVar[dict[str, Field]]
     numbers: ClassVar[Mapping[str, str]] = {}
@@ -53,13 +53,13 @@ class Declared:
 
 
 def check_fields(declared: Any) -> None:
-    """Raise ValueError where a field of a dataclass is not what its declaration allows."""
+    """Raise ValueError if a field of a dataclass fails its declared check."""
     for parameter in fields(declared):
         if check := parameter.metadata.get("check"):
             check(parameter.name, getattr(declared, parameter.name))
 
 
-# What an option may be
+# Checks of option values
 
 
 def requires(holds: Callable[[Any], bool], what: str) -> Check:
@@ -67,7 +67,7 @@ def requires(holds: Callable[[Any], bool], what: str) -> Check:
 
     def check(name: str, value: object) -> None:
         right = False
-        with suppress(TypeError, ValueError):  # of another type than the values that are compared with it
+        with suppress(TypeError, ValueError):  # of a type that cannot be compared
             right = bool(holds(value))
         if not right:
             raise ValueError(f"{name} is {value!r}; it must {what}")
@@ -76,12 +76,12 @@ def requires(holds: Callable[[Any], bool], what: str) -> Check:
 
 
 def among(choices: Collection[str]) -> Check:
-    """Return a check that a text is one of some."""
+    """Return a check that a text is one of the choices."""
     return requires(lambda value: value in choices, f"be one of {', '.join(choices)}")
 
 
 def unless(excepted: object, check: Check) -> Check:
-    """Return a check of all values but the excepted one, which switches something off."""
+    """Return a check of all values but the excepted one, which switches a feature off."""
 
     def check_others(name: str, value: object) -> None:
         if not (value is excepted or (not hasattr(value, "__len__") and value == excepted)):
@@ -91,7 +91,7 @@ def unless(excepted: object, check: Check) -> Check:
 
 
 def integer(least: int, most: float = math.inf) -> Check:
-    """Return a check that a value is an integer, no truth value, within bounds."""
+    """Return a check that a value is an integer from `least` to `most`, not True or False."""
     return requires(
         lambda value: isinstance(value, Integral) and not isinstance(value, bool) and least <= int(value) <= most,
         f"be an integer of at least {least}" + (f" and at most {most}" if most < math.inf else ""),
@@ -99,7 +99,7 @@ def integer(least: int, most: float = math.inf) -> Check:
 
 
 def number(holds: Callable[[Any], bool], what: str) -> Check:
-    """Return a check of a number, which a truth value is not."""
+    """Return a check of a number; True and False are not numbers."""
     return requires(lambda value: not isinstance(value, bool) and holds(value), what)
 
 
@@ -116,20 +116,20 @@ check_any_sine = number(lambda value: 0 <= value <= 1, "be at least 0 and at mos
 # Reading of values
 
 SHOWN = 16
-"""Largest number of right names that a message lists; the nearest one is always named."""
+"""Largest number of valid names that a message lists; the nearest one is always named."""
 D = TypeVar("D", bound=Declared)
 
 
 def plain(values: Mapping[str, object]) -> dict[str, object]:
-    """Return values with numbers of numpy as those of Python."""
+    """Return the values, with NumPy numbers converted to Python numbers."""
     given: Mapping[str, Any] = values
     single = {name: hasattr(value, "dtype") and not getattr(value, "shape", 1) for name, value in given.items()}
     return {name: value.item() if single[name] else value for name, value in given.items()}
 
 
 def check_values(kind: type[Declared], values: Mapping[str, object], what: str) -> None:
-    """Raise ValueError where a value is none of a class of declared parameters, of the wrong type or out of range.
-    `what` says whose they are."""
+    """Raise ValueError for a value that is no parameter of the class, of the wrong type or out of range. `what` names
+    the owner of the parameters in the message."""
     known = {parameter.name: parameter for parameter in fields(kind)}
     for name, value in plain(values).items():
         if name not in known:
@@ -141,7 +141,7 @@ def check_values(kind: type[Declared], values: Mapping[str, object], what: str) 
 
 
 def build(kind: type[D], values: Mapping[str, object], what: str) -> D:
-    """Return a class of declared parameters with these values; ValueError as `check_values`, and where one lacks."""
+    """Build a class of declared parameters from values; ValueError as `check_values`, and for a missing value."""
     check_values(kind, values, what)
     for parameter in fields(kind):
         if parameter.default is MISSING and parameter.name not in values:
@@ -150,24 +150,24 @@ def build(kind: type[D], values: Mapping[str, object], what: str) -> D:
 
 
 def check_type(name: str, value: object, type_: str) -> None:
-    """Raise ValueError if an option is a list, or a text, None, true or false where its annotation has a number."""
+    """Raise ValueError if a list is given for a single value, or a text, None, True or False for a number."""
     if isinstance(value, str) and "str" not in type_:
         raise ValueError(f"{name} is {value!r}, a text; it must be a number{hint_on_text(value)}")
     flag = isinstance(value, bool) and "bool" not in type_
     if (flag or (value is None and "None" not in type_)) and "str" not in type_:
         raise ValueError(f"{name} is {value!r}; it must be a number")
     if hasattr(value, "__len__") and not isinstance(value, str) and "tuple" not in type_:
-        raise ValueError(f"{name} is {value!r}; it must be one value, and a list of values stands in a grid")
+        raise ValueError(f"{name} is {value!r}; it must be one value; a grid takes lists of values")
 
 
 def hint_on_text(value: object) -> str:
-    """Return the end of a message on a text that was meant as a number."""
+    """Return the end of a message about a text that was meant as a number."""
     number = isinstance(value, str) and re.fullmatch(r"[-+]?\d+e[-+]?\d+", value)
     return f"; YAML reads {value} as text, write {str(value).replace('e', '.0e')}" if number else ""
 
 
 def misnamed(value: object, what: str, known: Collection[str]) -> str:
-    """Return a clause for a name that does not exist, with the nearest right one.
+    """Return a clause about an unknown name, with the nearest valid one.
 
     >>> misnamed("rnak", "not a known key", ["dim", "rank"])
     "'rnak' is not a known key; the nearest is 'rank'; known are 'dim', 'rank'"

@@ -1,13 +1,13 @@
-"""One fit of simulated users from a Python shell, with the random streams that a study would give it.
+"""One fit of simulated users from a Python shell, with the random streams of a study.
 
 from privrep.simulate import fit
 row, ledger = fit("centaur", users=2000, samples=24, dim=20, rank=2, epsilon=2.0, rounds=20, clip=0.5, batch_samples=8)
 print(row["excess_risk"], row["dist2"], ledger)
 
-Its noise can be drawn again from the master seed. Rows of people go to `privrep.estimator`, whose noise cannot.
+The master seed reproduces its noise. For data of people use `privrep.estimator`, whose noise nobody can reproduce.
 
-It takes an engine on which passes over users run, and the same bytes come out: engine="threads", or engine="dask" with
-the address of a scheduler, or without one for a worker on each core of this machine.
+Passes over users can run on another engine, with results equal to the byte: engine="threads", or engine="dask" with the
+address of a scheduler, or without one for a worker on each core of this machine.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ from privrep.users.subspace import dist2, dist_frobenius
 
 PROBLEM_AXES = tuple(field.name for field in fields(Problem))
 MOST = 10**12
-"""Largest size of a fit; one pass over so many users takes a day or more."""
+"""Largest size of a fit; one pass over 10^12 users takes a day or more."""
 SHARED_ROLES = ("init",)
-"""Streams that belong to the repetition and not to the cell. A random start is drawn once for each data set, so that
-budgets and numbers of epochs are compared from the same starts: a few bad starts carry the mean, and drawn anew in each
-cell they would decide whether it falls from one epsilon to the next."""
+"""Streams of the repetition, not of the cell. A random start is drawn once per data set, so that budgets and numbers of
+epochs are compared from the same starts: a few bad starts dominate the mean, and separate draws would decide whether it
+falls from one epsilon to the next."""
 
 
 @dataclass(frozen=True)
@@ -59,8 +59,8 @@ class Cell:
 
     @property
     def axes(self) -> dict:
-        """All values that define the cell, by name. Options at their default value are left out, so that an option that
-        is added to a method moves no existing cell."""
+        """All values that define the cell, by name. Options at their default are left out, so that a new option of a
+        method changes no existing cell."""
         own = {field.name: field.default for field in fields(self.options)}
         chosen = {f"option.{name}": value for name, value in vars(self.options).items() if value != own[name]}
         budget = self.budget.axes if self.budget else {}
@@ -73,20 +73,20 @@ class Cell:
 
     @property
     def row(self) -> dict:
-        """The part of a row that is known before the run."""
+        """The part of a row known before the run."""
         budget = self.budget.axes if self.budget else {}
         options = {option_column(name): value for name, value in vars(self.options).items()}
         return {"key": self.key, "algorithm": self.algorithm, **vars(self.problem), **budget, **options}
 
     def stream(self, role: str, master_seed: int) -> np.random.Generator:
-        """Return the random stream of a role, keyed by the problem alone for `SHARED_ROLES` and else by the cell."""
+        """Return the random stream of a role, keyed by the problem alone for `SHARED_ROLES`, otherwise by the cell."""
         return stream(master_seed, role, self.problem.axes if role in SHARED_ROLES else self.axes)
 
 
 def run_cell(cell: Cell, users: Users) -> tuple[dict, dict, Ledger]:
     """Run one cell on its users, and return row, timing and ledger.
 
-    A numerical failure is a row with status `failed` and a reason, and so is a cell that lacks its data, `not run`.
+    A numerical failure gives a row with status `failed` and a reason; a cell without its data, one with `not run`.
     """
     ledger = Ledger()
     task = Task(users, cell.budget, lambda role: cell.stream(role, users.master_seed), ledger)
@@ -118,20 +118,20 @@ def run_cell(cell: Cell, users: Users) -> tuple[dict, dict, Ledger]:
 
 
 class Row(dict):
-    """The row of a fit, which says why it lacks a risk."""
+    """The row of a fit, which explains a missing risk."""
 
     def __missing__(self, name: str) -> None:
         if name in ("excess_risk", "mse") and self["status"] == "ok":
             raise KeyError(
-                f"{self['algorithm']} releases a subspace and fits no model of any user, so that there is no {name}; "
+                f"{self['algorithm']} releases a subspace and no models of users, so it has no {name}; "
                 "dist2 and distF are its distances from the truth"
             )
         raise KeyError(f"{name}; the fit {self['status']}: {self['reason']}" if "reason" in self else name)
 
 
 def check_budget(name: str, method: object, budget: object, without: str, with_one: str) -> None:
-    """Raise ValueError unless a private method has a budget, and no other; the message begins with `without` or
-    `with_one`."""
+    """Raise ValueError if a private method has no budget or another method has one; the message begins with `without`
+    or `with_one`."""
     if is_private(method) and budget is None:
         raise ValueError(f"{without}; {name} is private and needs one")
     if budget is not None and not is_private(method):
@@ -144,12 +144,12 @@ LETTERS = {"n": "users", "m": "samples", "d": "dim", "k": "rank"}
 
 @dataclass(frozen=True)
 class Privacy(Declared):
-    """Arguments of a fit on its privacy and its randomness."""
+    """Privacy and randomness arguments of a fit."""
 
     epsilon: float | None = option("target epsilon; None for a method without privacy", unless(None, check_positive))
     delta: float = option("delta of the budget", check_share)
-    calibration: str = option("how noise is chosen", among(("paper", "exact")))
-    master_seed: int = option("number from which all streams are drawn", check_whole)
+    calibration: str = option("calibration of the noise", among(("paper", "exact")))
+    master_seed: int = option("seed of all random streams", check_whole)
 
 
 def fit(
@@ -182,12 +182,12 @@ def fit(
         if letter in settings:
             raise ValueError(f"{letter} is {settings[letter]!r}; fit has no argument of this name, write {name}=")
     given = {"epsilon": epsilon, "delta": delta, "calibration": calibration, "master_seed": master_seed}
-    build(Privacy, given, "fit")  # an error where one is out of range
+    build(Privacy, given, "fit")  # raises an error where a value is out of range
     known = [*PROBLEM_AXES, *(field.name for field in fields(options_class(algorithm)))]
     for name in settings:
         if name not in known:
             (near,) = difflib.get_close_matches(name, known, n=1, cutoff=0)
-            raise ValueError(f"{name} is no option of {algorithm}, and no size of a problem; the nearest is {near}")
+            raise ValueError(f"{name} is no option of {algorithm}, nor of a problem; the nearest is {near}")
     options = load_options(algorithm, {name: value for name, value in settings.items() if name not in PROBLEM_AXES})
     problem = build(Problem, {name: value for name, value in settings.items() if name in PROBLEM_AXES}, "fit")
     check_memory(problem)
@@ -201,7 +201,7 @@ def fit(
 
 
 def check_memory(problem: Problem) -> None:
-    """Raise ValueError where a block of a problem's users, and as much again to work on it, exceeds the memory here."""
+    """Raise ValueError if twice the size of a block of a problem's users exceeds the memory of this machine."""
     users = min(problem.users, STREAMS_PER_BLOCK * problem.stream_users)
     needed = 2 * replace(problem, users=users, adversaries=0).known.bytes
     there = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")

@@ -1,6 +1,6 @@
-"""Leading-order laws of the algorithms of both papers, with constants: what a measured error is expected to be.
+"""Leading-order laws, with constants, of the algorithms of both papers: predictions of a measured error.
 
-They are derived for isotropic noise in the complement of the true subspace, and say what exponent a finite grid should
-show: factors such as sqrt(d - k) move the slope of a small grid away from the asymptotic exponent. All take numbers or
-arrays. Each module opens with its notation; a docstring opens with the number of the law (F1 to F11), or with the place
-of the papers that it goes with."""
+They are derived for isotropic noise in the complement of the true subspace and predict the exponent on a finite grid:
+factors such as sqrt(d - k) move the slope of a small grid away from the asymptotic exponent. All take numbers or
+arrays. Each module starts with its notation; a docstring starts with the number of the law (F1 to F11), or with the
+corresponding place of the papers."""

@@ -1,4 +1,4 @@
-"""Advice from sizes alone: which method to use, how large its risk will be, and what reaches a target.
+"""Advice from sizes alone: the method to use, its expected risk, and the users, samples or epsilon needed for a target.
 
 >>> from privrep.theory.advise import advise
 >>> advice = advise(users=4000, samples=12, dim=16, rank=2, epsilon=2.0, label_noise=1.0)
@@ -25,18 +25,18 @@ from privrep.theory.residuals import RANGES, interval, place
 from privrep.theory.whole_methods import Regime
 
 LEAST_SAMPLES = 4
-"""The laws of halves and of starts need this many."""
+"""Fewest samples per user for the laws of halves and of starts."""
 OVERLAP = "own data may do as well"
 FITTED_BY = {"unit": "unit_steps", "mixed": "prior"}
-"""Method -> its name in `privrep fit`, of those that it has."""
+"""Method -> its name in `privrep fit`, for the methods that it offers."""
 SOLVED = {"users": (RANGES["users"][0], 10**9), "samples": (LEAST_SAMPLES, 10**4), "epsilon": (1e-3, 1e2)}
-"""Range in which an unknown is sought; with fewer users nothing was measured."""
+"""Search range of an unknown; nothing was measured with fewer users."""
 DIGITS = 1e-3
-"""Relative precision of an epsilon that is solved for."""
+"""Relative precision of a solved epsilon."""
 
 
 class Row(TypedDict):
-    """What is predicted of a method."""
+    """Prediction for a method."""
 
     risk: float
     low: float
@@ -47,7 +47,7 @@ class Row(TypedDict):
 
 @dataclass(frozen=True)
 class Setting:
-    """Sizes, budget (delta None for 1/n^2), and label noise over the scale of a coordinate of a head."""
+    """Sizes, budget (delta None for 1/n^2), and label noise over the standard deviation of a coordinate of a head."""
 
     users: int
     samples: int
@@ -59,7 +59,7 @@ class Setting:
 
     @property
     def sizes(self) -> Regime:
-        """Sizes as the laws read them."""
+        """Sizes in the form that the laws take."""
         return Regime(self.users, self.samples, self.dim, self.rank, self.noise)
 
     @property
@@ -67,7 +67,7 @@ class Setting:
         """The delta of the budget."""
         return self.users**-2.0 if self.delta is None else self.delta
 
-    @cache  # noqa: B019  the method to use and the table both ask for it
+    @cache  # noqa: B019  for the method to use and the table
     def row(self, name: str) -> Row:
         """Return the predicted risk of a method, its interval, and the options."""
         mu = gdp_mu(self.epsilon, self.spent)
@@ -109,7 +109,7 @@ class Setting:
         )
 
     def fit(self, name: str) -> str:
-        """Return the command that fits a table by a method, or else a sentence that there is none."""
+        """Return the command that fits a table by a method, or a sentence that there is none."""
         if name not in FITTED_BY:
             alone = "users fit models to their own rows alone, and nothing is released"
             return f"No command: {alone if name == 'own' else f'{NAMES[name]} runs on simulated users only'}."
@@ -125,16 +125,16 @@ class Advice:
 
     Attributes
     ----------
-    table : by method: `risk`, predicted, with `low` and `high`, the 95 % interval of one run; `users` needed for the
-        target by `high`, or NaN; `flag`, if the law is not known or the setting lies outside of those on which the
-        interval was measured; `series`, for the file of a study. A method that cannot be run is left out.
-    solved : the argument that was left out, and its value. Empty if none was, or if no target below 1 is sure.
-    recommended : name of the method with the least predicted risk, or of own data or unit steps where these are
-        expected within a tenth of it; its flag says if own data may do as well.
-    equals : names of the others that are expected within a tenth of the least.
+    table : by method: `risk`, predicted, with `low` and `high`, the 95 % interval of one run; `users` needed for `high`
+        to reach the target, or NaN; `flag`, if the law is not known or the setting is outside the measured ones;
+        `series`, for the file of a study. A method that cannot be run is left out.
+    solved : the omitted argument and its value. Empty if none was omitted, or if no target below 1 is sure.
+    recommended : name of the method with the least predicted risk, or of own data or unit steps if their expected risk
+        is within a tenth of it; its flag says if own data may do as well.
+    equals : names of the other methods with an expected risk within a tenth of the least.
     fits : by method, the command that fits a table, or a sentence that there is none.
     checks : by method, code that runs it once and prints the risk.
-    setting : with the value that was solved for.
+    setting : the setting, with the solved value.
     """
 
     table: pd.DataFrame
@@ -147,7 +147,7 @@ class Advice:
 
 
 def noise_of(label_noise: float | None, signal: float | None, rank: int) -> float:
-    """Return the label noise, given itself or the signal."""
+    """Return the label noise, which is given directly or by the signal."""
     if (label_noise is None) == (signal is None):
         raise ValueError(f"label_noise is {label_noise!r} and signal is {signal!r}; exactly one of them must be given")
     if signal is None:
@@ -159,7 +159,7 @@ def noise_of(label_noise: float | None, signal: float | None, rank: int) -> floa
 
 
 def smallest(name: str, reached: Callable[[float], bool]) -> float:
-    """Return by bisection the least value of an argument in `SOLVED` at which a target is reached, or NaN."""
+    """Return, by bisection, the least value of an argument in `SOLVED` that reaches a target, or NaN."""
     low, high = SOLVED[name]
     if not reached(high):
         return math.nan
@@ -185,30 +185,30 @@ def advise(
     label_noise: float | None = None,
     signal: float | None = None,
 ) -> Advice:
-    """Advise a method for n users with m samples each, by laws for heads on a sphere and Gaussian features.
+    """Recommend a method for n users with m samples each, by laws for heads on a sphere and Gaussian features.
 
-    At most one of users, samples, epsilon and target is left out. It is solved for: the least value at which the upper
-    end of the interval of the method to use reaches the target, or that end. Everything depends on the label noise:
-    between a standard deviation of 0.01 and a signal of 1/2 the risk of the same method may differ by four orders of
+    At most one of users, samples, epsilon and target is omitted. It is solved for: the least value at which the upper
+    end of the recommended method's interval reaches the target, or, for the target, that end. The label noise matters
+    most: between a standard deviation of 0.01 and a signal of 1/2 the risk of a method may differ by four orders of
     magnitude.
 
     Parameters
     ----------
     dim : features, d.
-    rank : of the subspace in which heads lie, k, below d. Stated one too low it is ruinous for every method, one too
-        high costs little: in doubt, the larger one.
+    rank : dimension k of the subspace of the heads, below d. Every method fails at a value that is too small by one,
+        and a value that is too large by one costs little: if in doubt, take the larger one.
     users : n.
-    samples : m of each user.
-    epsilon : for replacing all samples of a user.
+    samples : samples per user, m.
+    epsilon : epsilon of the guarantee for replacing all samples of a user.
     target : excess risk over that of predicting zero, between 0 and 1.
     delta : None for 1/n^2, as in the estimator.
     label_noise : standard deviation over that of one of the `rank` coordinates of a head, for features of variance 1.
-    signal : in place of the label noise: the share of the variance of labels (R^2) that heads explain.
+    signal : share of the variance of labels (R^2) explained by heads, instead of the label noise.
 
     Raises
     ------
     ValueError
-        If more than one is left out, an argument is out of range, or no value reaches the target.
+        If more than one is omitted, an argument is out of range, or no value reaches the target.
     """
     asked = {"users": users, "samples": samples, "epsilon": epsilon, "target": target}
     unknown = [name for name, value in asked.items() if value is None]

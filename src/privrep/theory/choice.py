@@ -1,8 +1,8 @@
-"""The methods among which advice and the study guide choose: what the law of each expects of it at its best.
+"""Candidate methods of the advice and of the study guide: the law of each, at its best options.
 
-Risks are mean excess risks over that of predicting zero. `sizes` holds n, m, d, k and the label noise, its standard
-deviation over that of a coordinate of a head; mu is that of all releases together. The label noise decides: from 0.01
-to that of a signal of 1/2 the risk of the same method may rise by four orders of magnitude.
+Risks are mean excess risks over that of predicting zero. `sizes` holds n, m, d, k and the label noise: its standard
+deviation over that of a coordinate of a head; mu is that of all releases together. The label noise matters most: from
+0.01 to that of a signal of 1/2 the risk of a method may rise by four orders of magnitude.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from privrep.users.simulated import Problem
 from privrep.users.splits import count, split_samples
 
 SPLIT, STEP, AVERAGED = "halves-then-all", 1.0, 0.25
-"""Of alternating minimisation, and of the rounds of CENTAUR and private FedRep."""
+"""Split of alternating minimisation; step and averaged share of rounds of CENTAUR and private FedRep."""
 ROUNDS_OF_BOTH = {**STARTED, "step": STEP, "average_last": AVERAGED, "final_heads": "ridge"}
 METHODS = {
     "unit": ("unit_steps", {}),
@@ -38,7 +38,7 @@ METHODS = {
         {**STARTED, "split": SPLIT, "clip_scale": "data", "clip_unit": "user", "final_heads": "ridge"},
     ),
 }
-"""Method -> its file in `privrep.methods`, and the options that are not chosen."""
+"""Method -> its file in `privrep.methods`, and its fixed options."""
 NAMES = {
     "unit": "unit steps",
     "mixed": "mixed model",
@@ -49,14 +49,14 @@ NAMES = {
     "zero": "predicting zero",
 }
 LEAST_PENALTY = 0.001
-"""Least penalty of own data."""
+"""Smallest ridge penalty of own data."""
 
 
 def choices(name: str, sizes: Regime) -> list[dict[str, Values]]:
-    """Return the options that may be chosen for a method.
+    """Return the candidate options of a method.
 
-    Those of private FedRep and CENTAUR with the same number of rounds are one entry, whose values are columns
-    (options, 1). The law of alternating minimisation has one pass.
+    For private FedRep and CENTAUR, options with the same number of rounds are one entry with columns (options, 1) as
+    values. The law of alternating minimisation has one pass.
     """
     if name in ("fedrep", "centaur"):
         return [
@@ -65,13 +65,13 @@ def choices(name: str, sizes: Regime) -> list[dict[str, Values]]:
         ]
     if name == "altmin":
         return [passes for passes in PASSES if passes["epochs"] == 1]
-    if name == "own":  # the penalty of the posterior mean, were heads isotropic
+    if name == "own":  # the penalty of the posterior mean for isotropic heads
         return [{"penalty": max(sizes.noise**2 * sizes.dim / sizes.rank, LEAST_PENALTY)}]
     return [{}]
 
 
 def law(name: str, sizes: Regime, mu: np.ndarray, chosen: Mapping[str, Values]) -> Prediction:
-    """Return what the law of a method expects with these options, whose thresholds are in units of the data."""
+    """Return the prediction of a method's law for these options, whose thresholds are in units of the data."""
     samples, given = sizes.samples, dict[str, Any](chosen)
     # Thresholds in units of the data do not depend on the number of users.
     known = Problem(1, samples, sizes.dim, sizes.rank, sizes.noise, "sphere").known
@@ -104,8 +104,8 @@ def law(name: str, sizes: Regime, mu: np.ndarray, chosen: Mapping[str, Values]) 
 
 @dataclass(frozen=True)
 class Expected:
-    """Of a method at its best, for each mu: its risk, whether the assumptions of its law hold, S after its start, and
-    its options."""
+    """Predictions for a method at its best options, for each mu: risk, whether the assumptions of its law hold, S after
+    its start, and the options."""
 
     risk: np.ndarray
     known: np.ndarray
@@ -114,9 +114,9 @@ class Expected:
 
 
 def expected(name: str, sizes: Regime, mu: np.ndarray) -> Expected:
-    """Return the least risk that the law of a method expects of the options that may be chosen, for each mu (r,).
+    """Return the least risk predicted by a method's law over the candidate options, for each mu (r,).
 
-    The number of users may be an array (r,) as well. The risk of a method that cannot be run is infinite.
+    The number of users may also be an array (r,). A method that cannot be run has infinite risk.
     """
     if name == "altmin" and sizes.samples % 2:  # its split is in halves
         return Expected(np.full(len(mu), np.inf), np.full(len(mu), False), np.ones(len(mu)), len(mu) * [{}])
@@ -136,7 +136,7 @@ def expected(name: str, sizes: Regime, mu: np.ndarray) -> Expected:
 
 
 def rows_of(options: Mapping[str, Values]) -> list[dict[str, object]]:
-    """Return the options one by one, whose values may be columns."""
+    """Return a list of single options, from options whose values may be columns."""
     count = max((len(value) for value in map(np.atleast_1d, options.values())), default=1)
     return [
         {key: np.ravel(value)[row].item() if np.ndim(value) else value for key, value in options.items()}
@@ -149,8 +149,8 @@ CLOSE = 1.1
 
 
 def method_to_use(risks: pd.DataFrame) -> pd.Series:
-    """Return the method to use in each row of a table with predicted risks by method: that with the least, or what
-    counts as equally good and costs no privacy, own data, or else no tuning, unit steps."""
+    """Return the method to use in each row of predicted risks by method: own data, which costs no privacy, or else unit
+    steps, which need no tuning, if as good as the best within `CLOSE`; otherwise the best."""
     best = risks.idxmin(axis=1)
     for name in ("unit", "own"):
         if name in risks:

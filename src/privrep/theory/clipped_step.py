@@ -1,9 +1,8 @@
-"""Law F3 of jain2021's step where the clip cuts: what noise leaves when both signal and noise shrink with the
-threshold.
+"""Law F3 of jain2021's step for clips that bind: the error from noise when the threshold shrinks both signal and noise.
 
 With A = n q (alpha I + noise) and b = n q (beta U* + noise) the minimiser is (beta / alpha) U* plus noise, so an entry
-of the noise counts over alpha. For heads of length sqrt(k), known to the step, and labels without noise; uncut, alpha =
-beta = 1.
+of the noise counts over alpha. The law holds for heads of length sqrt(k), known to the step, and labels without noise;
+without a clip, alpha = beta = 1.
 
 Notation: n `users`, q `samples` of a user in the step, d `dim`, k `rank`, Delta `noise_multiplier`, eta `feature` (clip
 of ||w||), zeta `label` (clip of labels)."""
@@ -21,14 +20,14 @@ from privrep.theory.jain2021 import step_privacy_resolved
 from privrep.theory.shared import Values, edge
 
 POINTS = 400
-"""Points of each of the two laws in the expectations under the clip."""
+"""Grid points of each of the two distributions in the expectations under the clip."""
 FARTHEST = 8.0
-"""Standard deviations beyond which a normal variable is neglected."""
+"""Number of standard deviations beyond which a normal density is neglected."""
 
 
 def sample_grid(dim: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return a grid of |x| along a user's model with its weights, (POINTS,), and ||x||^2 on it and on quantiles of the
-    rest, (POINTS, POINTS)."""
+    """Return a grid of |x| along a user's model, its weights, (POINTS,), and ||x||^2 on this grid and on quantiles of
+    the other coordinates, (POINTS, POINTS)."""
     quantiles = (np.arange(POINTS) + 0.5) / POINTS
     along = quantiles * FARTHEST
     weights = np.exp(-(along**2) / 2)
@@ -59,18 +58,18 @@ class CutStep:
         return 2 * math.sqrt(dim * rank) * self.second
 
     def frobenius(self, dim: int, rank: int) -> float:
-        """Return distF by privacy noise over the whole range of x < 1."""
+        """Return distF caused by privacy noise, over the whole range of x < 1."""
         labels = np.sqrt(1 + self.first**2 / (rank * self.second**2))
         return float(np.asarray(step_privacy_resolved(self.ratio(dim, rank), dim, rank) * labels))
 
     def spectral(self, dim: int, rank: int) -> float:
-        """Return dist2 by privacy noise: all directions are alike, so the largest is that of a matrix of unit
-        normals."""
+        """Return dist2 caused by privacy noise: all directions are alike, so the largest error is that of a matrix of
+        unit normals."""
         return self.frobenius(dim, rank) * float(np.asarray(edge(dim, rank))) / math.sqrt((dim - rank) * rank)
 
 
 def sample_step(users: int, dim: int, rank: int, noise_multiplier: float, feature: float, label: float) -> CutStep:
-    """Noise of a step whose samples are clipped one by one, as printed."""
+    """Return the noise of a step with samples clipped one by one, as printed."""
     alpha, beta = kept(dim, rank, feature, label)
     return CutStep(
         2 * noise_multiplier * feature**2 / (users * alpha), 2 * noise_multiplier * feature * label / (users * beta)
@@ -80,8 +79,8 @@ def sample_step(users: int, dim: int, rank: int, noise_multiplier: float, featur
 def user_step(
     users: Values, samples: int, noise_multiplier: Values, factors: tuple[float, float], units: tuple[float, float]
 ) -> CutStep:
-    """Noise of a step with user-level clips of A_j and b_j to `factors` times their typical norms `units`, taken as
-    equal."""
+    """Return the noise of a step with user-level clips of A_j and b_j to `factors` times their typical norms `units`;
+    all users are assumed to have these norms."""
     second, first = (
         2 * noise_multiplier * unit * max(1.0, factor) / (users * samples)
         for factor, unit in zip(factors, units, strict=True)

@@ -27,7 +27,7 @@ def signal_scale(d: Values) -> Values:
 
 
 def init_noise(n: Values, d: Values, noise_multiplier: Values, zeta: Values) -> Values:
-    """F1: sine per direction that the noise of Algorithm 3 gives to one entry: sd 2 Delta zeta^2 / n over the signal
+    """F1: sine per direction caused by the noise of Algorithm 3: sd 2 Delta zeta^2 / n of an entry over the signal
     c_d^2, lam = 1."""
     return 2 * noise_multiplier * zeta**2 / (n * signal_scale(d) ** 2)
 
@@ -80,7 +80,7 @@ def noise_ratio(
     batch: Values, d: Values, k: Values, noise_multiplier: Values, eta: Values, lam_k: Values = 1.0
 ) -> Values:
     """F3: x = 4 sqrt(dk) eta^2 Delta / (n_t lam_k), operator norm of the noise on A over its least signal eigenvalue.
-    The step of Algorithm 2 is linear in the noise for x << 1; from x = 1 on A is not positive definite."""
+    The step of Algorithm 2 is linear in the noise for x << 1; for x >= 1 A is not positive definite."""
     return 4 * np.sqrt(d * k) * eta**2 * noise_multiplier / (batch * lam_k)
 
 
@@ -117,9 +117,9 @@ def contraction(samples: Values, d: Values, k: Values, head_samples: Values) -> 
 
 
 def step_floor(samples: Values, d: Values, k: Values, head_samples: Values, sigma: Values) -> Values:
-    """F5: distF without privacy that label noise leaves, lam_i = 1: sigma sqrt((d - k) k / N) sqrt((1 + k h) (1 +
-    sigma^2 h)) with h = 1 / (q_v - k - 1). The first factor is the sampling of the head errors, the second their share
-    in the heads' second moment, which shortens the step along U*."""
+    """F5: distF caused by label noise without privacy, lam_i = 1: sigma sqrt((d - k) k / N) sqrt((1 + k h) (1 + sigma^2
+    h)) with h = 1 / (q_v - k - 1). The first factor is the sampling of the head errors, the second their share in the
+    heads' second moment, which shortens the step along U*."""
     spare = 1 / (head_samples - k - 1)
     return sigma * np.sqrt((d - k) * k / samples * (1 + k * spare) * (1 + sigma**2 * spare))
 
@@ -152,7 +152,7 @@ def mechanism_excess(beta_n: Values, d: Values, k: Values, power: Values = 2) ->
 
 
 def mechanism_loss(excess: Values, k: Values, score_samples: Values, final_samples: Values) -> Values:
-    """F7: the expected loss that goes with a score excess, near the optimum and without label noise. The heads of the
-    score are fitted to the q samples that they are scored on, which leaves a share 1 - k/q of the loss; those of the
-    final fit on h samples add k / (h - k - 1) to it."""
+    """F7: expected loss for a score excess, near the optimum and without label noise. The heads of the score are fitted
+    to the same q samples that score them, which leaves a share 1 - k/q of the loss; heads of the final fit on h samples
+    add k / (h - k - 1) to it."""
     return excess * (1 + k / (final_samples - k - 1)) / (1 - k / score_samples)

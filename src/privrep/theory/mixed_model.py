@@ -1,8 +1,8 @@
-"""What the released mixed model (`privrep.methods.mixed_model`) is expected to leave.
+"""Expected risk of the released mixed model (`privrep.methods.mixed_model`).
 
-For heads on a sphere about 0 and Gaussian features. The mean of the users' products is c_a c_b U U^T / k, with c the
-mean cosine between a half's ridge model and the head. Noise is drawn: the law is the geometric mean over `DRAWS`
-symmetric matrices that are always the same, on which the method's own rules are applied.
+It holds for heads on a sphere about 0 and Gaussian features. The mean of the users' products is c_a c_b U U^T / k, with
+c the mean cosine between a half's ridge model and the head. The law draws noise: it is the geometric mean over `DRAWS`
+fixed symmetric matrices, to which the method's own rules are applied.
 
 Notation: n, m, d, k as in `privrep.theory.whole_methods.Regime`; mu of all releases together; `variances` and `squares`
 (d,) are the prior's variances over that of the label noise and the mean squares of a head's coordinates."""
@@ -22,21 +22,21 @@ from privrep.theory.shared import Values
 from privrep.theory.whole_methods import Prediction, Regime, fixed_point, posterior_risk
 
 LUCK = 0.1
-"""Where log risks spread by more over the draws, the risk is a matter of luck."""
+"""Where the log risks of the draws have a larger standard deviation, the risk depends on chance."""
 QUIET = 0.1
-"""With less label noise the law is off by up to two orders of magnitude; measured."""
+"""With less label noise the law is off by up to two orders of magnitude, as measured."""
 DRAWS, CHOICES = 12, 8
-"""Of the noise in S, and for each of the noise in the gains."""
+"""Draws of the noise in S, and draws of the noise in the gains for each of them."""
 
 
 def isotropic_risk(sizes: Regime, strength: float, power: float) -> float:
-    """Mean square error of posterior means under an isotropic prior."""
+    """Return the mean square error of posterior means under an isotropic prior."""
     d = sizes.dim
     return float(posterior_risk(np.array([strength / d]), np.array([power / d]), sizes.samples, sizes.noise**2, d))
 
 
 def cosine(sizes: Regime, samples: int) -> float:
-    """Mean cosine c between a head and its ridge model with penalty d on so many samples."""
+    """Return the mean cosine c between a head and its ridge model with penalty d on this number of samples."""
     d, k = sizes.dim, sizes.rank
     even = np.array([1 / d])
     risk = posterior_risk(even, np.array([k / d]), samples, sizes.noise**2, d)
@@ -45,14 +45,14 @@ def cosine(sizes: Regime, samples: int) -> float:
 
 
 def along(sizes: Regime, strength: float) -> float:
-    """Mean part of a head that is left under an isotropic prior."""
+    """Return the mean part of a head that remains under an isotropic prior."""
     even = np.array([strength / sizes.dim])
     return float(even[0] / (even[0] + fixed_point(even, sizes.samples, sizes.dim)))
 
 
 def mean_error(sizes: Regime, mu: float, share: float, level: float, unit: float) -> float:
-    """Return |beta|^2 after the steps, whose truth is 0: noise of privacy and sampling. Later steps take back what
-    changes that are clipped to a part of their length can correct."""
+    """Return |beta|^2 after the steps, whose true value is 0: noise of privacy and sampling. Later steps undo the part
+    of it that changes clipped to a share of their length can correct."""
     n, d, k = int(np.asarray(sizes.users)), sizes.dim, sizes.rank
     part = along(sizes, plan.MEAN_STRENGTH)
     typical = math.sqrt(d * max(isotropic_risk(sizes, plan.MEAN_STRENGTH, k) - k + 2 * k * part, 1e-12))
@@ -66,16 +66,16 @@ def mean_error(sizes: Regime, mu: float, share: float, level: float, unit: float
 
 
 def symmetric(rng: np.random.Generator, dim: int) -> np.ndarray:
-    """Draw normals of variance 1 on the diagonal and 1/2 beside it, (d, d)."""
+    """Draw normals of variance 1 on the diagonal and 1/2 off it, (d, d)."""
     drawn = rng.standard_normal((dim, dim))
     return (drawn + drawn.T) / 2
 
 
 def mixed_model(sizes: Regime, mu: float) -> Prediction:
-    """Risk of the released mixed model: the geometric mean over the draws.
+    """Return the risk of the released mixed model: the geometric mean over the draws.
 
-    Heads of a kind are averaged by weights from their noisy scores. Of the kinds the best one is mixed with own data,
-    as if it were the posterior mean: then e_1 does not correlate with e_0 - e_1."""
+    Heads of a kind are averaged by weights from their noisy scores. The best kind is mixed with own data as if it were
+    the posterior mean: then e_1 does not correlate with e_0 - e_1."""
     n, m, d, k, noise2 = int(np.asarray(sizes.users)), sizes.samples, sizes.dim, sizes.rank, sizes.noise**2
     unit = math.sqrt(k + noise2) / plan.GUESSED_LABEL
     share = plan.Plan.of(n, d, mu)
@@ -87,7 +87,7 @@ def mixed_model(sizes: Regime, mu: float) -> Prediction:
         return Scalars.sensitivity(clip) / (mu * math.sqrt(share) * n)
 
     def averaged(strengths: tuple[float, ...], expected: Sequence[Values], rng: np.random.Generator) -> np.ndarray:
-        """Risks of heads averaged by noisy scores, for each draw of these."""
+        """Return the risks of heads averaged by noisy scores, for each draw of the scores."""
         risks, sd = np.array(expected), noise_sd(plan.score_clip(n * mu), share.scores)
         scores = -risks / error / sd + rng.standard_normal((CHOICES, len(risks)))
         return softmax(scores - np.log1p(np.array(strengths) / plan.TRUSTED), axis=1) @ risks

@@ -1,7 +1,7 @@
-"""How far the laws err: factors between a run and its prediction that cover 95 % of runs at random settings.
+"""Errors of the laws: factors between a run and its prediction that cover 95 % of runs at random settings.
 
-Factors go by method, by whether the law is known there, and by log n mu sqrt(m) / d; between the centres of bins their
-logarithms are interpolated. The table is made by workflow/scripts/calibrate_advice.py.
+Factors depend on the method, on whether its law is known there, and on log n mu sqrt(m) / d; their logarithms are
+interpolated between the centres of bins. workflow/scripts/calibrate_advice.py makes the table.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def shipped() -> pd.DataFrame:
 
 
 def interval(name: str, risk: float, known: bool, at: float) -> tuple[float, float]:
-    """Return both ends of the 95 % interval of the risk of one run, at this predicted risk and `place`."""
+    """Return the 95 % interval of the risk of one run, for this predicted risk and `place`."""
     table = shipped()
     of_method = table[table["method"] == name]
     mine = of_method[of_method["known"] == known]

@@ -1,6 +1,6 @@
-"""Grid from which the laws of the guide choose options of the published methods: one for all settings.
+"""Candidate options of the published methods for the laws of the guide: one grid for all settings.
 
-All start from users' models, which by law is better than pairs of samples and than the power method everywhere.
+All start from users' models, which the law predicts to be better everywhere than sample pairs and the power method.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ ROUNDS = [
     {"clip": clip, "last_clip": float(f"{clip * fall:.3g}"), "rounds": rounds, "init_share": share}
     for clip, fall, rounds, share in itertools.product((0.003, 0.01, 0.03, 0.1, 0.3), (0.1, 1.0), (16, 40), SHARES)
 ]
-"""Options of CENTAUR and private FedRep, whose step is whole and whose subspace is an average of the last quarter."""
+"""Options of CENTAUR and private FedRep, with a whole step and the subspace averaged over the last quarter."""
 PASSES = [
     {"clip_feature": clip, "clip_label": clip, "init_share": share, **solved}
     for clip, share, solved in itertools.product(

@@ -1,4 +1,4 @@
-"""The largest singular value of a matrix of normals, which laws of both papers use."""
+"""Largest singular value of a matrix of normals, used by laws of both papers."""
 
 from __future__ import annotations
 

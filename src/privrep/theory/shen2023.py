@@ -22,16 +22,16 @@ from privrep.theory.shared import Values, edge
 from privrep.users.rng import stream
 
 TARGET, CANDIDATE = 0.2, 0.01
-"""eps_0, what the main rounds need of a start, and eps_i, what the paper asks of a single run (Lemmas F.1 and F.3)."""
+"""eps_0, the start required by the main rounds, and eps_i, required of a single run (Lemmas F.1 and F.3)."""
 
 
 def centaur_contraction(condition: Values, step: Values = 0.25) -> Values:
-    """F8: factor by which a noiseless round shrinks the slowest direction, 1 - eta lam_k."""
+    """F8: contraction factor of the slowest direction in a noiseless round, 1 - eta lam_k."""
     return 1 - step / np.asarray(condition, dtype=float) ** 2
 
 
 def centaur_bound(condition: Values, start: Values = 0.2) -> Values:
-    """Eq. (19): the factor that shen2023 proves for a noiseless round, sqrt(1 - E0 / (8 kappa^2)), E0 = 1 - eps_0^2
+    """Eq. (19): the factor proved by shen2023 for a noiseless round, sqrt(1 - E0 / (8 kappa^2)), E0 = 1 - eps_0^2
     (E12)."""
     return np.sqrt(1 - (1 - start**2) / (8 * np.asarray(condition, dtype=float) ** 2))
 
@@ -39,19 +39,19 @@ def centaur_bound(condition: Values, start: Values = 0.2) -> Values:
 def centaur_noise(
     n: Values, noise_multiplier: Values, clip: Values, step: Values = 0.25, lam_1: Values = 1.0
 ) -> Values:
-    """F9: g, the noise that one round of CENTAUR adds to an entry of B: eta sigma_g zeta_g / n with eta = step / lam_1,
+    """F9: g, sd of the noise of one round of CENTAUR on an entry of B: eta sigma_g zeta_g / n with eta = step / lam_1,
     sigma_g = 2 Delta."""
     return step / lam_1 * 2 * noise_multiplier * clip / n
 
 
 def centaur_gain(lam_ratio: Values, step: Values = 0.25) -> Values:
-    """F9: steady over one-round noise of a direction: 1 / sqrt(1 - (1 - step ratio)^2) with ratio = lam_i / lam_1,
-    1.512 at 1."""
+    """F9: steady-state noise of a direction over that of one round: 1 / sqrt(1 - (1 - step ratio)^2) with ratio = lam_i
+    / lam_1, 1.512 at 1."""
     return 1 / np.sqrt(1 - (1 - step * np.asarray(lam_ratio, dtype=float)) ** 2)
 
 
 def centaur_frobenius(noise: Values, d: Values, lam_ratios: Values, step: Values = 0.25) -> Values:
-    """F9: distF of CENTAUR's steady state, first order."""
+    """F9: distF in CENTAUR's steady state, first order."""
     lam_ratios = np.asarray(lam_ratios, dtype=float)
     return noise * np.sqrt(
         (d - lam_ratios.shape[-1]) * np.sum(np.asarray(centaur_gain(lam_ratios, step)) ** 2, axis=-1)
@@ -59,7 +59,7 @@ def centaur_frobenius(noise: Values, d: Values, lam_ratios: Values, step: Values
 
 
 def centaur_spectral(noise: Values, d: Values, k: Values, step: Values = 0.25) -> Values:
-    """F9: dist2 of CENTAUR's steady state, lam_i = lam."""
+    """F9: dist2 in CENTAUR's steady state, lam_i = lam."""
     return noise * centaur_gain(1.0, step) * edge(d, k)
 
 
@@ -81,10 +81,10 @@ def gradient_deviation(n: Values, d: Values, k: Values, samples: Values, sine: V
 
 @dataclass(frozen=True)
 class ClippedProduct:
-    """F11: what the clip leaves of Y = M X in the power method, in expectation over users, near X = U*.
+    """F11: Y = M X of the power method after the clip, in expectation over users, near X = U*.
 
-    E[U*^T clip(Y)] = along I. A small tilt W of X outside U* comes back as across W. `spread` is the root mean square
-    of an entry of clip(Y) outside U*, for X = U*. Without clip they are k + 2, k and sqrt(3 k (k + 4) / q).
+    E[U*^T clip(Y)] = along I. A small tilt W of X outside U* becomes across W. `spread` is the root mean square entry
+    of clip(Y) outside U*, for X = U*. Without a clip they are k + 2, k and sqrt(3 k (k + 4) / q).
     """
 
     along: float
@@ -93,13 +93,13 @@ class ClippedProduct:
 
 
 POPULATION = 16_000
-"""Users drawn for the expectations under the clip: about 1 % on each."""
+"""Users drawn for the expectations under the clip, for an error of about 1 % on each."""
 
 
 @lru_cache
 def _products(d: int, k: int, q: int) -> tuple[np.ndarray, ...]:
-    """Draw users and return, of M = F^T F with rows y x / sqrt(q) of F = (P, R), P along U* and R outside: ||P||^2,
-    ||R||^2, ||M U*||^2, ||R^T P||^2 and <R^T F F^T P, R^T P> of each."""
+    """Draw users and return, for each user's M = F^T F with rows y x / sqrt(q) of F = (P, R), P along U* and R outside:
+    ||P||^2, ||R||^2, ||M U*||^2, ||R^T P||^2 and <R^T F F^T P, R^T P>."""
     rng = stream(0, "products", {"dim": d, "rank": k, "samples": q})
     along = rng.standard_normal((POPULATION, q, k))
     labels = np.sqrt(k / q) * along[:, :, :1]
@@ -120,7 +120,7 @@ def clipped_product(d: int, k: int, q: int, zeta: float) -> ClippedProduct:
     """F11: the expectations for heads of length sqrt(k) and q samples, over a population of drawn users.
 
     Clipping commutes with rotations of U* and of its complement, so both maps are multiples of the identity. A tilt
-    moves the norm, too: the second term of `across` is the derivative of the clip factor."""
+    also changes the norm: the second term of `across` is the derivative of the clip factor."""
     first, rest, length, outside, turned = _products(d, k, q)
     norm = np.sqrt(length)
     factor = np.minimum(1, zeta / norm)
@@ -133,13 +133,13 @@ def clipped_product(d: int, k: int, q: int, zeta: float) -> ClippedProduct:
 
 
 def power_noise(n: Values, noise_multiplier: Values, zeta: Values, along: Values, across: Values) -> Values:
-    """F11: sine per direction that the noise of the power method leaves in its steady state: 2 Delta zeta_0 / (n
-    sqrt(along^2 - across^2)). An iteration adds noise over `along` and keeps across / along of the tilt before."""
+    """F11: sine per direction caused by the noise of the power method in its steady state: 2 Delta zeta_0 / (n
+    sqrt(along^2 - across^2)). An iteration adds noise over `along` and keeps across / along of the earlier tilt."""
     return 2 * noise_multiplier * zeta / (n * np.sqrt(along**2 - across**2))
 
 
 def power_frobenius(sine: Values, d: Values, k: Values) -> Values:
-    """F11: distF for a sine per direction: sqrt((d - k) k) of it, at most that of a random subspace."""
+    """F11: distF for a sine per direction: sqrt((d - k) k) times it, at most that of a random subspace."""
     return np.minimum(np.sqrt(k * (1 - k / d)), np.sqrt((d - k) * k) * sine)
 
 
@@ -150,7 +150,7 @@ def power_spectral(sine: Values, d: Values, k: Values) -> Values:
 
 def power_sampling_noise(n: Values, along: Values, across: Values, spread: Values, fresh: Values) -> Values:
     """F11 without noise: sine per direction by sampling, spread / sqrt(n (along^2 - across^2)) with fresh samples in
-    each iteration, whose errors add in squares; spread / (sqrt(n) (along - across)) with the same ones in all."""
+    each iteration, whose errors add in squares; spread / (sqrt(n) (along - across)) with the same samples in all."""
     return spread / np.sqrt(n * np.where(fresh, along**2 - across**2, (along - across) ** 2))
 
 

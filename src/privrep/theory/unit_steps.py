@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import gammaln, roots_legendre
 
-FIRST_ERROR = 0.5  # Theorem 1 starts at this distance at most
-NODES = 200  # of the integrals over an angle
+FIRST_ERROR = 0.5  # largest distance of the start in Theorem 1
+NODES = 200  # quadrature nodes of the integrals over an angle
 
 
 def chi_mean(freedom: float) -> float:
@@ -101,7 +101,7 @@ class Plain:
         return FIRST_ERROR * (1 - 9 / (64 * self.steepness)) ** rounds
 
     def pull(self, error: float) -> float:
-        """Return the least eigenvalue of K that (4) promises at this distance."""
+        """Return the lower bound (4) on the least eigenvalue of K at this distance."""
         (low, _), (least, _) = self.gamma_bounds, self.omega_bounds
         lengths = math.sqrt((self.rank + self.noise**2) * (self.heads_spread * error**2 + self.noise**2))
         return low * least * self.alpha / lengths
@@ -117,7 +117,7 @@ class Plain:
 
     @property
     def farthest_turn(self) -> float:
-        """c_0 of Theorem 3 (R): a step turns no angle beyond this tangent."""
+        """c_0 of Theorem 3 (R): tangent of the largest angle that a step turns."""
         (low, high), (least, _), noise2 = self.gamma_bounds, self.omega_bounds, self.noise**2
         return low * least / (4 * high) * math.sqrt(self.rank / ((self.rank + noise2) * (3 + 4 * noise2)))
 
@@ -127,14 +127,14 @@ class Plain:
         return self.farthest_turn * math.sqrt(self.rank) / self.gamma_bounds[1]
 
     def users_needed(self, error: float, noise_multiplier: float, tail: float) -> float:
-        """Return the users of a round that condition (1) asks at this distance, for noise 1 / mu and `tail`, its l."""
+        """Return the users per round required by condition (1) at this distance, for noise 1 / mu and `tail`, its l."""
         allowed = 3 / 16 * error * self.pull(error)
         private, sampled = 2 * (math.sqrt(self.outside * self.rank) + tail) * noise_multiplier, 1 + tail
         return ((sampled + math.sqrt(sampled**2 + 4 * allowed * private)) / (2 * allowed)) ** 2
 
     def lower_bound(self, users: int, mu: float) -> float:
-        """Return r of Theorem 4: no method has a root mean square distance much below it near every subspace. It is the
-        larger of what privacy and of what few users leave."""
+        """Return r of Theorem 4: near every subspace, no method has a root mean square distance much below it. It is
+        the larger of the limits from privacy and from the number of users."""
         entries, information = self.rank * self.outside, self.beta * self.samples
         private = entries / (users * math.sqrt(math.expm1(mu**2) * information))
         return self.noise * max(private, math.sqrt(entries / (users * information)))

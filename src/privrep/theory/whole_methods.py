@@ -1,9 +1,9 @@
-"""What each complete method is expected to leave, as a share of the risk of predicting zero, from public sizes and the
-privacy budget alone.
+"""Expected risk of each complete method, as a share of the risk of predicting zero, from public sizes and the privacy
+budget alone.
 
-The laws are the project's own, end to end: the start from users' models, steps F3 to F5, rounds F8 to F10, heads F6,
-the recursion of unit steps. They hold for heads on a sphere with E v v^T = I and Gaussian features; nothing in them was
-fitted to what the methods were measured to do.
+The laws are the project's own, for whole methods: the start from users' models, steps F3 to F5, rounds F8 to F10, heads
+F6, the recursion of unit steps. They hold for heads on a sphere with E v v^T = I and Gaussian features; no part of them
+was fitted to measurements.
 
     sizes                n users (a number or an array), m samples, d, k, and sigma, the sd of the label noise
     S, outside           what a subspace leaves of E ||theta||^2 over k: the mean square sine, distF^2 / k; 1 - k/d for
@@ -11,7 +11,7 @@ fitted to what the methods were measured to do.
     mu, mu2              of all releases of a method together; mu^2 of one part of it
     rounds, step         settings of a method's parts
 
-A method's releases share mu: those of a start have a share of mu^2, the steps the rest, each in equal parts. So a noise
+A method's releases share mu: the start has a share of mu^2, the steps have the rest, each in equal parts. So a noise
 multiplier is sqrt(cost / share) / mu, with the cost of the releases at multiplier 1.
 """
 
@@ -29,10 +29,9 @@ from privrep.theory.clipped_step import user_step
 from privrep.theory.shared import Values
 
 STARTED = 0.5
-"""A start whose S is beyond this is mostly noise: which of its directions are near the truth is then a matter of
-luck."""
+"""A start with larger S is mostly noise: chance decides which of its directions are near the truth."""
 NEAR = 0.1
-"""A law of leading order is left where S ends beyond this."""
+"""A law of leading order does not hold if S ends above this."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +56,7 @@ class Prediction:
 
     risk: Values  # mean excess risk over k, that of predicting zero; infinite where it has no mean
     known: Values  # whether the law's own assumptions hold
-    start: Values = 0.0  # S after the start; 0 of a method without one
+    start: Values = 0.0  # S after the start; 0 for a method without one
 
 
 @dataclass(frozen=True)
@@ -65,11 +64,11 @@ class Rounds:
     """Settings of rounds of clipped gradient steps."""
 
     rounds: int  # with equal parts of mu^2
-    batch: int  # samples for each of head and gradient; 0 where both take all m
+    batch: int  # samples for each of head and gradient; 0 if both use all m
     step: Values  # eta
     clip: Values  # zeta_g of the first round
-    fall: Values = 1.0  # that of the last round over it, in equal ratios
-    averaged: float = 0.0  # share of the rounds, the last ones, whose subspaces are averaged
+    fall: Values = 1.0  # clip of the last round over that of the first, in equal ratios
+    averaged: float = 0.0  # share of the rounds, the last ones, with averaged subspaces
 
 
 @dataclass(frozen=True)
@@ -77,8 +76,8 @@ class Moments:
     """Settings of one step of Algorithm 2 with user-level clipping."""
 
     heads: int  # samples of a user for the head
-    samples: int  # and for the step
-    factors: tuple[float, float]  # of the clips, as in `user_step`
+    samples: int  # samples of a user for the step
+    factors: tuple[float, float]  # factors of the clips, as in `user_step`
     units: tuple[float, float]
     cost: float  # mu^2 of the release at multiplier 1
 
@@ -87,8 +86,8 @@ class Moments:
 
 
 def inverse_traces(coordinates: int, samples: int, penalty: Values) -> tuple[Values, Values]:
-    """Return E tr (X^T X + l I)^-1 and E tr (X^T X + l I)^-2 over the number p of `coordinates`, X of q Gaussian
-    `samples`, with l the `penalty`.
+    """Return E tr (X^T X + l I)^-1 and E tr (X^T X + l I)^-2 over the number p of `coordinates`, for X with q Gaussian
+    `samples` and l the `penalty`.
 
     The first, M, solves p l M^2 + (l + q - p) M = 1, the law of Marchenko and Pastur; with q - 1 in place of q it is
     exact for l = 0 and q > p + 1. The second is its derivative. With more coordinates than samples, p - q of the
@@ -104,31 +103,31 @@ def inverse_traces(coordinates: int, samples: int, penalty: Values) -> tuple[Val
 
 
 def ridge_error(coordinates: int, samples: int, penalty: Values, power: Values, noise2: Values) -> Values:
-    """Mean square error of a coordinate in a ridge regression, whose mean square is `power`, from labels with noise of
-    variance `noise2`."""
+    """Return the mean square error of a coordinate in a ridge regression, for mean square `power` of the coordinate and
+    label noise of variance `noise2`."""
     first, second = inverse_traces(coordinates, samples, penalty)
     return power * penalty**2 * second + noise2 * (first - penalty * second)
 
 
 def own_data(sizes: Regime, penalty: Values) -> Prediction:
-    """Each user alone: ridge regression on m samples in d dimensions. Left out: at m = d, or next to it, what few
-    samples add to the limit law."""
+    """Each user alone: ridge regression on m samples in d dimensions. Left out: corrections to the limit law for few
+    samples, at m = d or next to it."""
     m, d, k = sizes.samples, sizes.dim, sizes.rank
     risk = d / k * ridge_error(d, m, penalty, k / d, sizes.noise**2)
     return Prediction(*np.broadcast_arrays(risk, abs(m - d) > 1))
 
 
 def personal(sizes: Regime, outside: Values) -> Values:
-    """Risk over k with ridge heads on all samples, with the label noise as penalty
-    (`privrep.users.heads.final_penalty`): F6 but for the penalty. The part of a head that lies outside is noise to it.
+    """Return the risk over k with ridge heads on all samples, with the label noise as penalty
+    (`privrep.users.heads.final_penalty`): F6 with a penalty. The outside part acts as noise.
     """
     k, noise2 = sizes.rank, sizes.noise**2
     return outside + ridge_error(k, sizes.samples, noise2, 1 - outside, k * outside + noise2)
 
 
 def fixed_point(variances: np.ndarray, samples: int, counts: np.ndarray | int = 1) -> np.ndarray:
-    """Solve kappa (m - sum p / (p + kappa)) = 1, the kappa of ridge regression with penalty 1 and variances p, of which
-    each stands for so many, over the last axis."""
+    """Solve kappa (m - sum p / (p + kappa)) = 1 for the kappa of ridge regression with penalty 1 and variances p, of
+    multiplicities `counts`, over the last axis."""
     high = (1 + (counts * variances).sum(axis=-1)) / samples
     low = np.full_like(high, 1e-15)
     for _ in range(60):
@@ -142,8 +141,8 @@ def fixed_point(variances: np.ndarray, samples: int, counts: np.ndarray | int = 
 def posterior_risk(
     variances: np.ndarray, squares: np.ndarray, samples: int, noise2: float, counts: np.ndarray | int = 1
 ) -> np.ndarray:
-    """Mean square error of posterior means under a prior, by the deterministic equivalent of ridge regression, where
-    the label noise has variance `noise2`: variances of the prior over it, and mean squares of coordinates."""
+    """Return the mean square error of posterior means under a prior, by the deterministic equivalent of ridge
+    regression, for label noise of variance `noise2`, prior variances over it, and mean squares of coordinates."""
     samples = samples - 1
     kappa = fixed_point(variances, samples, counts)[..., None]
     freedom = (counts * (variances / (variances + kappa)) ** 2).sum(axis=-1) / samples
@@ -155,7 +154,7 @@ def posterior_risk(
 
 
 def unit_recursion(sizes: Regime, mu: Values) -> tuple[np.ndarray, np.ndarray]:
-    """S after the start and at the end of the recursion of unit steps, for many n and mu at once."""
+    """Return S after the start and at the end of the recursion of unit steps, for arrays of n and mu."""
     n, mu = np.broadcast_arrays(np.asarray(sizes.users, dtype=float), mu)
     all_ = unit.Sizes(n, sizes.samples, sizes.dim, sizes.rank)
     noise2, outside = sizes.noise**2, sizes.dim - sizes.rank
@@ -177,8 +176,8 @@ def unit_recursion(sizes: Regime, mu: Values) -> tuple[np.ndarray, np.ndarray]:
 
 
 def unit_steps(sizes: Regime, mu: Values) -> Prediction:
-    """Unit steps: their recursion, then posterior means. Left out: what the moments of the heads cost, and that the
-    server knows the error by a noisy measurement."""
+    """Unit steps: their recursion, then posterior means. Left out: the cost of the moments of the heads, and the noise
+    in the server's measurement of the error."""
     d, k, noise2 = sizes.dim, sizes.rank, sizes.noise**2
     start, outside = unit_recursion(sizes, mu)
     spread = k * outside / (d - k)
@@ -191,25 +190,25 @@ def unit_steps(sizes: Regime, mu: Values) -> Prediction:
 
 
 def models_outside(sizes: Regime, mu: Values) -> Values:
-    """S of a start from users' models, at most that of a subspace at random: the start of unit steps."""
+    """Return S of a start from users' models, at most that of a random subspace: the start of unit steps."""
     unit_sizes = unit.Sizes(np.asarray(sizes.users), sizes.samples, sizes.dim, sizes.rank)
     error2 = unit_sizes.start_error2(np.asarray(mu), sizes.noise**2)
     return np.minimum(sizes.random, (sizes.dim - sizes.rank) * error2)
 
 
 def mixed(inside2: Values, outside2: Values, noise2: Values, sizes: Regime) -> Values:
-    """S of directions with squared lengths `inside2` in the subspace and `outside2` outside after noise of variance
-    `noise2` on every coordinate: that of a random subspace where noise is all."""
+    """Return S of directions with squared lengths `inside2` in the subspace and `outside2` outside, after noise of
+    variance `noise2` on every coordinate: that of a random subspace if all is noise."""
     d, k = sizes.dim, sizes.rank
     return (outside2 + (d - k) * noise2) / (inside2 + outside2 + d * noise2)
 
 
 def gradient_norm(sizes: Regime, outside: Values, batch: int) -> Values:
-    """Root mean square of ||G_j||, from q = `batch` samples each for head and gradient
-    (`shen2023.representation_update`), or all m for both (0).
+    """Return the root mean square of ||G_j||, from q = `batch` samples each for head and gradient
+    (`shen2023.representation_update`), or, at 0, from all m for both.
 
-    On the same samples the residual of a head has m - k degrees of freedom (`privrep.methods.unit_steps.schedule`).
-    Heads have at least one to spare here: with q <= k + 1 their mean square is infinite, and their typical one is not.
+    On the same samples the residual of a head has m - k degrees of freedom (`privrep.methods.unit_steps.schedule`). The
+    law uses at least k + 2 samples: with q <= k + 1 the mean square of heads is infinite, their typical square is not.
     """
     m, d, k, sigma = sizes.samples, sizes.dim, sizes.rank, sizes.noise
     if batch:
@@ -220,12 +219,12 @@ def gradient_norm(sizes: Regime, outside: Values, batch: int) -> Values:
 
 
 def rounds_outside(sizes: Regime, mu2: Values, rounds: Rounds, outside: Values) -> Values:
-    """S after the rounds: F8 and F9 iterated, over the whole range of angles, with the clip of F10.
+    """Return S after the rounds: F8 and F9 iterated over the whole range of angles, with the clip of F10.
 
-    The mean gradient at angle phi is cos phi sin phi, towards the truth; a clip below the typical norm scales it, and
-    sampling with it. Heads and gradients on the same samples have (m - k) / m of it. An average lowers S near the truth
-    alone; there errors are those of the round before, contracted, and fresh noise. Left out: users whose norms are far
-    from the typical one."""
+    The mean gradient at angle phi is cos phi sin phi, towards the truth; a clip below the typical norm scales it and
+    its sampling error. With heads and gradients on the same samples it is (m - k) / m as large. Averaging lowers S
+    near the truth alone; there, errors are contracted errors of the round before plus fresh noise. Left out: users
+    whose norms are far from the typical one."""
     n, m, d, k = sizes.users, sizes.samples, sizes.dim, sizes.rank
     step = rounds.step if rounds.batch else rounds.step * (m - k) / m
     last = max(1, round(rounds.averaged * rounds.rounds))
@@ -249,15 +248,15 @@ def rounds_outside(sizes: Regime, mu2: Values, rounds: Rounds, outside: Values) 
 
 
 def by_rounds(sizes: Regime, mu: Values, start: Values, share: Values, rounds: Rounds) -> Prediction:
-    """Rounds from a start that takes a share of mu^2, then ridge heads: of CENTAUR, with fresh samples for head and
-    gradient, and of private FedRep, with all samples for both."""
+    """Rounds from a start with a share of mu^2, then ridge heads: CENTAUR, with fresh samples for head and gradient,
+    and private FedRep, with all samples for both."""
     outside = rounds_outside(sizes, (1 - share) * np.square(mu), rounds, start)
     return with_heads(sizes, start, outside, rounds.batch or sizes.samples)
 
 
 def with_heads(sizes: Regime, start: Values, outside: Values, heads: int) -> Prediction:
-    """Ridge heads on all samples in what the steps leave outside, after heads on so many samples in each step;
-    infinite risk where one of these has more coordinates than samples."""
+    """Ridge heads on all samples in the subspace of the steps, after heads on `heads` samples in each step; infinite
+    risk if these have fewer samples than coordinates."""
     risk = personal(sizes, outside) if heads >= sizes.rank else np.full(np.shape(outside), math.inf)
     return Prediction(risk, (start <= STARTED) & (outside <= NEAR) & (heads > sizes.rank + 1), start)
 
@@ -266,12 +265,12 @@ def with_heads(sizes: Regime, start: Values, outside: Values, heads: int) -> Pre
 
 
 def moments_outside(sizes: Regime, mu2: Values, step: Moments, start: Values) -> Values:
-    """S after one step of Algorithm 2 from a start with this S.
+    """Return S after one step of Algorithm 2 from a start with this S.
 
-    Privacy is F3 over its whole range, a random subspace from x = 1 on, with clips that cut all users. Heads fitted in
-    a poor start point elsewhere than the true ones: with c^2 = 1 - S and variance nu of the fit, the signal in b is
-    sqrt(c^2 / (c^2 + nu)) of what F3 has, that in A is not. Sampling (F4) and label noise (F5) add in squares, the
-    former from the start's error. Left out: what the clip does to sampling."""
+    Privacy is F3 over its whole range, a random subspace for x >= 1, with clips that bind for all users. Heads fitted
+    in a poor start point elsewhere than the true ones: with c^2 = 1 - S and variance nu of the fit, the signal in b is
+    sqrt(c^2 / (c^2 + nu)) of that in F3, and the signal in A is the same. Sampling (F4) and label noise (F5) add in
+    squares, the former from the start's error. Left out: the effect of the clip on sampling."""
     d, k, sigma = sizes.dim, sizes.rank, sizes.noise
     spare = max(step.heads - k - 1, 1)
     known = 1 - start
