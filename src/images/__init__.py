@@ -1,7 +1,7 @@
 """The image experiments of shen2023 Section 6. Nothing else imports JAX.
 
-Cells run side by side, one on each core, and each uses only its own: XLA sees one processor. With two,
-its threads wait for each other in the small products of a client, which takes three times as long and keeps both busy.
+Cells run side by side, one on each core, and each uses its own core alone: XLA sees one processor. With two, its
+threads wait for each other in the small products of a client, which takes three times as long and keeps both busy.
 """
 
 import os

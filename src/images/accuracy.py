@@ -1,7 +1,7 @@
-"""Counts of test images that clients' models classify correctly, by class, and the two scores made of them.
+"""Counts of test images classified correctly by clients' models, by class, and two scores computed from them.
 
-The test set is one for all clients. A shared representation is applied to it once, and then each head; a client that
-trained alone has a network of its own, which sees the test images of its own classes only.
+All clients share one test set. A shared representation is applied to it once, and then each head; a client that trained
+alone has its own network, which is tested on the client's own classes only.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from images.stand_alone import StandAlone
 
 
 class TestSet(NamedTuple):
-    """Test images (classes, most of a class, height, width, channels) uint8, filled up with black, and their counts
+    """Test images (classes, largest class, height, width, channels) uint8, padded with black images, and their counts
     (classes,)."""
 
     images: np.ndarray
@@ -37,19 +37,19 @@ class TestSet(NamedTuple):
 
 
 def by_shards(right: np.ndarray, counts: np.ndarray, shards: np.ndarray) -> np.ndarray:
-    """Return the mean over a client's shards of the share of test images of the shard's class that are right, (n,),
-    from `right` and `shards` (n, classes); as in the authors' scripts, a class with two shards counts twice."""
+    """Return the accuracy on the test images of a shard's class, averaged over a client's shards, (n,), from `right`
+    and `shards` (n, classes); as in the authors' scripts, a class with two shards counts twice."""
     return (shards * right / counts).sum(axis=1) / shards.sum(axis=1)
 
 
 def own_classes_once(right: np.ndarray, counts: np.ndarray, shards: np.ndarray) -> np.ndarray:
-    """Return the share of the test images of a client's classes that are right, (n,)."""
+    """Return the accuracy on the test images of a client's classes, (n,)."""
     own = shards > 0
     return (own * right).sum(axis=1) / (own * counts).sum(axis=1)
 
 
 class Counts(NamedTuple):
-    """Test images of each class that clients get right, (n, classes), and the share of their validation images,
+    """Test images of each class that clients classify correctly, (n, classes), and their validation accuracies,
     (n,)."""
 
     right: np.ndarray
@@ -110,6 +110,6 @@ def _alone(method, pixels, clients, kept, test, shards, keys, chunk):
 def alone(
     method: StandAlone, pixels: Pixels, some: Client, kept: Client, test: TestSet, shards: np.ndarray, keys: jax.Array
 ) -> Counts:
-    """Test clients that train alone, with a key for each; 0 for classes that they do not have."""
+    """Test clients that train alone, with a key for each; counts are 0 for classes that a client does not have."""
     chunk = min(client_chunk(), len(shards))
     return Counts(*map(np.asarray, _alone(method, pixels, some, kept, test, jnp.asarray(shards), keys, chunk)))

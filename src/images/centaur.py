@@ -5,7 +5,7 @@
     send b - b_t,  keep w
 
 At the end each client fits its head once more.
-Differs from the print: line 1 asks for the best head; as in the paper's experiments it is some epochs of descent.
+Departure from the print: line 1 requires the best head, here fitted by some epochs of descent as in the experiments.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from images.training import Descent, descend
 
 @dataclass(frozen=True)
 class ImageCentaur:
-    """CENTAUR, with `local` descent on the representation in a round, and descent on the head in each round and at the
-    end."""
+    """CENTAUR: in a round `local` descent on the representation, and in each round and at the end descent on the
+    head."""
 
     task: ImageTask
     local: Descent

@@ -1,8 +1,8 @@
-"""The federated split of shen2023 Section 6: images of each class are cut into equal shards, of which a client takes S.
+"""The federated split of shen2023 Section 6: the images of each class are cut into equal shards, S for each client.
 
-A client has at most S classes, since two of its shards may be of one class, as in the authors' scripts; clients with S
-distinct classes are far from what Table 1 prints for training alone (`docs/images.md`). Of a client's images a tenth is
-kept for validation. No image belongs to two clients.
+A client has at most S classes, since two of its shards may be of one class, as in the authors' scripts; with S distinct
+classes, training alone is far from its values in Table 1 (`docs/images.md`). A tenth of a client's images is for
+validation. No image belongs to two clients.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from dataclasses import dataclass
 import numpy as np
 
 VALIDATION = 0.1
-"""Share of a client's images."""
+"""Share of a client's images that is for validation."""
 
 
 @dataclass(frozen=True)
 class Partition:
-    """Positions in a set of images, (n, m) for training and (n, v) for validation, and the shards of each class that a
-    client has, (n, classes)."""
+    """Positions in a set of images, (n, m) for training and (n, v) for validation, and each client's number of shards
+    of each class, (n, classes)."""
 
     training: np.ndarray
     validation: np.ndarray
@@ -26,19 +26,19 @@ class Partition:
 
 
 def training_images(samples: int) -> int:
-    """Return how many of a client's images it trains on."""
+    """Return the number of a client's training images."""
     return samples - round(VALIDATION * samples)
 
 
 def check_batch(batch: int, images: int) -> None:
-    """Raise ValueError for a batch that a client cannot fill: it would silently be one step an epoch."""
+    """Raise ValueError for a batch larger than a client's images: it would silently become one step per epoch."""
     if batch > images:
         raise ValueError(f"batch is {batch}; a client trains on {images} images, and a batch can have no more")
 
 
 def largest_shard(counts: np.ndarray, shards: int) -> int:
-    """Return the largest size at which the classes, cut each by itself, give so many shards; 0 where images are too
-    few."""
+    """Return the largest shard size at which the classes, each cut by itself, give this number of shards; 0 if there
+    are too few images."""
     size = int(counts.sum()) // shards
     while size and (counts // size).sum() < shards:
         size -= 1
@@ -54,9 +54,9 @@ def split(labels: np.ndarray, clients: int, per_client: int, samples: int, rng: 
     most = largest_shard(counts, clients * per_client)
     if size > most:
         raise ValueError(f"samples is {samples}; {clients} clients of {per_client} shards can have {most * per_client}")
-    order = np.lexsort((rng.random(len(labels)), labels))  # by class, at random within
+    order = np.lexsort((rng.random(len(labels)), labels))  # by class, in random order within a class
     first = np.concatenate([[0], np.cumsum(counts)[:-1]])
-    # Where each shard of each class begins; a class has as many as fit.
+    # Start of each shard of each class; a class has as many shards as fit.
     begins = np.concatenate([first[c] + size * rng.permutation(counts[c] // size) for c in range(len(counts))])
     begin = rng.permutation(begins)[: clients * per_client].reshape(clients, per_client)
     positions = order[begin[:, :, None] + np.arange(size)]

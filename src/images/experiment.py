@@ -1,6 +1,6 @@
 """One run of an image experiment: images are partitioned among clients, a method is run, and clients are tested.
 
-A run can stop between rounds, or between blocks of clients that train alone, and go on from what it has saved.
+A run can stop between rounds, or between blocks of clients that train alone, and resume from its saved state.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ from privrep.privacy.ledger import GaussianRelease
 from privrep.privacy.mechanisms import Release
 
 BLOCK = 20
-"""Clients that train alone between two chances to stop, on a CPU."""
+"""Clients that train alone between two points where a run can stop, on a CPU."""
 
 
 @dataclass(frozen=True)
 class Federation:
-    """Images partitioned among clients: the name and checksum of the set, the images that clients train on and those
-    they `kept` for validation, one test set for all, and the shards of each class that a client has, (n, classes)."""
+    """Images partitioned among clients: name and checksum of the set, the clients' training images, the images that
+    they `kept` for validation, one test set for all, and each client's shards of each class, (n, classes)."""
 
     name: str
     checksum: str
@@ -71,18 +71,18 @@ class Federation:
 
 
 def federation(name: str, clients: int, samples: int, per_client: int, seed: int, data: Path) -> Federation:
-    """Partition a set of `images.sets.SETS`, read from its folder below `data`, among clients of `samples`
-    images, validation included, in `per_client` shards each; the seed decides who gets which."""
+    """Partition a set of `images.sets.SETS`, read from its folder below `data`, among clients of `samples` images,
+    validation included, in `per_client` shards each; the seed decides the assignment."""
     training, test, checksum = read(name, data / name)
     partition = split(training.labels, clients, per_client, samples, np.random.default_rng(seed))
-    there: Any = training  # arrays of NumPy, which wait on the host
+    there: Any = training  # NumPy arrays, which stay in host memory
     seen, kept = (Client(there.pixels[own], there.labels[own]) for own in (partition.training, partition.validation))
     return Federation(name, checksum, seen, kept, TestSet.of(test.pixels, test.labels), partition.shards)
 
 
 def federated_method(options: ImageOptions, task: ImageTask) -> ImageMethod:
-    """The federated method that the options name, with the scripts' step .01. PPSGD's own part takes one epoch of step
-    .1, ten times the shared step: the ratio alpha = .1 of Appendix B."""
+    """Return the federated method of the options, with the step .01 of the scripts. PPSGD's own part takes one epoch of
+    step .1, ten times the shared step: the ratio alpha = .1 of Appendix B."""
     same = options.batch, options.momentum
     local, head = Descent(0.01, options.local_epochs, *same), Descent(0.01, options.head_epochs, *same)
     if options.method == "ppsgd":
@@ -91,8 +91,8 @@ def federated_method(options: ImageOptions, task: ImageTask) -> ImageMethod:
 
 
 class Saved(Protocol):
-    """The place of a run's state: `load` returns the last one or None, and `save`, which gets how far the run is,
-    may skip most states."""
+    """Storage of a run's state: `load` returns the last state or None, and `save`, which receives the progress of the
+    run, may skip most states."""
 
     def load(self) -> dict[str, Any] | None: ...
 
@@ -101,14 +101,14 @@ class Saved(Protocol):
 
 @dataclass(frozen=True)
 class Trained:
-    """The row's numbers, and the accuracies of the watched clients, (watched,)."""
+    """The numbers of a row, and the accuracies of the watched clients, (watched,)."""
 
     numbers: dict[str, float]
     by_client: np.ndarray
 
 
 def scored(federation: Federation, counts: Counts) -> tuple[dict[str, float], np.ndarray]:
-    """Return both scores of the tested clients, the first ones, and the accuracy by shards of each."""
+    """Return both scores of the tested clients, which are the first ones, and each one's accuracy by shards."""
     given = counts.right, federation.test.counts, federation.shards[: len(counts.right)]
     shards = accuracy.by_shards(*given)
     numbers = {
@@ -122,7 +122,7 @@ def scored(federation: Federation, counts: Counts) -> tuple[dict[str, float], np
 
 
 def train_alone(federation: Federation, options: ImageOptions, seed: int, saved: Saved | None = None) -> Trained:
-    """Train the first watched clients, each by itself."""
+    """Train the first watched clients, each one alone."""
     descent = Descent(0.01, options.local_epochs, options.batch, options.momentum)
     method, pixels, n = StandAlone(federation.task(), descent), federation.pixels, len(federation.shards)
     watched = min(options.watched, n)
@@ -144,13 +144,13 @@ def train_alone(federation: Federation, options: ImageOptions, seed: int, saved:
 
 @dataclass
 class Progress:
-    """Update lengths (n,) of each round so far, and accuracies after the eighths of the rounds."""
+    """Update lengths (n,) of each round so far, and accuracies after each eighth of the rounds."""
 
     lengths: list[np.ndarray] = field(default_factory=list)
     along: list[float] = field(default_factory=list)
 
     def numbers(self, clip: float) -> dict[str, float]:
-        """Return clipped shares, lengths and accuracies along the run."""
+        """Return shares of clipped updates, update lengths and accuracies along the run."""
         lengths = np.stack(self.lengths) / clip
         numbers = {"clipped_share": float((lengths > 1).mean())}
         for part, some in zip(EIGHTHS, np.array_split(lengths, len(EIGHTHS)), strict=True):
@@ -160,7 +160,7 @@ class Progress:
 
 
 def checkpoints(total: int) -> list[int]:
-    """Return the rounds after which clients are tested: the eighths, where there are so many."""
+    """Return the rounds after which clients are tested: each eighth, or with fewer than eight rounds the last."""
     return [round(part * total / len(EIGHTHS)) for part in EIGHTHS] if total >= len(EIGHTHS) else [total]
 
 
@@ -172,8 +172,8 @@ def train_together(
     saved: Saved | None = None,
     last_shift: int = 0,
 ) -> Trained:
-    """Run a federated method; the public seed decides starts and mini-batches. With `last_shift` clients are tested a
-    second time at the end, with last heads that are fitted on images moved by so many pixels; nothing is released."""
+    """Run a federated method; the public seed decides starts and mini-batches. With `last_shift` clients are tested
+    again at the end, with final heads fitted on images moved by up to this number of pixels; nothing is released."""
     method, pixels = federated_method(options, federation.task(options.shift)), federation.pixels
     training, final = jax.random.split(jax.random.key(seed))
     watched, plan = min(options.watched, len(federation.shards)), rounds.RoundPlan(options.rounds, options.clip)
@@ -203,8 +203,8 @@ def train_together(
 
 
 def saved_state(last: rounds.Round, progress: Progress, release: Release) -> dict[str, Any]:
-    """Return the state that later rounds follow from: the shared model, clients' own parts, the ledger, and the
-    position in the noise stream. Everything else follows from the seed and a round's number."""
+    """Return the state that determines later rounds: the shared model, clients' own parts, the ledger, and the position
+    in the noise stream. The seed and a round's number determine the rest."""
     noise = release.noise.bit_generator.state
     return {
         "number": last.number,
@@ -219,7 +219,7 @@ def saved_state(last: rounds.Round, progress: Progress, release: Release) -> dic
 
 
 def resumed(state: dict[str, Any], release: Release) -> tuple[rounds.Begun, Progress]:
-    """Return where the rounds were, and bring the release handle to its state then."""
+    """Return the saved rounds and progress, and restore the release handle."""
     for entry in state["ledger"]:
         release.ledger.enter(GaussianRelease(*entry), release.allowed)
     release.noise.bit_generator.state = state["noise"]
@@ -228,8 +228,8 @@ def resumed(state: dict[str, Any], release: Release) -> tuple[rounds.Begun, Prog
 
 
 def device(name: str) -> str:
-    """Return the kind of the GPU that JAX runs on, or the model of the processor, and whether a set's network runs with
-    its kernel."""
+    """Return the kind of the GPU that JAX runs on, or the model of the processor and whether the network of a set runs
+    with its kernel."""
     processor = jax.devices()[0]
     if processor.platform != "cpu":
         return processor.device_kind

@@ -18,7 +18,7 @@ from images.training import Descent, descend
 
 @dataclass(frozen=True)
 class FedAvg:
-    """DP-FedAvg, with `local` descent on the model in a round, and descent on the head at the end."""
+    """DP-FedAvg: in a round `local` descent on the model, and at the end descent on the head."""
 
     task: ImageTask
     local: Descent

@@ -1,10 +1,10 @@
-"""shen2023 Section 6: one method on images of clients with few classes each (`images`), with the accuracy of
-their models.
+"""shen2023 Section 6: one method on images of clients with few classes each (`images`), scored by the accuracy of their
+models.
 
-Of the linear problem `users` are clients, `samples` images of a client, validation included, `rank` its shards S and
-`dim` the pixels; nothing else of it counts. Epsilon is for adding or removing a client, as in the authors' scripts,
-which is half the sensitivity of replacing one; `epsilon_exact` is for replacing one, as everywhere else.
-What the server learns comes from the mechanisms; accuracies and lengths are exact, for analysis.
+In the linear problem's fields, `users` are clients, `samples` images per client, validation included, `rank` its number
+of shards S and `dim` the pixels; other fields have no effect. Epsilon is for adding or removing a client, as in the
+authors' scripts, with half the sensitivity of replacing one; `epsilon_exact` is for replacing one, as everywhere else.
+All information of the server comes from the mechanisms; accuracies and lengths are exact, for analysis.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from privrep.privacy.mechanisms import Release
 from privrep.users.simulated import Problem
 
 DATA = Path("data")
-"""Where the files of the sets are, each set in a folder of its own, below the folder that the run is started from."""
+"""Folder of the image files, a folder per set, relative to the working directory of the run."""
 NEEDED = ("jax", "jaxlib")
 """Packages of the extra `images`."""
 
 
 def experiments():
-    """Import the experiments; raise NotRun if a package that they need is not installed."""
+    """Import the experiments; raise NotRun if a required package is not installed."""
     try:
         from images import experiment
     except ModuleNotFoundError as error:
@@ -37,7 +37,7 @@ def experiments():
 
 
 def spent(release: Release, delta: float) -> dict[str, float]:
-    """Return the noise of a run and, where there is some, its epsilon for adding or removing a user by the ledger."""
+    """Return the noise multiplier and, unless it is 0, the ledger's epsilon for adding or removing a user."""
     numbers = {"noise_multiplier": release.noise_multiplier}
     if release.noise_multiplier:
         numbers["epsilon_add_remove"] = gdp_epsilon(ADDED * release.ledger.mu, delta)
@@ -45,8 +45,8 @@ def spent(release: Release, delta: float) -> dict[str, float]:
 
 
 def federation(options: ImageOptions, task: Task):
-    """Return the clients, and the seed of starts and mini-batches, which all methods share; raise NotRun if the files
-    of the set are missing."""
+    """Return the clients, and the seed of starts and mini-batches, which all methods share; raise NotRun if files of
+    the set are missing."""
     problem, seed = task.simulated.problem, int(task.stream("init").integers(2**31))
     try:
         return experiments().federation(options.images, problem.users, problem.samples, problem.rank, seed, DATA), seed
@@ -55,7 +55,7 @@ def federation(options: ImageOptions, task: Task):
 
 
 def prepare(options: ImageOptions, problem: Problem) -> Spending | None:
-    """Check sizes; clients that train by themselves release nothing."""
+    """Check sizes, and return the spending; None for clients that train alone, which release nothing."""
     if problem.dim != SETS[options.images].dim:
         raise ValueError(f"dim is {problem.dim}; an image of {options.images} has {SETS[options.images].dim} numbers")
     options.check_clients(problem.samples, problem.rank)
@@ -64,7 +64,7 @@ def prepare(options: ImageOptions, problem: Problem) -> Spending | None:
 
 @experiment({}, base=ImageOptions, prepare=prepare)
 def federated_images(task: Task, release: Release | None, options: ImageOptions) -> dict[str, float]:
-    """An image experiment as a cell of a study."""
+    """Run an image experiment as a cell of a study."""
     clients, seed = federation(options, task)
     if release is None:
         return experiments().train_alone(clients, options, seed).numbers

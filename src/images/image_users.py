@@ -1,4 +1,4 @@
-"""Clients with images as users: the source of `privrep.users.blocks.UserData` whose samples are no vectors."""
+"""Clients with images as users: the counterpart of `privrep.users.blocks.UserData` for samples that are not vectors."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ class Everybody(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class ImageUsers:
-    """Clients with pixels uint8 (n, m, height, width, channels) and labels (n, m), which stay where they are; `known`
-    has n, images of each, pixels of an image and classes of a client."""
+    """Clients with pixels uint8 (n, m, height, width, channels) and labels (n, m), which are not moved to another
+    device; `known` has n, images per client, pixels per image and classes per client."""
 
     known: Known
     clients: Client
@@ -34,11 +34,11 @@ class ImageUsers:
 
     @classmethod
     def of(cls, clients: Client, rank: int) -> ImageUsers:
-        """Take the sizes from the arrays; `rank` is the number of classes of a client."""
+        """Return users with sizes read from the arrays; `rank` is the number of classes of a client."""
         users, samples, *image = clients.images.shape
         return cls(Known(users, samples, math.prod(image), rank), clients)
 
     def blocks(self, start: int = 0, stop: int | None = None) -> Iterator[Everybody]:
-        """Yield the clients numbered start, ..., stop - 1, by default all, as one block: a scan goes over them one by
-        one."""
+        """Yield the clients numbered start, ..., stop - 1, by default all, as one block: a scan goes over single
+        clients."""
         yield Everybody(Client(*(part[start:stop] for part in self.clients)), start)

@@ -1,8 +1,8 @@
-"""LeNet's convolutions in C (`lenet.c`) as a function that JAX can differentiate, for a processor.
+"""LeNet's convolutions in C (`lenet.c`) as a function that JAX can differentiate, for a CPU.
 
-The file is compiled for the machine that it runs on when it is first needed, in a second, by the C compiler `cc` or the
-one that the environment variable CC names. Where that fails one line says so, and what XLA makes of `images.networks`
-runs: the same numbers but for rounding, several times slower.
+The file is compiled for the machine on first use, in a second, by the C compiler `cc` or by the one named in the
+environment variable CC. If that fails, one line says so, and XLA runs `images.networks`: the same numbers but for
+rounding, several times slower.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ Convolutions = tuple[tuple[jax.Array, jax.Array], tuple[jax.Array, jax.Array]]
 SOURCE = Path(__file__).with_name("lenet.c")
 FLAGS = ("-O3", "-march=native", "-ffp-contract=fast", "-shared", "-fPIC", "-I", jax.ffi.include_dir())
 SECONDS = 60
-"""The longest time that compiling may take."""
+"""Longest time allowed for compiling."""
 SIZES = 32, 3, 64
-"""Side and channels of the images, and channels of the convolutions, for which the file is written."""
+"""Side and channels of the images, and channels of the convolutions, that the file is written for."""
 MAPS1, MAPS2 = 14 * 14 * 64, 5 * 5 * 64
-"""Numbers that the two convolutions make of an image."""
+"""Numbers per image in the outputs of the two convolutions."""
 
 
 @cache
 def ready() -> bool:
-    """Compile the file and hand its functions to XLA, once in a process; return whether that could be done."""
+    """Compile the file and register its functions with XLA, once per process; return whether this succeeded."""
     if jax.default_backend() != "cpu":
         return False
     try:
@@ -53,14 +53,14 @@ def ready() -> bool:
 
 
 def _call(name: str, *outputs: tuple[tuple[int, ...], type]):
-    """Return the function of the file, with the shapes and types of what it returns."""
+    """Return a function of the file, for outputs of these shapes and types."""
     results = [jax.ShapeDtypeStruct(*output) for output in outputs]
     return jax.ffi.ffi_call(name, results, vmap_method="sequential")
 
 
 def _forward(convolutions: Convolutions, images: jax.Array) -> Sequence[jax.Array]:
-    """Return maps (B, 1600) of the second convolution and (B, 12544) of the first, and of each number in both which of
-    its four places it comes from, in the other order."""
+    """Return maps (B, 1600) of the second convolution and (B, 12544) of the first, then, in the opposite order, the
+    place of the maximum among its four candidates for each number of both."""
     count = len(images)
     shapes = ((count, MAPS2), jnp.float32), ((count, MAPS1), jnp.float32)
     which = ((count, MAPS1), jnp.uint8), ((count, MAPS2), jnp.uint8)
@@ -79,7 +79,7 @@ def _kept(convolutions: Convolutions, images: jax.Array):
 
 
 def _backward(kept, d_maps: jax.Array):
-    """Return derivatives by weights and offsets. Nobody asks for those by images, which are none (NaN)."""
+    """Return derivatives by weights and offsets; those by images are NaN, since they are not needed."""
     convolutions, images, maps, places = kept
     shapes = [(leaf.shape, jnp.float32) for leaf in jax.tree.leaves(convolutions)]
     d_w1, d_b1, d_w2, d_b2 = _call("lenet_backward", *shapes)(images, convolutions[1][0], maps, *places, d_maps)
@@ -92,8 +92,8 @@ convolved.defvjp(_kept, _backward)
 def convolved_copies(
     convolutions: Convolutions, padded: jax.Array, corners: jax.Array, mirrored: jax.Array
 ) -> jax.Array:
-    """Return (E, B, 1600) for E copies of each of B images with their edges (B, side, side, 3): each copy begins at a
-    corner (E, B, 2) and is mirrored or not (E, B). What copies have in common is taken once; there is no derivative.
+    """Return (E, B, 1600) for E copies of each of B padded images (B, side, side, 3): each copy starts at a corner (E,
+    B, 2) and is mirrored or not (E, B). Parts shared by copies are computed once; there is no derivative.
     """
     last = padded.shape[2] - SIZES[0]
     columns = jnp.where(mirrored, last - corners[..., 1], corners[..., 1])

@@ -155,7 +155,7 @@ static inline void add_terms(float *sum, const float *from, const Term *terms, i
   for (int n = 0; n < width / LANES; n++) *(Lanes *)(sum + n * LANES) = s[n];
 }
 
-// Where the window begins in an image of rows `across` that had the largest value `which` of a place.
+// Start, in an image of rows `across`, of the window that gave the largest value of a place, number `which` of four.
 static inline int begins(int place, int half, int which, int across, int channels) {
   return (place / half * 2 + which / 2) * across + (place % half * 2 + which % 2) * channels;
 }
@@ -208,7 +208,7 @@ static void backward_image(Work *k, const float *maps1, const uint8_t *largest1,
       add_terms(k->d_w1 + (map * WINDOW + i) * RUN, k->image + i * SIDE * COLOURS, k->by_map[map], k->of_map[map], RUN);
 }
 
-// What XLA calls: buffers in the order of images.kernel. XLA asks first for the version of the interface.
+// Functions that XLA calls: buffers in the order of images.kernel. XLA asks first for the version of the interface.
 
 static int asked_for_version(XLA_FFI_CallFrame *call) {
   XLA_FFI_Extension_Base *asked = call->extension_start;

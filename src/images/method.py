@@ -1,8 +1,8 @@
-"""Shared parts of the methods of shen2023 Section 6: clients with images, a shared model that moves,
-a head of each client's own.
+"""Shared parts of the methods of shen2023 Section 6: clients with images, a shared model that is updated, and a head
+for each client.
 
-A method says what the server holds, what a client sends in a round, and which head a client has at the end,
-on the shared representation. All clients do the same, so that a round is a scan over them (`images.rounds`).
+A method defines the server's parameters, a client's update in a round, and a client's final head on the shared
+representation. All clients run the same code, so that a round is a scan over them (`images.rounds`).
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from images.training import Descent, Parameters, cross_entropy, descend
 
 
 class Client(NamedTuple):
-    """Normalised images (m, height, width, channels) float32 and labels (m,) of a client, or of many with one more
-    axis in front."""
+    """Normalised images (m, height, width, channels) float32 and labels (m,) of a client, or of many, with a leading
+    client axis."""
 
     images: jax.Array
     labels: jax.Array
@@ -27,8 +27,8 @@ class Client(NamedTuple):
 
 @dataclass(frozen=True)
 class Pixels:
-    """Normalisation of pixels from 0 to 255, by public means and standard deviations of each channel on the scale of 0
-    to 1."""
+    """Normalisation of pixels 0 to 255, by public means and standard deviations of each channel on the scale of 0 to
+    1."""
 
     mean: tuple[float, ...]
     sd: tuple[float, ...]
@@ -45,19 +45,19 @@ class Pixels:
 
 @dataclass(frozen=True)
 class ImageTask:
-    """The network of the representation, and the number of classes, for each of which a head has a logit. With
-    `shift`, heads are fitted on images that are moved by up to so many pixels and mirrored, anew in each epoch."""
+    """The network of the representation, and the number of classes, one logit of a head for each. With `shift`, heads
+    are fitted on images mirrored at random and moved by up to `shift` pixels, anew in each epoch."""
 
     network: Network
     classes: int
     shift: int = 0
 
     def head(self, key: jax.Array) -> Layer:
-        """Draw a head at its start."""
+        """Draw the initial head."""
         return dense(key, self.network.features, self.classes)
 
     def model(self, key: jax.Array) -> Model:
-        """Draw representation and head at their start."""
+        """Draw the initial representation and head."""
         body, head = jax.random.split(key)
         return self.network.init(body), self.head(head)
 
@@ -70,11 +70,11 @@ class ImageMethod(Protocol):
     """A federated method."""
 
     def shared(self, key: jax.Array) -> Parameters:
-        """Return the server's parameters at the start."""
+        """Return the server's initial parameters."""
         ...
 
     def own(self, key: jax.Array) -> Parameters:
-        """Return the parameters that a client keeps from round to round, at the start; they are never sent."""
+        """Return the initial parameters that a client keeps from round to round and never sends."""
         ...
 
     def client_update(
@@ -84,7 +84,7 @@ class ImageMethod(Protocol):
         ...
 
     def representation(self, shared: Parameters) -> Body:
-        """Return the shared representation, on which all clients have their final heads."""
+        """Return the shared representation for the clients' final heads."""
         ...
 
     def final_head(self, shared: Parameters, own: Parameters, client: Client, key: jax.Array) -> Layer:
@@ -93,7 +93,7 @@ class ImageMethod(Protocol):
 
 
 def drawn_moves(key: jax.Array, images: int, shift: int) -> Moves:
-    """Draw one copy of each image: by up to `shift` pixels in both directions, mirrored or not."""
+    """Draw one copy of each image, moved by up to `shift` pixels in both directions, mirrored or not."""
     move, mirror = jax.random.split(key)
     corners = jax.random.randint(move, (images, 2), 0, 2 * shift + 1)
     return Moves(corners, jax.random.bernoulli(mirror, shape=(images,)))
@@ -107,8 +107,8 @@ def jittered(images: jax.Array, moves: Moves, shift: int) -> jax.Array:
 
 
 def head_features(body: Body, task: ImageTask, client: Client, key: jax.Array, epochs: int) -> jax.Array:
-    """Return the features (m, features) of a client's images, taken once, or with a shift (epochs, m, features): as in
-    the authors' scripts, each image is moved anew in each epoch."""
+    """Return the features (m, features) of a client's images, or, with a shift, (epochs, m, features): as in the
+    authors' scripts, each image is moved anew in each epoch."""
     network, images, shift = task.network, client.images, task.shift
     if not shift:
         return network.forward(body, images)

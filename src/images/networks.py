@@ -5,9 +5,9 @@
              dense 384 (CIFAR-100: 128) and 32 with ReLU
 
 The head is the last layer. There is no normalisation and no dropout. A convolution is written as a product with the
-patches of the images (im2col): on a CPU it is many times faster than XLA's own inside a scan, and for many clients at
-once it becomes a batched product. On a CPU with a C compiler `images.kernel` takes both convolutions of LeNet. Weights
-begin as PyTorch's do, uniform within +-1/sqrt(inputs).
+patches of the images (im2col): on a CPU this is many times faster than XLA's own inside a scan, and for many clients at
+once it becomes a batched product. On a CPU with a C compiler `images.kernel` computes both convolutions of LeNet.
+Initial weights are those of PyTorch, uniform within +-1/sqrt(inputs).
 """
 
 from __future__ import annotations
@@ -31,29 +31,29 @@ Model = tuple[Body, Layer]
 """Representation and head."""
 
 AT_ONCE = 100
-"""Images on an accelerator, and those that the kernel takes in one call: maps take thousands of bytes a pixel."""
+"""Images at once on an accelerator, or in one call of the kernel: maps take thousands of bytes per pixel."""
 WINDOW = 5
 """Side of a convolution's window."""
 
 
 class Moves(NamedTuple):
-    """How each of B images is moved, in E copies: the corner (E, B, 2), row and column, where a copy begins in the
-    image with zeros around it, and whether it is then mirrored (E, B)."""
+    """Moves of B images in E copies: the corner (E, B, 2), row and column, at which a copy starts in the zero-padded
+    image, and whether it is then mirrored (E, B)."""
 
     corners: jax.Array
     mirrored: jax.Array
 
 
 def with_edges(images: jax.Array, shift: int) -> jax.Array:
-    """Put `shift` zeros on all four sides of images (B, height, width, channels)."""
+    """Pad images (B, height, width, channels) with `shift` zeros on all four sides."""
     return jnp.pad(images, ((0, 0), (shift, shift), (shift, shift), (0, 0)))
 
 
 @dataclass(frozen=True)
 class Network:
-    """A network whose `init` maps a key to a body, and `forward` a body and images (B, height, width, channels)
-    float32 to features (B, `features`). With `of_copies`, which maps a body, images, moves, and the most pixels of a
-    move to features (E, B, `features`), it takes all copies of an image at once."""
+    """A network: `init` maps a key to a body, and `forward` a body and images (B, height, width, channels) float32 to
+    features (B, `features`). `of_copies`, if not None, maps a body, images, moves, and the largest shift to features
+    (E, B, `features`) of all copies at once."""
 
     features: int
     init: Callable[[jax.Array], Body]
@@ -62,7 +62,7 @@ class Network:
 
 
 def dense(key: jax.Array, inputs: int, outputs: int) -> Layer:
-    """Draw a dense layer at its start."""
+    """Draw an initial dense layer."""
     bound = 1 / math.sqrt(inputs)
     weights, offsets = jax.random.split(key)
     draw = partial(jax.random.uniform, minval=-bound, maxval=bound)
@@ -76,15 +76,15 @@ def apply(layer: Layer, rows: jax.Array) -> jax.Array:
 
 
 def layers(key: jax.Array, widths: tuple[int, ...]) -> Body:
-    """Draw dense layers from each width to the next."""
+    """Draw initial dense layers between consecutive widths."""
     keys = jax.random.split(key, len(widths) - 1)
     return tuple(dense(layer_key, *pair) for layer_key, pair in zip(keys, itertools.pairwise(widths), strict=True))
 
 
-# One network for all who ask: what was compiled for it is found again.
+# Cached, so that JAX finds what it compiled for an equal network.
 @cache
 def mlp(pixels: int, widths: tuple[int, ...] = (256, 128, 16)) -> Network:
-    """Return the network for EMNIST, for images of so many pixels, all channels."""
+    """Return the network for EMNIST, for images with this number of pixels, all channels."""
 
     def forward(body: Body, images: jax.Array) -> jax.Array:
         rows = images.reshape(len(images), -1)
@@ -134,12 +134,12 @@ def lenet(side: int, channels: int, widths: tuple[int, int] = (384, 32), filters
                 return kernel.convolved(body[:2], image[None])[0]
             maps = image[None]
             for layer in body[:2]:
-                maps = jax.nn.relu(halved(apply(layer, patches(maps))))  # a quarter of the entries
+                maps = jax.nn.relu(halved(apply(layer, patches(maps))))  # ReLU on a quarter of the entries
             return maps.reshape(-1)
 
         if compiled and len(images) <= AT_ONCE:
             return dense_layers(body, kernel.convolved(body[:2], images))
-        # On a CPU the windows of one image fit its cache, which makes a round nearly twice as fast.
+        # On a CPU the windows of one image fit the cache, which makes a round nearly twice as fast.
         batch = None if jax.default_backend() == "cpu" else AT_ONCE
         return dense_layers(body, jax.lax.map(convolved, images, batch_size=batch))
 

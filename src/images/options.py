@@ -18,36 +18,35 @@ STAND_ALONE = "stand_alone"
 METHODS = (STAND_ALONE, "fedavg", "pmtl", "ppsgd", "centaur")
 EIGHTHS = tuple(range(1, 9))
 ADDED = Rows.sensitivity(1.0, "added or removed") / Rows.sensitivity(1.0)
-"""Sensitivity of a sum of updates where a client is added or removed, over that where one is replaced."""
+"""Sensitivity of a sum of updates to adding or removing a client, over that to replacing one."""
 LAST_SHIFT = 4
-"""Pixels by which images move for the second score of a run whose heads were fitted on images as they are."""
+"""Largest move in pixels for the second score of a run with heads fitted on unmoved images."""
 
 
 @dataclass(frozen=True)
 class ImageOptions(Declared):
-    """Options of the clients' training, by default those of the authors' scripts, which stand in no paper."""
+    """Options of the clients' training; the defaults are those of the authors' scripts, which are in no paper."""
 
     images: str = option(f"image set: {', '.join(SETS)}", among(tuple(SETS)))
     method: str = option(f"method of the image experiments: {', '.join(METHODS)}", among(METHODS))
-    batch: int = option("images of a mini-batch, at most those that a client trains on", check_count)
-    local_epochs: int = option("epochs on what is shared, in a round; all of a client that trains alone", check_count)
+    batch: int = option("images per mini-batch, at most a client's training images", check_count)
+    local_epochs: int = option("epochs on the shared parameters per round; for stand_alone, all epochs", check_count)
     rounds: int = option("rounds of the server", unless(0, check_count), 0)
     clip: float = option("clipping bound of an update (zeta)", check_bound, 1.0)
-    momentum: float = option("of all descent", requires(lambda value: 0 <= value < 1, "be in [0, 1)"), 0.9)
+    momentum: float = option("momentum of all descents", requires(lambda value: 0 <= value < 1, "be in [0, 1)"), 0.9)
     head_epochs: int = option("epochs of a client's descent on its head", check_count, 15)
-    shift: int = option("pixels by which images move, and are mirrored, for heads; 0: none", unless(0, check_count), 0)
+    shift: int = option("pixels by which images for heads move, also mirrored; 0: none", unless(0, check_count), 0)
     watched: int = option("first clients, tested after each eighth of the rounds or trained alone", check_count, 200)
     numbers: ClassVar = {
         "epsilon_add_remove": "epsilon_exact for neighbours that differ by adding or removing a user",
-        "tested": "clients that accuracy is a mean over",
-        "accuracy": "mean over clients and their shards of the share of test images of the shard's class that is right"
-        + EXACT,
-        "accuracy_once": "mean over clients of the share of test images of their classes that is right" + EXACT,
+        "tested": "number of clients in the mean of accuracy",
+        "accuracy": "mean over clients and their shards of the accuracy on test images of the shard's class" + EXACT,
+        "accuracy_once": "mean over clients of the accuracy on test images of their classes" + EXACT,
         "accuracy_sd": "standard deviation of accuracy over clients" + EXACT,
-        "validation": "share of a client's own images that it does not train on that is right" + EXACT,
-        "accuracy_moved_last": "accuracy where the last heads alone are fitted on images moved by "
-        f"{LAST_SHIFT} pixels, of a long run that moves none before" + EXACT,
-        "parameters": "numbers that are shared",
+        "validation": "accuracy on the validation images of clients" + EXACT,
+        "accuracy_moved_last": "accuracy if only the last heads are fitted on images moved by "
+        f"{LAST_SHIFT} pixels, for a long run without moves before" + EXACT,
+        "parameters": "number of shared parameters",
         "clipped_share": "share of all updates that the clip shortens" + EXACT,
         **{
             f"{name}_{part}_8": meaning.format(part) + EXACT
@@ -66,18 +65,18 @@ class ImageOptions(Declared):
             raise ValueError(f"rounds is 0; {self.method} needs at least 1")
 
     def check_clients(self, samples: int, rank: int) -> None:
-        """Raise ValueError unless clients with so many images and shards can train with these options."""
+        """Raise ValueError unless clients with this number of images and shards can train with these options."""
         if rank > SETS[self.images].classes:
             raise ValueError(f"rank is {rank}; {self.images} has {SETS[self.images].classes} classes")
         check_batch(self.batch, training_images(samples))
 
     @property
     def cost(self) -> Cost:
-        """The cost of T releases where a client is added or removed; the ledger has that of replacing one."""
+        """Cost of T releases for adding or removing a client; the ledger has that for replacing one."""
         whole = self.spends
         return Cost(mu_squared=ADDED**2 * whole.mu_squared, rho=ADDED**2 * whole.rho)
 
     @property
     def spends(self) -> Cost:
-        """The cost in the ledger."""
+        """Cost in the ledger."""
         return self.rounds * GAUSSIAN_COST

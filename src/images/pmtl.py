@@ -4,8 +4,8 @@ models held near the shared one.
     theta <- descent on loss + (strength/2) ||theta - theta_bar||^2 from theta_bar;  send theta - theta_bar
     at the end each client fine-tunes the shared head on its own images
 
-Differs from Hu et al.: a client starts each round from the shared model, as in shen2023's scripts, and keeps no model
-of its own.
+Departure from Hu et al.: a client starts each round from the shared model, as in shen2023's scripts, and keeps no
+model.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from images.training import descend
 
 @dataclass(frozen=True)
 class Pmtl(FedAvg):
-    """PMTL, where `strength` is lambda of the penalty."""
+    """PMTL; `strength` is lambda, the weight of the penalty."""
 
     strength: float = 1.0
 

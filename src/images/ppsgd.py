@@ -4,7 +4,7 @@
     b, w     <- descent on the shared model, w_i fixed;  send the displacement,  keep w_i
     at the end each client fits w_i once more
 
-As in shen2023's scripts, the head alone has a part that is added.
+As in shen2023's scripts, only the head has an added part.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from images.training import Descent, descend
 
 @dataclass(frozen=True)
 class Ppsgd(FedAvg):
-    """PPSGD, with `local` descent on the shared model and a `correction` of the own part in a round, and descent on
-    the own part at the end."""
+    """PPSGD: in a round `local` descent on the shared model and a `correction` of the own part, and at the end descent
+    on the own part."""
 
     correction: Descent
 

@@ -1,10 +1,10 @@
-"""Rounds of a server (shen2023, Algorithm 1, all clients in each): displacements are clipped whole, summed, released,
-and their noisy mean added.
+"""Rounds of a server (shen2023, Algorithm 1, with all clients in each): displacements are clipped as a whole, summed
+and released, and their noisy mean is added to the model.
 
     for t = 1..T:   g_i <- CLIENT;   b <- b + eta_g ( sum_i clip(g_i; zeta) + noise ) / n
 
-What clients do is one compiled scan, which clips them as well, at the clip of the mechanism
-(`privrep.privacy.mechanisms.Release.sum`), from which the noise comes, in float64.
+Clients are one compiled scan, which also clips, at the clip of the mechanism
+(`privrep.privacy.mechanisms.Release.sum`); the mechanism adds the noise, in float64.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ from privrep.users.blocks import UserData
 from privrep.users.passes import UserRows
 
 AT_ONCE = 100
-"""Clients that an accelerator works on at once."""
+"""Clients in one batch on an accelerator."""
 
 
 class Round(NamedTuple):
-    """The state after round `number`, from 1: shared parameters as one vector and as a model, the parameters that
-    clients keep, with one more axis in front, and exact displacement lengths (n,) before the clip, for analysis."""
+    """State after round `number`, from 1: shared parameters as a vector and as a model, the clients' kept parameters
+    with a leading client axis, and exact displacement lengths (n,) before the clip, for analysis."""
 
     number: int
     flat: np.ndarray
@@ -45,8 +45,8 @@ class Round(NamedTuple):
 
 
 class Begun(NamedTuple):
-    """The state of stopped rounds: how many are done, the shared parameters in one vector, and the leaves that clients
-    keep."""
+    """State of stopped rounds: the number of finished rounds, the shared parameters as a vector, and the leaves kept by
+    clients."""
 
     number: int
     flat: np.ndarray
@@ -54,13 +54,12 @@ class Begun(NamedTuple):
 
 
 def client_chunk(backend: str | None = None) -> int:
-    """Return how many clients are worked on at once: one on a CPU, where batches of small products are many times
-    slower."""
+    """Return the number of clients in a batch: one on a CPU, where batches of small products are many times slower."""
     return 1 if (backend or jax.default_backend()) == "cpu" else AT_ONCE
 
 
 def length(vector: jax.Array) -> jax.Array:
-    """Return the norm in float32, by sums of sums of sqrt(p) terms each, so that rounding grows with sqrt(p) alone."""
+    """Return the norm in float32, by sums of sums of sqrt(p) terms each, so that rounding grows with sqrt(p)."""
     side = _side(len(vector))
     squares = jnp.pad(vector * vector, (0, side**2 - len(vector))).reshape(side, side)
     return jnp.sqrt(squares.sum(axis=1).sum())
@@ -71,7 +70,7 @@ def _side(size: int) -> int:
 
 
 def _blocks(tree: Parameters, chunk: int) -> Parameters:
-    """Cut leaves (n, ...) into blocks (n / chunk rounded up, chunk, ...), the last one filled up with zeros."""
+    """Cut leaves (n, ...) into blocks (n / chunk rounded up, chunk, ...), the last one padded with zeros."""
 
     def cut(leaf: jax.Array) -> jax.Array:
         missing = -len(leaf) % chunk
@@ -92,8 +91,8 @@ def clipped_sum(
     bound: float,
     chunk: int = 1,
 ) -> tuple[jax.Array, Parameters, jax.Array]:
-    """Return sum_i clip(g_i; bound) (p,), the parameters that clients keep, and the lengths (n,), with `chunk` clients
-    worked on at once. A client whose numbers overflowed adds nothing."""
+    """Return sum_i clip(g_i; bound) (p,), the parameters kept by clients, and the lengths (n,), with `chunk` clients in
+    a batch. A client whose numbers overflow adds nothing."""
 
     def clipped(own: Parameters, client: Client, key: jax.Array) -> tuple[jax.Array, Parameters, jax.Array]:
         displacement, own = method.client_update(shared, own, pixels.client(client), key)
@@ -137,7 +136,7 @@ class Displacements:
     sensitivity = staticmethod(of_any_two)
 
     def clipped(self, clip: float, there: np.ndarray | None = None) -> tuple:
-        """Return the sum in float64, then the leaves that clients keep, and their lengths before the clip; raise
+        """Return the sum in float64, then the leaves kept by clients, and their lengths before the clip; raise
         ValueError if some clients do not take part, since the scan is over all."""
         if there is not None:
             raise ValueError("some clients do not take part; a round is a scan over all of them")
@@ -149,13 +148,13 @@ class Displacements:
         return np.asarray(total, np.float64), *kept
 
     def noise_spec(self, clip: float) -> NoiseSpec:
-        """Return the noise law of updates of norm at most zeta; the paper's scripts count adding or removing one."""
+        """Return the noise of a sum of updates of norm at most zeta; the paper's scripts add or remove a client."""
         return NoiseSpec.of_one(self.sensitivity(clip), clip)
 
 
 @dataclass(frozen=True)
 class RoundPlan:
-    """T rounds with clipping bound zeta, which must be positive."""
+    """T rounds with a positive clipping bound zeta."""
 
     rounds: int
     clip: float
@@ -173,10 +172,10 @@ def run(
     key: jax.Array,
     begun: Begun | None = None,
 ) -> Iterator[Round]:
-    """Yield the rounds, from `begun` on, with the handle as it was then, or from the start. The public key decides
-    starts, mini-batches and their orders; a round's own key follows from its number."""
+    """Yield the rounds after `begun`, for which the release handle is restored, or all. The public key decides starts,
+    mini-batches and their orders; a round's number determines its own key."""
     n = users.known.users
-    chunk, everybody = min(client_chunk(), n), cast(UserData, users)  # which it stands in for
+    chunk, everybody = min(client_chunk(), n), cast(UserData, users)  # ImageUsers has the interface that is read
     start, keep, orders = jax.random.split(key, 3)
     flat, unravel = ravel_pytree(method.shared(start))
     own = jax.vmap(method.own)(jax.random.split(keep, n))

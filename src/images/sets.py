@@ -1,4 +1,4 @@
-"""The image sets of the experiments, and the one way from a set's files to two arrays. Nothing of JAX is imported here.
+"""The image sets of the experiments, read from their files to two arrays. This module does not import JAX.
 
     mnist       28 x 28 handwritten digits, 60,000 + 10,000; idx files, upright
     emnist      28 x 28 handwritten digits (the split of that name), 240,000 + 40,000; idx files, transposed
@@ -6,8 +6,8 @@
     cifar100    the same, 100 classes; binary version, fine labels
     digits      8 x 8 handwritten digits, 1,797 in all, which come with scikit-learn; no files
 
-The files are the user's, `docs/images.md` says where to get them: nothing is downloaded and nothing is written. A set
-is read whole into memory. Each file has a known size, so one that was cut short, or is of another set, is refused.
+Users provide the files, `docs/images.md` says where to get them: nothing is downloaded or written. A set is read whole
+into memory. Each file has a known size, so that a truncated file, or one of another set, is refused.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ class Images:
 
 @dataclass(frozen=True)
 class File:
-    """A file of a set: its name, its header, how many records follow, and of each the label bytes, of which the last
-    counts, and the pixel bytes, 0 where another file has them."""
+    """A file of a set: its name, its header, the number of records, and for each record the number of label bytes, the
+    last of which is used, and of pixel bytes, 0 if another file has the pixels."""
 
     name: str
     header: bytes
@@ -46,9 +46,9 @@ class File:
 
 @dataclass(frozen=True)
 class ImageSet:
-    """Public facts about a set: size of its images, mean and sd of pixels between 0 and 1 by channel, widths of
-    LeNet's dense layers (None for the MLP), files of both parts (images before labels), where they come from, and
-    whether they hold images column by column."""
+    """Public facts about a set: side of its images, mean and sd of pixels between 0 and 1 by channel, widths of LeNet's
+    dense layers (None for the MLP), files of both parts (images before labels), their origin, and whether they hold
+    images column by column."""
 
     side: int
     channels: int
@@ -67,20 +67,20 @@ class ImageSet:
 
     @property
     def source(self) -> str:
-        """Where the files come from, as the end of a message."""
+        """Origin of the files, as the end of a message."""
         return f"it comes from {self.origin}, see docs/images.md"
 
 
 def _pair(images: str, labels: str, count: int) -> tuple[File, File]:
-    """Describe two idx files of uint8, of images and of their labels: two zeros, 8 for the type, the number of
-    dimensions, these, the entries."""
+    """Describe two idx files of uint8, one of images and one of labels: two zeros, 8 for the type, the number of
+    dimensions, the dimensions, the entries."""
     of_images, of_labels = struct.pack(">4B3I", 0, 0, 8, 3, count, 28, 28), struct.pack(">4BI", 0, 0, 8, 1, count)
     return File(images, of_images, count, 0, 28 * 28), File(labels, of_labels, count, 1, 0)
 
 
 def _cifar(classes: int, names: dict[str, int]) -> tuple[File, ...]:
-    """Describe files of CIFAR's binary version: label, 1,024 bytes of red, of green and of blue; CIFAR-100 has two
-    labels."""
+    """Describe files of CIFAR's binary version: a label, then 1,024 bytes each of red, green and blue; CIFAR-100 has
+    two labels."""
     return tuple(File(name, b"", count, 1 if classes == 10 else 2, 3 * 32 * 32) for name, count in names.items())
 
 
@@ -114,13 +114,13 @@ SETS = {
     ),
 }  # fmt: skip
 HELD_OUT = 0.2
-"""Share of `digits`, which have no test part, that is kept for testing: the last of each class."""
+"""Share of `digits` for testing, the last images of each class, since it has no test part."""
 
 
 def read(name: str, folder: Path) -> tuple[Images, Images, str]:
-    """Return the upright training and test images of a set, read from files that are plain or end in .gz, and the
-    sha256 over the unpacked contents of all files, for `digits` over the pixels. Errors name the file, what it should
-    be and where to get it."""
+    """Return the upright training and test images of a set, read from plain files or files that end in .gz, and the
+    sha256 over the unpacked contents of all files, for `digits` over the pixels and labels. Errors name the file, its
+    requirement and its origin."""
     images = SETS[name]
     if not images.training:
         return _digits()

@@ -1,4 +1,4 @@
-"""Rounds of DP-FedAvg with a network of three features, small enough to be run thousands of times in an audit."""
+"""Rounds of DP-FedAvg with a network of three features, small enough for thousands of runs in an audit."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from privrep.privacy.mechanisms import Release
 
 def small_rounds(images: np.ndarray, classes: np.ndarray, plan: RoundPlan, release: Release) -> Iterator[Round]:
     """Yield the rounds of clients with images (n, m, d, 1, 1) uint8 of two classes (n, m), with the same starts and
-    mini-batches each time."""
+    mini-batches in each call."""
     whole = images.shape[1]
     method = FedAvg(ImageTask(mlp(images.shape[2], (3,)), 2), Descent(0.5, 4, whole), Descent(0.1, 1, whole))
     arrays: Any = images, classes

@@ -1,5 +1,4 @@
-"""Stand-alone training (`Stand-alone-no-FL` in shen2023): each client trains a model of its own, and nothing is
-released."""
+"""Stand-alone training (`Stand-alone-no-FL` in shen2023): each client trains its own model, and nothing is released."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""The table of long image runs: which rows it should have, how one is run, stopped and gone on with, and written down.
+"""Table of the long image runs: its required rows, and how a run is started, stopped, resumed and recorded.
 
 The list of rows is a TOML file of blocks `[[rows]]`; a key with a list of values is an axis, and a block is the product
-of its axes; `[defaults.<set>]` has what all blocks of a set share. The table is a CSV file with one line a run: its
-settings, what was measured, and on which machine.
+of its axes; `[defaults.<set>]` has values for all blocks of a set. The table is a CSV file with one line per run: its
+settings, its results, and its machine.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from privrep.users.whole_files import in_one_move
 
 DELTA = 1e-5
 SAVED_EVERY = 60.0
-"""Seconds between two states of a run, and between two lines of progress."""
+"""Seconds between two saved states of a run, and between two lines of progress."""
 
 
 @dataclass(frozen=True)
@@ -47,8 +47,8 @@ class Row:
     clients: int
     samples: int  # images of a client, validation included
     rank: int  # S, shards of a client
-    epsilon: float  # for adding or removing a client; inf without noise, and where clients train alone of no meaning
-    seed: int  # of the partition and of starts and mini-batches, which rows with the same clients share
+    epsilon: float  # for adding or removing a client; inf without noise; without meaning where clients train alone
+    seed: int  # of the partition, starts and mini-batches, which rows with the same clients share
     options: ImageOptions
 
     @classmethod
@@ -57,7 +57,7 @@ class Row:
         value."""
         for name in values:
             if name not in SETTINGS:
-                raise ValueError(f"{name} is no key of a row; there are {', '.join(SETTINGS)}")
+                raise ValueError(f"{name} is no key of a row; keys are {', '.join(SETTINGS)}")
         for name in REQUIRED:
             if name not in values:
                 raise ValueError(f"{name} is missing")
@@ -91,14 +91,14 @@ OPTIONS = tuple(field.name for field in fields(ImageOptions) if field.name not i
 SETTINGS = ("images", *OWN[:3], "method", *OWN[3:], *OPTIONS)
 REQUIRED = (*OWN, "images", "method", "batch", "local_epochs")
 ABOUT = ("checksum", "device", "commit", "seconds")
-"""Columns beside settings and numbers: sha256 of the set's files, on what and at which commit it ran, and how long."""
+"""Columns besides settings and numbers: sha256 of the set's files, device, commit and duration of the run."""
 BY_CLIENT = "by_client"
 """Column of the accuracies of the watched clients, in thousandths, for intervals that are paired over clients."""
 COLUMNS = ("key", *SETTINGS, "noise_multiplier", *ImageOptions.numbers, BY_CLIENT, *ABOUT)
 
 
 def listed(path: Path) -> list[Row]:
-    """Return the rows of a list in order, each once; a ValueError names the file and the block."""
+    """Return the rows of a list in order, without repetitions; a ValueError names the file and the block."""
     try:
         content = tomllib.loads(path.read_text())
         defaults, blocks = content.get("defaults", {}), content["rows"]
@@ -116,8 +116,7 @@ def listed(path: Path) -> list[Row]:
 
 
 def points(block: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """Yield the product of a block's axes; values that vary together stand as tables in a list, whose own key has no
-    meaning."""
+    """Yield the product of a block's axes; values that vary together are tables in a list, under a key of any name."""
     axes = {name: values if isinstance(values, list) else [values] for name, values in block.items()}
     for values in itertools.product(*axes.values()):
         point = {}
@@ -127,13 +126,13 @@ def points(block: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def read_table(path: Path) -> dict[str, dict[str, str]]:
-    """Map keys to lines of a table, or nothing where there is none; raise ValueError if it has other columns."""
+    """Return the lines of a table by key, {} if there is no file; raise ValueError if it has other columns."""
     if not path.exists():
         return {}
     with path.open(newline="") as stream:
         reader = csv.DictReader(stream)
         if tuple(reader.fieldnames or ()) != COLUMNS:
-            raise ValueError(f"{path}: it has other columns than a table of image runs; name another file")
+            raise ValueError(f"{path}: its columns are not those of a table of image runs; name another file")
         return {line["key"]: line for line in reader}
 
 
@@ -149,7 +148,7 @@ def add_line(path: Path, line: Mapping[str, object]) -> None:
 
 @contextmanager
 def locked(path: Path, wait: bool = False) -> Iterator[bool]:
-    """Yield whether this process alone has the file, until the end of the context or of the process."""
+    """Yield whether this process has locked the file, until the end of the context or of the process."""
     with path.open("w") as stream:
         try:
             fcntl.flock(stream, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
@@ -161,9 +160,9 @@ def locked(path: Path, wait: bool = False) -> Iterator[bool]:
 
 @dataclass
 class StateFile:
-    """The state of a run in a file, written at most every `every` seconds. It has clients' heads and exact lengths,
-    which are private: the folder is not to be shared. `about` has the row's settings and the checksum of its images;
-    `devices` are those that the run has been on, this one last."""
+    """State of a run in a file, written at most every `every` seconds. It holds clients' heads and exact lengths, which
+    are private: do not share the folder. `about` has the row's settings and the checksum of its images; `devices` are
+    all devices of the run, the current one last."""
 
     path: Path
     about: Mapping[str, object]
@@ -181,7 +180,7 @@ class StateFile:
         return self._before + time.process_time() - self._cpu
 
     def load(self) -> dict[str, Any] | None:
-        """Return the state, or None where there is none; raise ValueError if the file is damaged, or of another
+        """Return the state, or None if there is no file; raise ValueError if the file is damaged, or of another
         configuration."""
         if not self.path.exists():
             return None
@@ -205,7 +204,7 @@ class StateFile:
         return state | parts | ({"own": own} if own else {})
 
     def save(self, done: int, of: int, accuracy: float | None, state: Callable[[], dict[str, Any]]) -> None:
-        """Write a state where the last one is old enough, and print how far the run is."""
+        """Write a state if the last one is old enough, and print the progress of the run."""
         now = time.monotonic()
         if now - self._last < self.every:
             return
@@ -224,7 +223,7 @@ class StateFile:
 
 
 def run_row(row: Row, data: Path, states: Path, commit: str) -> Mapping[str, object]:
-    """Run a row, from its saved state on where there is one, and return its line; errors name the file."""
+    """Run a row, from its saved state if there is one, and return its line; errors name the file."""
     images = experiments()
     options, same = row.options, {"images": row.options.images, "clients": row.clients, "samples": row.samples}
     clients = same | {"rank": row.rank, "seed": row.seed}
@@ -251,8 +250,8 @@ def run_row(row: Row, data: Path, states: Path, commit: str) -> Mapping[str, obj
 
 
 def run_rows(rows: list[Row], table: Path, data: Path, states: Path, commit: str) -> int:
-    """Run the rows that a table lacks, in order, and return how many could not be run. Other processes with the same
-    folder take other rows; a set whose files are missing is reported once."""
+    """Run the rows missing in a table, in order, and return the number of failures. Other processes with the same
+    folder take other rows; a set with missing files is reported once."""
     states.mkdir(parents=True, exist_ok=True)
     table.parent.mkdir(parents=True, exist_ok=True)
     failed, absent = 0, set()

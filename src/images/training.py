@@ -1,6 +1,6 @@
 """A client's local training: stochastic gradient descent with momentum on the cross-entropy, by `lax.scan`.
 
-The paper names steps and epochs. Momentum 0.9 and weight decay 1e-4 are those of the authors' public scripts, which
+The paper gives steps and epochs. Momentum 0.9 and weight decay 1e-4 are those of the authors' public scripts, which
 train clients alone without momentum.
 """
 
@@ -21,8 +21,7 @@ Parameters = Any
 
 @dataclass(frozen=True)
 class Descent:
-    """Stochastic gradient descent: step size, passes over the images, most images of a mini-batch, momentum and weight
-    decay."""
+    """Stochastic gradient descent: step size, passes over the images, largest mini-batch, momentum and weight decay."""
 
     step: float
     epochs: int
@@ -31,15 +30,15 @@ class Descent:
     decay: float = 1e-4
 
     def batches(self, images: int) -> tuple[int, int]:
-        """Return the mini-batches of an epoch, and the images in each, as equal as can be so that all have one shape;
-        a remainder waits for the next epoch's order."""
+        """Return the number of mini-batches in an epoch, and the images in each, of equal size so that all have one
+        shape; images left over may be in the next epoch's order."""
         check_batch(self.batch, images)
         count = -(-images // self.batch)
         return count, images // count
 
 
 def cross_entropy(logits: jax.Array, labels: jax.Array) -> jax.Array:
-    """Return the mean over the rows of logits (B, classes), for labels (B,)."""
+    """Return the mean cross-entropy over the rows of logits (B, classes), for labels (B,)."""
     return -jnp.take_along_axis(jax.nn.log_softmax(logits), labels[:, None].astype(int), axis=1).mean()
 
 
@@ -52,8 +51,8 @@ def descend(
     rule: Descent,
     anew: bool = False,
 ) -> Parameters:
-    """Return the parameters after the epochs of a loss of parameters, inputs (m, ...) and labels (m,) of a mini-batch;
-    the key decides the orders of the images. Inputs that are `anew` in each epoch are (epochs, m, ...)."""
+    """Return the parameters after descent on a loss of parameters, inputs (m, ...) and labels (m,) of a mini-batch; the
+    key decides the orders of the images. With `anew`, each epoch has its own inputs, (epochs, m, ...)."""
     count, size = rule.batches(len(labels))
 
     def step(state, inputs, labels):
@@ -65,7 +64,7 @@ def descend(
     def epoch(state, given):
         key, own = given
         seen = own if anew else inputs
-        if count == 1:  # in their own order, so that XLA sees where features of the same images are there already
+        if count == 1:  # in their own order, so that XLA can reuse features of the same images
             return step(state, seen, labels)
         order = jax.random.permutation(key, len(labels))[: count * size].reshape(count, size)
         return jax.lax.scan(lambda state, chosen: step(state, seen[chosen], labels[chosen]), state, order)[0], None

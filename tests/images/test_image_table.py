@@ -82,7 +82,7 @@ method = ["centaur", "ppsgd"]
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        (("seed = 0", "seed = 0\ncolour = 3"), ", block 1 of [[rows]]: colour is no key of a row; there are images, "),
+        (("seed = 0", "seed = 0\ncolour = 3"), ", block 1 of [[rows]]: colour is no key of a row; keys are images, "),
         (("seed = 0", ""), ", block 1 of [[rows]]: seed is missing"),
         (('images = "digits"', 'images = "mnist"'), ", block 1 of [[rows]]: clients is missing"),
         (("batch = 18", "batch = 19"), ", block 1 of [[rows]]: batch is 19; a client trains on 18 images"),
@@ -127,7 +127,7 @@ def test_lines_are_added_and_other_columns_refused(tmp_path):
     assert path.read_bytes() == before
     path.write_text("key,accuracy\na,0.5\n")
     for use in (read_table, lambda path: add_line(path, {"key": "c"})):
-        with pytest.raises(ValueError, match=f"^{re.escape(str(path))}: it has other columns"):
+        with pytest.raises(ValueError, match=f"^{re.escape(str(path))}: its columns are not"):
             use(path)
 
 
