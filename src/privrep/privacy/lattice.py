@@ -7,7 +7,7 @@ noise. The sum is rounded to multiples of g, and its noise is g k with independe
     P(k) ~ exp(-k^2 / (2 s^2)),    s = sd / g.
 
 OpenDP draws them by exact rational arithmetic (Algorithm 3 of Canonne, Kamath and Steinke 2020, "CKS") from OpenSSL's
-generator, which the system seeds. What is released is a function of the integers sum / g + k.
+generator, which the system seeds. The release is a function of the integers sum / g + k.
 
 **Free entries.** The free entries of a matrix whose upper triangle is copied are that triangle, and distance is that of
 triangles. Averaged noise, (N + N^T) / 2, has independent entries, of this sd on the diagonal and of sd / sqrt(2) above:
@@ -25,9 +25,8 @@ Sensitivity is thus in Frobenius norm, as for averaged noise. s is at least 2^20
 
 - Delta is the sensitivity in exact arithmetic at clip c, n the number of users, e of entries (of the triangle
   where it is copied), t of terms that a user adds to an entry (`NoiseSpec.terms`).
-- The norm by which a user is clipped has at most t e squares: what is added is longer than c by the last factor at
-  most.
-- A sum is off by gamma(n t + 8) times the sum of absolute terms, whose norm is at most n c; there are two sums.
+- A user's clipped norm has at most t e squares: rounding lets a contribution exceed c by at most the last factor.
+- A sum has an error of gamma(n t + 8) times the sum of absolute terms, of norm at most n c; there are two sums.
 - Each entry of the two is rounded by at most g / 2. With averaged noise all e = d^2 of a matrix count.
 
 With several arrays in a release, the two last summands are the root of a sum of squares over the arrays, each in units
@@ -35,8 +34,8 @@ of its noise. Noise grows with sensitivity: mu stays as requested, and the ledge
 
 **Privacy.** With mu = sensitivity / sd, the release is mu^2/2-concentrated DP (CKS, Theorem 14, in which each entry may
 have its own s). The ledger takes it for mu-GDP, which holds up to a small delta. Let b^2 = s^2 - 1/12, P the law of k,
-R that of N(0, b^2) rounded to integers. R added to an integer is N(0, b^2) added to it and rounded: a Gaussian
-mechanism whose answer is processed. P is the density of N(0, b^2) + N(0, 1/12) at the integers, normalised; R is that
+R that of N(0, b^2) rounded to integers. R added to an integer is N(0, b^2) added to it and rounded: a post-processed
+Gaussian mechanism. P is the density of N(0, b^2) + N(0, 1/12) at the integers, normalised; R is that
 of N(0, b^2) + U, with U uniform on [-1/2, 1/2], whose first three moments are the same. With f the density of
 N(0, b^2),
 

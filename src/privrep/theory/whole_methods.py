@@ -6,7 +6,7 @@ F6, the recursion of unit steps. They hold for heads on a sphere with E v v^T = 
 was fitted to measurements.
 
     sizes                n users (a number or an array), m samples, d, k, and sigma, the sd of the label noise
-    S, outside           what a subspace leaves of E ||theta||^2 over k: the mean square sine, distF^2 / k; 1 - k/d for
+    S, outside           share of E ||theta||^2 outside a subspace: the mean square sine, distF^2 / k; 1 - k/d for
                          a random subspace
     mu, mu2              of all releases of a method together; mu^2 of one part of it
     rounds, step         settings of a method's parts

@@ -188,7 +188,7 @@ class Problem(Declared):
         return features
 
     fewest_samples: int = option(
-        "fewest samples of a user, whose number is uniform up to m; 0: all users have m", check_whole, 0
+        "fewest samples of a user; numbers are uniform from it to m; 0: all users have m", check_whole, 0
     )
 
     def draw_present(self, users: int, rng: np.random.Generator) -> np.ndarray:
