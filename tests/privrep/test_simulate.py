@@ -123,7 +123,7 @@ def test_a_redraw_changes_the_noise_alone():
 def test_a_row_says_why_it_has_no_risk(name):
     """A step that personalises nothing, by its name; a fit that failed, by its reason; another column as ever."""
     row, _ = fit("spectral_init", users=40, samples=8, dim=5, rank=2, epsilon=1.0, init_label_clip=1.0)
-    with pytest.raises(KeyError, match=rf"spectral_init releases a subspace and .* there is no {name}; dist2 and"):
+    with pytest.raises(KeyError, match=rf"spectral_init releases a subspace and .* it has no {name}; dist2 and"):
         row[name]
     with pytest.raises(KeyError, match=r"^'colour'$"):
         row["colour"]
