@@ -92,8 +92,8 @@ class ChosenRun(StubRun):
         self._folder(study)
         return super().sizes(study)
 
-    def section_figure(self, study: str, figure: str, remark: str = "") -> str:
-        return f"[figure {super().section_figure(study, figure, remark)}] {remark}"
+    def section_figure(self, study: str, figure: str) -> str:
+        return f"[figure {super().section_figure(study, figure)}]"
 
     def section_claims(self, *claims: str) -> str:
         return " ".join(f"[claim {claim}]" for claim in claims)

@@ -67,19 +67,19 @@ from replication.drawing import look
 def draw_drawn(figure, numbers, study):
     figure.panel(3, 3).series(numbers, "users", "length", look("unit"))
 '''
-CHAPTER = """## A stub study
+CHAPTER = """---
+rests:
+  A stub finding:
+  - [A-TOY, HOLDS, length]
+---
+## A stub study
 
-{% call lead() %}
 - **Claimed.** Nothing.
 - **Found.** An exponent of {{ e("toy n") }}.
 - **Use.** None.
-{% endcall %}
 
-{% call finding() %}
-{% do rests(("A-TOY", "HOLDS", "length")) %}
 **A stub finding.** The mean is {{ q("mean length") }}
 long, as claimed.
-{% endcall %}
 """
 
 

@@ -3,7 +3,8 @@ run."""
 
 import argparse
 
-from replication.report.stub_run import check_chapter, check_page
+from replication.report.chapters import TEXTS
+from replication.report.stub_run import check
 from replication.run.cli_errors import one_line_errors
 
 
@@ -12,9 +13,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("studies", nargs="*")
     args = parser.parse_args()
-    check_page()
-    for study in args.studies:
-        check_chapter(study)
+    for name in [*sorted(path.stem for path in TEXTS.glob("*.md")), *args.studies]:
+        check(name)
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ from pathlib import Path
 import pandas as pd
 
 from privrep.users.whole_files import write_whole
-from replication.report.chapters import MARK, chapter, page_text
+from replication.report.chapters import MARK, chapter, text
 from replication.report.documents import Documented, pages, with_findings
 from replication.report.page import page
 from replication.report.run_tables import Run, read_text
@@ -34,7 +34,7 @@ def write_record(name: str) -> None:
     reports, figures = ((Path() if name == "default" else results) / kind for kind in ("reports", "figures"))
     clean_record(reports)
     run = Run.read(reports, results, figures, alone=True)
-    texts = [page_text("opening", run), *(chapter(study, run) for study in chapters())]
+    texts = [text("opening", run), *(chapter(study, run) for study in chapters())]
     if (against := re.findall(rf"<span {MARK}>(.*)", "\n".join(texts))) and not run.small:
         lines = "\n".join(re.sub("<[^>]+>", "", line) for line in against)
         sys.exit(f"update_docs.py: chapters say what the run of record does not bear out; mend them:\n{lines}")
@@ -58,8 +58,8 @@ def main() -> None:
     args = parser.parse_args()
     if args.record:
         write_record(args.record)
-    for name, text in pages().items():
-        write_whole(Path("docs") / name, text)
+    for name, document in pages().items():
+        write_whole(Path("docs") / name, document)
     Path("README.md").write_text(with_findings(Path("README.md").read_text(), Documented()))
 
 

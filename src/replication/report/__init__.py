@@ -14,6 +14,8 @@ claims_table : rows of claims, each with its marks on a scale.
 run_tables   : the tables of a run.
 summary      : counts of the claims, errata, and what was revised, filled in or replaced.
 record       : what the run was made with, and how it agrees with other runs.
+chapter_numbers : numbers of a run by name, as the texts quote them.
+grounds      : what a paragraph rests on, and what a run says against it.
 chapters     : fills the texts, and puts claims and figures behind a chapter.
 page         : Markdown as HTML, formulas, contents, and the whole page; its styles and scripts stand in workflow/page.
 stub_run     : writes all texts on stub tables, for lint and tests.

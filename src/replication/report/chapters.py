@@ -1,65 +1,216 @@
 """Chapters of the report: Markdown that a person wrote, with numbers by name.
 
-A chapter is `chapter.md` in the folder of its study, a Jinja2 template. Its words are fixed; numbers come from the run
-that is shown, by the names of quantities, sizes and constants, and `Words` are all that it may use. A paragraph names
-what it rests on: verdicts, and numbers with a limit. Where the shown run decides otherwise, the paragraph is marked. A
-name that does not exist stops the build, and a paragraph that needs a number which a smaller run does not have is left
-out.
+A chapter is `chapter.md` in the folder of its study. Its words are fixed; Jinja2 puts in the numbers of the run that
+is shown, by name (`replication.report.chapter_numbers`). A blank line ends a paragraph, but not behind a colon; each
+item of a list is a paragraph of its own, but for the three that a chapter opens with. A paragraph that needs a number
+which a smaller run does not have is left out. Lines of `::: title` and `:::` stand around what a reader unfolds.
+
+In YAML above the text (`Front`) stand the names that it uses, and what its paragraphs rest on
+(`replication.report.grounds`), by the bold words that they begin with, `lead` for the opening of a chapter. Where the
+shown run decides otherwise, the paragraph is marked. A name that does not exist stops the build.
 """
 
 from __future__ import annotations
 
 import html
-import math
-import operator
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from functools import cache, cached_property
 from pathlib import Path
-from typing import Any
 
 import jinja2
+import yaml
 from markupsafe import Markup
+from pydantic import Field
 
 from privrep.options import misnamed
-from replication.evidence.verdicts import Verdict
 from replication.report import spelling, summary
+from replication.report.chapter_numbers import ChapterNumbers
 from replication.report.claims_table import by_scale
+from replication.report.grounds import against, not_repeated
 from replication.report.layout import PIECES, macros
 from replication.report.pictures import packed
 from replication.report.run_tables import NotMeasured, Run
-from replication.report.sizes import constants, enumerated, found, size
 from replication.run.config import ROOT
-from replication.run.ingredients import called
-from replication.run.models import ConfigError
+from replication.run.models import ConfigError, Model, checked
 
-SIGNS = {"<": operator.lt, ">": operator.gt}
-UNDECIDED = (Verdict.INCONCLUSIVE, Verdict.NOT_TESTED)
-"""Verdicts that say nothing against a paragraph."""
 MARK = 'class="differs"'
-"""What the mark of a paragraph has that this run does not bear out."""
-
-FILTERS = {
-    name: getattr(spelling, name) for name in ("number", "share", "listing", "count", "plural", "codes", "typeset")
-} | {"capital": spelling.sentence, "escaped": html.escape}
-"""How a chapter spells what it has computed."""
-
-
+"""In the tag of a mark that says what this run does not bear out."""
 LEAD_END = "\n\n</div>"
 MORE = "<!-- more -->"
-"""Where a chapter is folded from, if it says so; else from behind what it opens with and its first figure."""
+"""Where a chapter is folded from, if it says so; else from behind its opening and its first figure."""
 OPENING_FIGURE = "comparison/promise"
-"""The figure of the opening; the chapter of its study does not show it again."""
+"""The figure of the page's opening; the chapter of its study does not show it again."""
+SMALL = "This run is too small to say what it found."
 
-TAGS = re.compile(r"^[ \t]*((?:\{%(?:(?!%\}).)*%\}|\{#(?:(?!#\}).)*#\}|[ \t])+)\n", flags=re.MULTILINE)
-"""A line of conditions and the like alone: it leaves no line in the text."""
-
+FRONT = re.compile(r"---\n(.*?\n)---\n+", flags=re.DOTALL)
+FOLD = re.compile(r"^::: (.+?)$(.*?)^:::$", flags=re.MULTILINE | re.DOTALL)
+BLANK = re.compile(r"(?<![^:]:)\n{2,}")
+ITEM = re.compile(r"\n(?=- |\d+\. )")
+LEAD = "- **Claimed.**"
+TITLE = re.compile(r"(?:- |\d+\. )?\*\*(.+?)[.,:]?\*\*")
 BESIDE_DIGITS = re.compile(r"<[^>]+>|[\s,.\[\]×−–✓✗∞†]")  # noqa: RUF001
-"""What a cell with a number alone has beside its digits."""
+"""What may stand beside the digits of a cell with a number alone."""
 
 CHAPTER = macros("chapter.md.jinja")
 TEXTS = Path(__file__).with_name("texts")
 """Folder of the texts that belong to no study."""
+
+
+def table(
+    header: list[str], rows: Iterable, caption: str = "", kind: str = "", *, caller: Callable, **more: bool
+) -> str:
+    """A table that scrolls, whose block has the cells of one row between bars; nothing without rows. A cell with a
+    number alone does not wrap."""
+    texts = [[cell.strip() for cell in caller(row).split("|")] for row in rows]
+    if not texts:
+        return ""
+    cells = [[(Markup(text), BESIDE_DIGITS.sub("", text).isdigit()) for text in row] for row in texts]
+    return PIECES.table([*map(Markup, header)], cells, Markup(caption), kind, **more) + "\n"
+
+
+def _plain(value: object) -> object:
+    """A number that a text has by itself, not by its measure, as it was set: 1 for 1.0."""
+    return f"{value:g}" if isinstance(value, float) else value
+
+
+ENVIRONMENT = jinja2.Environment(
+    undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True, finalize=_plain
+)
+ENVIRONMENT.filters |= {
+    name: getattr(spelling, name)
+    for name in ("number", "share", "listing", "count", "plural", "power", "codes", "typeset")
+} | {"capital": spelling.sentence, "escaped": html.escape}
+ENVIRONMENT.globals |= {"interval": spelling.interval, "guide": PIECES.guide, "packed": packed, "table": table}
+template = cache(ENVIRONMENT.from_string)
+
+
+@cache
+def expression(source: str) -> Callable[..., object]:
+    """What an expression of names means, as a function of these names."""
+    try:
+        return ENVIRONMENT.compile_expression(source, undefined_to_none=False)
+    except jinja2.TemplateSyntaxError as error:
+        raise ConfigError(f"{source!r}: {error.message}") from None
+
+
+class Front(Model):
+    """What stands above a text.
+
+    names : name -> its meaning, an expression.
+    rests : bold words that a paragraph begins with -> its grounds, of which a part behind "=" is an expression.
+    found_by : question -> words that the search finds it by.
+    """
+
+    names: dict[str, str] = Field(default_factory=dict)
+    rests: dict[str, list[list[str | float]]] = Field(default_factory=dict)
+    found_by: dict[str, str] = Field(default_factory=dict)
+
+
+def title_of(paragraph: str) -> str:
+    """The bold words that a paragraph begins with."""
+    found = TITLE.match(paragraph)
+    return "lead" if paragraph.startswith(LEAD) else found[1] if found else ""
+
+
+@dataclass
+class Text:
+    """A text that is filled with the numbers of a run."""
+
+    source: Path
+    numbers: ChapterNumbers
+    more: dict[str, object] = field(default_factory=dict)  # names that it may use beside those of numbers
+    placed: set[str] = field(default_factory=set)  # figures and claims that it has shown
+    drawn: list[Markup] = field(default_factory=list)  # these figures in their order, as HTML
+
+    @cached_property
+    def parts(self) -> tuple[Front, str]:
+        """What stands above the text, and the text."""
+        written = self.source.read_text()
+        above = FRONT.match(written)
+        front = checked(Front, yaml.safe_load(above[1]), "above the text") if above else Front()
+        return front, FRONT.sub("", written, count=1)
+
+    @cached_property
+    def blocks(self) -> list[list[str]]:
+        """The paragraphs of the text; items of a list are together."""
+        found = BLANK.split(self.parts[1].strip("\n"))
+        return [[block] if block.startswith(LEAD) else ITEM.split(block) for block in found]
+
+    @cached_property
+    def names(self) -> dict[str, object]:
+        """All that the text may use. A name whose number this run lacks raises NotMeasured where it is used."""
+        own = {name: getattr(self.numbers, name) for name in dir(self.numbers) if not name.startswith("_")}
+        names = own | {"figure": self.figure, "claims": self.claims} | self.more
+        for name, meaning in self.parts[0].names.items():
+            try:
+                names[name] = expression(meaning)(**names)
+                if isinstance(names[name], jinja2.Undefined):
+                    str(names[name])  # raises
+            except NotMeasured as error:
+                names[name] = jinja2.StrictUndefined(str(error), exc=NotMeasured)  # pyright: ignore[reportArgumentType]
+        return names
+
+    def figure(self, figure: str) -> Markup:
+        """A figure of the study, with its caption."""
+        study, name = self.numbers.place(figure)
+        if not self.numbers.run.has(study):
+            raise NotMeasured(figure)
+        self.placed.add(name)
+        self.drawn.append(self.numbers.run.section_figure(study, name))
+        return self.drawn[-1]
+
+    def claims(self, *claims: str) -> Markup:
+        """The verdicts of claims, in short."""
+        self.placed.update(claims)
+        return self.numbers.run.section_claims(*claims)
+
+    def filled(self) -> str:
+        """The text as Markdown; ConfigError with its file where a name is of nothing."""
+        where = self.source.relative_to(ROOT) if self.source.is_relative_to(ROOT) else self.source
+        try:
+            ENVIRONMENT.compile(
+                FRONT.sub(lambda above: "\n" * above[0].count("\n"), self.source.read_text(), count=1), raw=True
+            )
+            titles = [title_of(paragraph) for block in self.blocks for paragraph in block]
+            for name in (*self.parts[0].rests, *self.parts[0].found_by):
+                if name not in titles:
+                    raise ConfigError(misnamed(name, "the beginning of no paragraph", titles))
+            blocks = ["\n".join(filter(None, map(self._paragraph, block))) for block in self.blocks]
+        except jinja2.TemplateSyntaxError as error:
+            raise ConfigError(f"{where}, line {error.lineno}: {error.message}") from None
+        except (jinja2.UndefinedError, yaml.YAMLError, ValueError, NotMeasured) as error:
+            raise ConfigError(f"{where}: {' '.join(str(error).split())}") from None
+        return FOLD.sub(_folded, "\n\n".join(filter(None, blocks))) + "\n"
+
+    def grounds(self, title: str) -> list[list]:
+        """What a paragraph rests on."""
+        return [[*map(self._meant, ground)] for ground in self.parts[0].rests.get(title, [])]
+
+    def _meant(self, part: str | float) -> object:
+        return expression(part[1:])(**self.names) if isinstance(part, str) and part.startswith("=") else part
+
+    def _paragraph(self, paragraph: str) -> str:
+        """A paragraph with all of its numbers, marked where this run decides against what it rests on; else nothing."""
+        title = title_of(paragraph)
+        try:
+            words = template(paragraph).render(self.names).strip("\n")
+            grounds = self.grounds(title)
+            differs = [one for ground in grounds for one in against(self.numbers, *ground)]
+        except NotMeasured:
+            return CHAPTER.lead(SMALL).strip() if title == "lead" else ""
+        doubts = [one for ground in grounds for one in not_repeated(self.numbers, *ground)]
+        first, *rest = words.split("\n\n", 1)
+        first += "".join(f" ({one})" for one in doubts) + (CHAPTER.differs(differs) if differs else "")
+        words = "\n\n".join([first, *rest])
+        if title in self.parts[0].found_by:
+            return CHAPTER.question(words, self.parts[0].found_by[title])
+        return CHAPTER.lead(words).strip() if title == "lead" else words
+
+
+def _folded(fold: re.Match) -> str:
+    return CHAPTER.fold(fold[1], fold[2].strip()) if fold[2].strip() else ""
 
 
 def chapter_file(study: str) -> Path:
@@ -67,216 +218,25 @@ def chapter_file(study: str) -> Path:
     return ROOT / "src" / "replication" / "studies" / study / "chapter.md"
 
 
-@dataclass
-class Words:
-    """What a text may use of a run. Names that it looks up are those of its study, or of the one given."""
-
-    run: Run
-    study: str = ""  # whose chapter this is; empty for a text on several
-    placed: set[str] = field(default_factory=set)  # figures and claims that the text has shown
-    drawn: list[Markup] = field(default_factory=list)  # these figures in their order, as HTML
-    tables: dict = field(default_factory=dict)  # those read so far
-    grounds: list[tuple] = field(default_factory=list)  # what the paragraphs rest on
-
-    def value(self, quantity: str, study: str = "") -> float:
-        """A measured number, for conditions and arithmetic."""
-        return self._read("measures", study).value(quantity)
-
-    def known(self, quantity: str, study: str = "") -> bool:
-        """Whether this run has a number of a quantity."""
-        return quantity in self._read("measures", study)
-
-    def note(self, quantity: str, study: str = "") -> str:
-        """What the study says beside a quantity."""
-        return self._read("measures", study).row(quantity)["note"]
-
-    def n(self, quantity: str, digits: int = 3, study: str = "") -> Markup:
-        """A measured number alone, with a link to its row; its interval shows under a pointer. One whose row is
-        undecided, or was not repeated, says so."""
-        row = self._read("measures", study).row(quantity)
-        shown = spelling.number(row["measured"], digits)
-        return self._linked(quantity, study, shown, spelling.of_row(row)) + self._doubt(quantity, study)
-
-    def q(self, quantity: str, study: str = "") -> Markup:
-        """A measured number with its interval, with a link to its row. One whose row is undecided, or was not repeated,
-        says so."""
-        shown = spelling.of_row(self._read("measures", study).row(quantity))
-        return self._linked(quantity, study, shown) + self._doubt(quantity, study)
-
-    def e(self, fit: str, study: str = "") -> Markup:
-        """A fitted exponent with its interval."""
-        return self.q(f"exponent {fit}", study)
-
-    def named(self, prefix: str, study: str = "") -> list[str]:
-        """The quantities with a number whose names begin so."""
-        return self._read("measures", study).named(prefix)
-
-    def numbered(self, prefix: str, study: str = "") -> dict[float, float]:
-        """Values of the quantities whose name is the prefix and a number, by that number, ascending; at least one."""
-        return self._read("measures", study).numbered(prefix)
-
-    def size(self, series: str, column: str, study: str = "") -> str:
-        """What all of a series has in a column."""
-        return size(self._read("sizes", study), series, column)
-
-    def values(self, series: str, column: str, study: str = "") -> str:
-        """All values that a series has in a column, as a list or a range."""
-        return enumerated(found(self._read("sizes", study), series, column))
-
-    def fact(self, name: str, study: str = "") -> object:
-        """What the study says beside its quantities: a number, a text, a table or what its analysis makes of these."""
-        return self.run.fact(study or self.study, name)
-
-    def table(
-        self, header: list[str], rows: Iterable, caption: str = "", kind: str = "", *, caller: Callable, **more: bool
-    ) -> str:
-        """A table that scrolls, whose cells for one of the rows are what stands in the block, between bars; a cell with
-        a number alone does not wrap."""
-        texts = [[cell.strip() for cell in caller(row).split("|")] for row in rows]
-        cells = [[(Markup(text), BESIDE_DIGITS.sub("", text).isdigit()) for text in row] for row in texts]
-        return PIECES.table([*map(Markup, header)], cells, Markup(caption), kind, **more) + "\n"
-
-    def constant(self, name: str, study: str = "") -> object:
-        """A constant of the study's measures."""
-        known = constants(study or self.study)
-        if name not in known:
-            what = f"no constant of replication.studies.{study or self.study}.analysis"
-            raise ConfigError(misnamed(name, what, list(known)))
-        return known[name]
-
-    def law(self, prefix: str) -> dict[str, float]:
-        """Least and largest ratio of measured errors to a law over the fits whose names begin so, and their number."""
-        ratios = [self.value(name) for name in self.named(f"constant {prefix}")]
-        if not ratios:
-            raise NotMeasured(f"constant {prefix}")
-        return {"least": min(ratios), "largest": max(ratios), "sweeps": len(ratios)}
-
-    def figure(self, figure: str, remark: str = "", study: str = "") -> Markup:
-        """A figure of the study, with its caption."""
-        if study and not self.run.has(study):
-            raise NotMeasured(figure)
-        self.placed.add(figure)
-        self.drawn.append(self.run.section_figure(study or self.study, figure, remark))
-        return self.drawn[-1]
-
-    def claims(self, *claims: str) -> Markup:
-        """The verdicts of claims, in short."""
-        self.placed.update(claims)
-        return self.run.section_claims(*claims)
-
-    def rests(self, *grounds: tuple) -> None:
-        """Say what the paragraph rests on.
-
-        A ground is a claim, its verdict and quantities (all exponents where none is named); or a quantity, "<" or ">",
-        a limit and the study if it is another one's; or a number, a sign, a limit and what the number is.
-        """
-        self.grounds += grounds
-
-    def finding(self, caller: Callable[[], str]) -> str:
-        """A paragraph that needs all of its numbers, marked where this run decides against what it rests on."""
-        before = len(self.grounds)
-        try:
-            text = caller()
-            against = [one for ground in self.grounds[before:] for one in self._against(*ground)]
-        except NotMeasured:
-            return ""
-        doubts = [one for ground in self.grounds[before:] for one in self._not_repeated(*ground)]
-        if not against and not doubts:
-            return text
-        first, *rest = text.strip("\n").split("\n\n", 1)
-        first += "".join(f" ({one})" for one in doubts) + (CHAPTER.differs(against) if against else "")
-        return "\n\n".join([first, *rest]) + "\n"
-
-    def _not_repeated(self, name: str | float, sign: str, *more: Any) -> list[str]:
-        """What confirmations did not repeat of a ground that is a claim."""
-        if sign in SIGNS:
-            return []
-        rows = self.run.decided(str(name), sign, *more)
-        found = {row: self.run.doubts.get((str(name), row)) for row in rows.loc[rows["verdict"] == sign, "quantity"]}
-        return [f"{spelling.typeset(row)}: {text}" for row, text in found.items() if text]
-
-    def _against(self, name: str | float, sign: str, *more: Any) -> list[Markup]:
-        """What this run says against a ground."""
-        if sign not in SIGNS:
-            rows = self.run.decided(str(name), sign, *more)
-            different: list[dict] = rows[~rows["verdict"].isin((*UNDECIDED, sign))].to_dict("records")
-            told = [f"{html.escape(row['quantity'])}: {row['verdict']}, {spelling.of_row(row)}" for row in different]
-            places = [self.run.rows[row["id"], row["quantity"]] for row in different]
-            return [PIECES.quoted(Markup(text), place) for text, place in zip(told, places, strict=True)]
-        limit, called = more[0], str(name)
-        if isinstance(name, str):
-            row = self._read("measures", "".join(more[1:])).row(name)
-            text, ends = spelling.of_row(row), [float(row[end]) for end in ("ci_low", "ci_high")]
-            best = (min if sign == "<" else max)(ends) if all(map(math.isfinite, ends)) else float(row["measured"])
-        else:
-            called, best, text = more[1], name, spelling.number(name)
-        undecided = math.isnan(best) or math.isnan(limit)
-        return [] if undecided or SIGNS[sign](best, limit) else [Markup(f"{html.escape(called)}: {text}")]
-
-    def lead(self, caller: Callable[[], str]) -> str:
-        """What a chapter opens with."""
-        text = self.finding(caller) or "This run is too small to say what it found."
-        return CHAPTER.lead(text.strip())
-
-    def question(self, asked: str, words: str, caller: Callable[[], str]) -> str:
-        """A question, its answer, and words that the search finds it by; nothing where a number of it is missing."""
-        answer = self.finding(caller).strip()
-        return CHAPTER.question(asked, answer, words) if answer else ""
-
-    def folded(self, title: str, caller: Callable[[], str]) -> str:
-        """Detail that a reader opens; nothing where none of it was measured."""
-        try:
-            text = caller().strip()
-        except NotMeasured:
-            return ""
-        return CHAPTER.fold(title, text) + "\n\n" if text else ""
-
-    def _read(self, table: str, study: str) -> Any:
-        """A table of a study, of this one where none is named, read once for each text."""
-        study = study or self.study
-        if (table, study) not in self.tables:
-            self.tables[table, study] = getattr(self.run, table)(study)
-        return self.tables[table, study]
-
-    def _doubt(self, quantity: str, study: str) -> str:
-        """What stands behind a number whose row is undecided, or that a confirmation did not repeat."""
-        text = self.run.doubts.get(self.run.first_decided.get((study or self.study, quantity), ("", "")))
-        return f" ({text})" if text else ""
-
-    def called(self, series: str, beside: str = "", study: str = "") -> str:
-        """What a series of a published method is called: as published, but for what; or what it adds to another."""
-        return called(study or self.study, series, beside)
-
-    def _linked(self, quantity: str, study: str, text: str, whole: str = "") -> Markup:
-        return PIECES.quoted(text, self.run.place_of(study or self.study, quantity), whole)
+def heading(study: str) -> str:
+    """The heading of a study's chapter."""
+    return FRONT.sub("", chapter_file(study).read_text(), count=1).partition("\n")[0]
 
 
-def filled(source: Path, words: Words, more: dict[str, object]) -> str:
-    """Fill in all names of a text, and `more`; a name of nothing is an error that says the file."""
-    environment = jinja2.Environment(
-        undefined=jinja2.StrictUndefined, keep_trailing_newline=True, extensions=["jinja2.ext.do"]
+def text_of(name: str, run: Run) -> Text:
+    """The chapter of a study, or a text on the whole run from `texts`, to be filled."""
+    path = TEXTS / f"{name}.md"
+    whole = path.exists()
+    return (
+        Text(path, ChapterNumbers(run), summary.facts(run))
+        if whole
+        else Text(chapter_file(name), ChapterNumbers(run, name))
     )
-    environment.filters |= FILTERS
-    environment.globals |= {"interval": spelling.interval, "guide": PIECES.guide, "packed": packed}
-    names = {name: getattr(words, name) for name in dir(words) if not name.startswith("_")}
-    where = source.relative_to(ROOT) if source.is_relative_to(ROOT) else source
-    try:
-        environment.parse(source.read_text())  # names the right line of an error
-        return environment.from_string(TAGS.sub(r"\1", source.read_text())).render(names | more)
-    except jinja2.TemplateSyntaxError as error:
-        raise ConfigError(f"{where}, line {error.lineno}: {error.message}") from None
-    except (jinja2.UndefinedError, ConfigError, ValueError, NotMeasured) as error:
-        raise ConfigError(f"{where}: {error}") from None
 
 
-def text(study: str, run: Run, words: Words | None = None) -> str:
-    """The chapter of a study as Markdown."""
-    return filled(chapter_file(study), words or Words(run, study), {})
-
-
-def page_text(name: str, run: Run, words: Words | None = None) -> str:
-    """A text on the whole run, from `texts`, as Markdown."""
-    return filled(TEXTS / f"{name}.md", words or Words(run), summary.facts(run))
+def text(name: str, run: Run) -> str:
+    """The same as Markdown."""
+    return text_of(name, run).filled()
 
 
 def chapter(study: str, run: Run) -> str:
@@ -286,20 +246,19 @@ def chapter(study: str, run: Run) -> str:
     The rest is folded: the text, the verdicts of its claims, and the figures that the text does not place.
     """
     if not run.has(study):
-        heading = chapter_file(study).read_text().splitlines()[0]
-        return f"{heading}\n\nThis study is not part of this run."
-    words = Words(run, study)
-    parts = [text(study, run, words)]
-    claims = [claim for claim in run.claims_of(study) if claim not in words.placed]
+        return f"{heading(study)}\n\nThis study is not part of this run."
+    own = text_of(study, run)
+    parts = [own.filled()]
+    claims = [claim for claim in run.claims_of(study) if claim not in own.placed]
     if claims:
         parts.append(CHAPTER.fold(_counted("Verdicts", claims, run), run.section_claims(*claims)))
-    figures = [figure for figure in run.captions[study] if figure not in words.placed | {OPENING_FIGURE}]
+    figures = [figure for figure in run.captions[study] if figure not in own.placed | {OPENING_FIGURE}]
     if figures:
         further = spelling.sentence(spelling.plural(len(figures), "further figure"))
         parts.append(CHAPTER.fold(further, "\n\n".join(run.section_figure(study, figure) for figure in figures)))
     written = "\n\n".join(parts)
     if MORE not in written:
-        first = words.drawn[0] if words.drawn else ""
+        first = own.drawn[0] if own.drawn else ""
         written = written.replace(first, "", 1).replace(LEAD_END, f"{LEAD_END}\n\n{first}\n\n{MORE}", 1)
     shown, rest = written.split(MORE)
     return shown + CHAPTER.fold(_counted("The chapter", run.claims_of(study), run), rest.strip(), "chapter")

@@ -23,7 +23,8 @@ from replication.evidence.compare import Pair, both_tested, changed, confirmatio
 from replication.evidence.counts import AGREES, by_outcome, own_statements
 from replication.evidence.facts import NotMeasured
 from replication.evidence.verdicts import NEGATIVE, SEVERITIES, Verdict
-from replication.report.chapters import TEXTS, Words, filled
+from replication.report.chapter_numbers import ChapterNumbers
+from replication.report.chapters import TEXTS, Text
 from replication.report.layout import laid_out
 from replication.report.record import DOCS, confirmation_of, reasons
 from replication.report.run_tables import Measures, Run, judged, listed, read_text
@@ -75,23 +76,23 @@ class Documented(Run):
         raise NotMeasured(quantity)
 
 
-class FrontWords(Words):
-    """What the text of the README may use beside `Words`; its numbers link to their own lines of the record."""
+class LinkedNumbers(ChapterNumbers):
+    """Numbers for a text beside the record, which link to their own lines of its tables."""
 
     def run_on(self, images: str) -> list[str]:
         """Name the methods that were run on a set of images."""
         found = set(read_text(self.run.results / "images.csv").query("images == @images")["method"])
         return [name for method, name in LABELS.items() if method in found]
 
-    def _linked(self, quantity: str, study: str, text: str, *_: str) -> Markup:
+    def _link(self, place: tuple[str, str], text: str, whole: str) -> Markup:
         record: Any = self.run  # of record, whose tables have lines
-        return Markup(f"[{text}](docs/record/{record.line_of(study, quantity)})")
+        return Markup(f"[{text}](docs/record/{record.line_of(*place)})")
 
 
 def with_findings(readme: str, run: Documented) -> str:
     """Return the README with its figure's caption, table of methods and findings, of the run of record."""
     more: dict[str, object] = {"log": math.log, **counts(run)}
-    text = as_markdown(filled(TEXTS / "readme.md.jinja", FrontWords(run), more))
+    text = as_markdown(Text(TEXTS / "readme.md.jinja", LinkedNumbers(run), more).filled())
     return BLOCK.sub(lambda match: f"{match[1]}\n{text}\n\n{match[2]}", readme)
 
 
@@ -100,7 +101,7 @@ def text_page(name: str, run: Documented) -> str:
     docs/article.md."""
     more = {"runs": pd.read_csv(run.results / "images.csv"), "lines": lines, "leads": leads, "best_clips": best_clips}
     more |= {**counts(run), "about": run.provenance}
-    return as_markdown(filled(TEXTS / f"{name}.jinja", FrontWords(run), more)).replace("](docs/", "](") + "\n"
+    return as_markdown(Text(TEXTS / f"{name}.jinja", LinkedNumbers(run), more).filled()).replace("](docs/", "](") + "\n"
 
 
 def counts(run: Documented) -> dict[str, dict[str, int]]:

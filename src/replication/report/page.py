@@ -15,7 +15,7 @@ from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
 
 from replication.evidence.verdicts import GROUPS
 from replication.report import record, summary
-from replication.report.chapters import chapter, page_text
+from replication.report.chapters import chapter, text
 from replication.report.claims_table import all_rows
 from replication.report.layout import PIECES, laid_out
 from replication.report.run_tables import Run
@@ -80,8 +80,8 @@ def contents(content: str) -> list[tuple[str, list]]:
     below them."""
     parts: list[tuple[str, list]] = []
     found = r'<!-- part: (.*?) -->|<h([23]) id="([^"]+)"[^>]*>(.*?)</h\2>'
-    for part, level, name, text in re.findall(found, content, flags=re.DOTALL):
-        heading = name, Markup(re.sub(r"<[^>]+>", "", text).strip())
+    for part, level, name, words in re.findall(found, content, flags=re.DOTALL):
+        heading = name, Markup(re.sub(r"<[^>]+>", "", words).strip())
         if part:
             parts.append((part, []))
         elif level == "2":
@@ -102,7 +102,7 @@ def body(run: Run) -> Markup:
         alone=run.alone,
         small=run.small,
         about=about,
-        text=lambda name: from_markdown(page_text(name, run)),
+        text=lambda name: from_markdown(text(name, run)),
         tally=summary.tally(run.claims),
         contradictions=summary.contradictions(run.of_record if run.small else run.claims),
         verdicts=GROUPS,

@@ -128,13 +128,10 @@ def packed(parts: dict) -> str:
     return base64.b64encode(gzip.compress(content, mtime=0)).decode()
 
 
-def figure_html(
-    figure: str, svg: str, numbers: bytes, caption: str, label: str = "", remark: str = "", folder: str = FOLDER
-) -> Markup:
+def figure_html(figure: str, svg: str, numbers: bytes, caption: str, label: str = "", folder: str = FOLDER) -> Markup:
     """Return a figure with its caption, numbers and links; figures.js fetches the picture when it comes into view.
 
-    label, remark : name before the caption, and a sentence of HTML after it. folder : address of the figures' files,
-    "" where the page stands alone.
+    label : name before the caption. folder : address of the figures' files, "" where the page stands alone.
     """
     name, title, (width, least) = figure_anchor(figure), label or figure, _widths(svg)
     picture = inline_svg(svg, name, f"{name}-caption")
@@ -143,7 +140,6 @@ def figure_html(
         title,
         label,
         caption,
-        Markup(remark),
         picture[: picture.index(">") + 1] + Markup("</svg>"),
         width=f"{width:.0f}",
         least=f"{least:.0f}",

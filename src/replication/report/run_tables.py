@@ -216,7 +216,7 @@ class Run:
         every = [figure for study, figures in self.captions.items() if self.has(study) for figure in figures]
         return [figure for figure in every if (self.figures / f"{figure}.svg").exists()]
 
-    def section_figure(self, study: str, figure: str, remark: str = "") -> Markup:
+    def section_figure(self, study: str, figure: str) -> Markup:
         """Return a figure of a study with its caption, or a sentence that says that the run has no such figure."""
         svg = self.figures / f"{figure}.svg"
         if not svg.exists():
@@ -225,7 +225,7 @@ class Run:
         about = self.captions[study][figure]
         caption = with_sizes(figure, about["caption"], study, self.sizes(study))
         folder = "" if self.alone else FOLDER
-        return figure_html(figure, svg.read_text(), numbers, caption, about["label"], remark, folder)
+        return figure_html(figure, svg.read_text(), numbers, caption, about["label"], folder)
 
     def grid_of(self, row: dict) -> Markup:
         """What was run for a row of the claims: the cells of the series that its exponent is fitted to,

@@ -103,6 +103,11 @@ def share(value: float) -> Markup:
     return number(100 * value, 2) + "\u00a0%"
 
 
+def power(exponent: float) -> str:
+    """An exponent within a formula; nothing for the first power."""
+    return "" if exponent == 1 else f"^{{{exponent:g}}}"
+
+
 def listing(items: Iterable[str], last: str = "and") -> str:
     """Items as a phrase.
 

@@ -21,7 +21,7 @@ from replication.evidence.claims import CLAIM_COLUMNS, judge
 from replication.evidence.facts import Fact, Quantities, spelled
 from replication.evidence.measured import MEASURE_COLUMNS, Measured
 from replication.evidence.quantities import checked_claims, measured
-from replication.report.chapters import TEXTS, page_text, text
+from replication.report.chapters import text
 from replication.report.run_tables import Measures, Run, captions, listed, study_of, told
 from replication.run.columns import settings_columns, study_columns
 from replication.run.config import study_names
@@ -59,7 +59,7 @@ class StubRun(Run):
             facts = facts | {name: json.loads(found)}
         return told(name, study, facts)
 
-    def section_figure(self, study: str, figure: str, remark: str = "") -> str:
+    def section_figure(self, study: str, figure: str) -> str:
         if figure not in self.captions[study]:
             raise ConfigError(misnamed(figure, f"no figure of study {study}", list(self.captions[study])))
         return figure
@@ -117,15 +117,8 @@ def stub_runs() -> list[StubRun]:
     return [StubRun(1.5), StubRun(math.nan)]
 
 
-def check_chapter(study: str) -> None:
-    """Write the chapter of a study with and without numbers; ConfigError, with its file, if it names something that
-    does not exist, or needs a number that a smaller run may lack."""
+def check(name: str) -> None:
+    """Write a chapter or a text with and without numbers; ConfigError, with its file, if it names something that does
+    not exist."""
     for run in stub_runs():
-        text(study, run)
-
-
-def check_page() -> None:
-    """The same for the texts that belong to no study."""
-    for run in stub_runs():
-        for path in sorted(TEXTS.glob("*.md")):
-            page_text(path.stem, run)
+        text(name, run)

@@ -14,7 +14,7 @@ from stub_runs import ChosenRun
 from workflow_helpers import ROOT, called
 
 from privrep.simulate import fit
-from replication.report.chapters import TEXTS, page_text, text
+from replication.report.chapters import TEXTS, text
 from replication.report.claims_table import all_rows
 from replication.report.documents import Documented, confirmation_page, pages, with_findings
 from replication.report.run_tables import judged
@@ -125,7 +125,7 @@ def test_every_number_leads_to_its_own_row():
     later = {
         claim.study for claim, one in judged() if "record" in claim.scales and (claim.id, one.quantity) not in known
     }
-    texts = [page_text(path.stem, run) for path in TEXTS.glob("*.md")]
+    texts = [text(path.stem, run) for path in TEXTS.glob("*.md")]
     texts += [text(study, run) for study in study_names() if study not in later]
     rows = f"{all_rows(run.claims, [], {}, lambda row: '')}{run.section_others()}"
     places = dict(re.findall(r'id="((?:row|number)-[^"]+)">(.*?)(?=id="(?:row|number)-|$)', rows, flags=re.DOTALL))

@@ -221,9 +221,7 @@ def test_errata_and_claims_lead_to_each_other(content):
 def test_every_study_has_its_place(content):
     """In the order of the papers' files, those that did not run with one sentence."""
     headings = re.findall(r'<h2 id="[^"]*">(.*?)</h2>', content)
-    titles = [
-        chapters.chapter_file(study).read_text().splitlines()[0].removeprefix("## ") for study in config.chapters()
-    ]
+    titles = [chapters.heading(study).removeprefix("## ") for study in config.chapters()]
     assert sorted(config.chapters()) == study_names()
     assert [heading for heading in map(html.unescape, headings) if heading in titles] == titles
     assert content.count("This study is not part of this run.") == len(titles) - len(STUDIES)
@@ -498,7 +496,7 @@ class Judged(ChosenRun):
 
 def said(name: str, *tables, **options) -> str:
     """A text on a run with these claims, on one line."""
-    return " ".join(chapters.page_text(name, Judged(*tables, **options)).split())
+    return " ".join(chapters.text(name, Judged(*tables, **options)).split())
 
 
 def test_statements_are_counted():
@@ -608,7 +606,7 @@ def test_revisions_are_counted_apart():
     run = Judged(claim_rows())
     kinds = ["revised-after-results", "revised-after-confirmation", "left-open", "stand-in", "split"]
     object.__setattr__(run, "deviations", [{"kind": kind} for kind in kinds])
-    text = chapters.page_text("revisions", run)
+    text = chapters.text("revisions", run)
     assert "two revisions are listed" in text and "Three entries more" in text
 
 
@@ -616,7 +614,7 @@ def test_numbers_of_the_opening_are_links():
     """What is left without the links does not change with what was measured."""
     link, rest = r'<a class="q" [^>]*>.*?</a>', set()
     for number in (1.51, 1.62):
-        opening = re.sub(r' <span class="differs">.*', "", chapters.page_text("opening", StubRun(number)))
+        opening = re.sub(r' <span class="differs">.*', "", chapters.text("opening", StubRun(number)))
         opening = opening.partition("## The findings")[2]
         assert len(re.findall(link, opening)) > 12
         rest.add(re.sub(link, "", opening))

@@ -27,6 +27,7 @@ from workflow_helpers import ROOT
 from images.table import listed as read_rows_of_images
 from replication.evidence.cells import sizes_of
 from replication.evidence.quantities import checked_claims
+from replication.report.chapters import FRONT
 from replication.report.run_tables import listed
 from replication.report.sizes import PLACEHOLDER, found, with_sizes
 from replication.report.stub_run import planned_sizes
@@ -149,7 +150,7 @@ PUT_IN = re.compile(r"\{\{.*?\}\}|\{%.*?%\}|\{#.*?#\}", flags=re.DOTALL)
 
 def numbers_of(source: str) -> list[str]:
     """Numbers that stand in a chapter or text: any digit in its prose, and sizes and results in its formulas."""
-    text = MARKUP.sub(" ", PUT_IN.sub("{}", source))
+    text = MARKUP.sub(" ", PUT_IN.sub("{}", FRONT.sub("", source, count=1)))
     formulas = [number for formula in FORMULA.findall(text) for number in named_in(formula, TYPED)]
     return formulas + named_in(FORMULA.sub(" x ", text), re.compile(rf"{COUNT}|({NUMBER})"))
 
@@ -307,7 +308,10 @@ def test_settings_of_the_comparison_are_what_their_names_say(scale):
         ("At $k = 8$ it is {{ q('distF over dist2 at rank 8') }} times.", ["8"]),
         ("At $k = {{ rank }}$, law F3, Lemma 4.6, eq. (22) and E42 of jain2021, as $d^{3/2}$ in `random-s2`.", []),
         ('{{ "%.3g of 12 runs" % value("known 13") }}{# 19 #}<b id="20">x</b>', []),
-        ('{% call folded("The 5 lemmas") %}{{ figure("jain2021/figure2", "6 repetitions") }}{% endcall %}', []),
+        (
+            '---\nrests:\n  Users:\n  - [users for 7, "<", 8]\n---\n::: The 5 lemmas\n{{ figure("jain2021/figure2") }}',
+            ["5"],
+        ),
         ("[Theorem 1.1](#claim-A-T1.1)\n1. First\n1. Second in 22 runs", ["22"]),
         ("$$\\frac{1}{2} \\sum_{i = 1}^{10} x_i \\approx 1.5$$ and $n = 2000$", ["1.5", "2000"]),
     ],

@@ -19,7 +19,7 @@ from privrep.theory import jain2021, shen2023, whole_methods
 from privrep.theory.rival_options import PASSES, ROUNDS
 from privrep.theory.whole_methods import Moments, Regime, Rounds, posterior_risk
 from privrep.users.simulated import Problem
-from replication.report.chapters import page_text, text
+from replication.report.chapters import text
 from replication.report.page import from_markdown, with_formulas
 from replication.report.spelling import number
 from replication.report.stub_run import stub_cells
@@ -360,7 +360,7 @@ def test_a_failed_run_is_worse_than_all_others(cells):
 
 def test_the_tool_passes_through_the_page(run):
     """One block of HTML whose data come out as they went in, packed below 50 kB, hidden until a script shows it."""
-    widget = re.search(r'<div class="guide-tool".*', page_text("opening", run))[0]
+    widget = re.search(r'<div class="guide-tool".*', text("opening", run))[0]
     page = with_formulas(from_markdown(f"Text $n$.\n\n{widget}\n\nMore."))
     data = re.search(r'<script type="application/gzip" id="guide-data">(.*?)</script>', page)[1]
     assert unpacked(data) == run.fact("guide", "tool")
