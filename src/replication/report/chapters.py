@@ -135,8 +135,8 @@ class Text:
     @cached_property
     def blocks(self) -> list[list[str]]:
         """The paragraphs of the text; items of a list are together."""
-        found = BLANK.split(self.parts[1].strip("\n"))
-        return [[block] if block.startswith(LEAD) else ITEM.split(block) for block in found]
+        blocks = BLANK.split(self.parts[1].strip("\n"))
+        return [[block] if block.startswith(LEAD) else ITEM.split(block) for block in blocks]
 
     @cached_property
     def names(self) -> dict[str, object]:
@@ -170,9 +170,8 @@ class Text:
         """The text as Markdown; ConfigError with its file where a name is of nothing."""
         where = self.source.relative_to(ROOT) if self.source.is_relative_to(ROOT) else self.source
         try:
-            ENVIRONMENT.compile(
-                FRONT.sub(lambda above: "\n" * above[0].count("\n"), self.source.read_text(), count=1), raw=True
-            )
+            written = self.source.read_text()
+            ENVIRONMENT.compile(FRONT.sub(lambda above: "\n" * above[0].count("\n"), written, count=1), raw=True)
             titles = [title_of(paragraph) for block in self.blocks for paragraph in block]
             for name in (*self.parts[0].rests, *self.parts[0].found_by):
                 if name not in titles:
@@ -226,12 +225,9 @@ def heading(study: str) -> str:
 def text_of(name: str, run: Run) -> Text:
     """The chapter of a study, or a text on the whole run from `texts`, to be filled."""
     path = TEXTS / f"{name}.md"
-    whole = path.exists()
-    return (
-        Text(path, ChapterNumbers(run), summary.facts(run))
-        if whole
-        else Text(chapter_file(name), ChapterNumbers(run, name))
-    )
+    if path.exists():
+        return Text(path, ChapterNumbers(run), summary.facts(run))
+    return Text(chapter_file(name), ChapterNumbers(run, name))
 
 
 def text(name: str, run: Run) -> str:

@@ -17,7 +17,6 @@ from privrep.privacy.accounting import gdp_delta, gdp_epsilon, zcdp_epsilon
 from privrep.privacy.mechanisms import GAUSSIAN_COST
 from privrep.privacy.regression_moments import MOMENTS_COST
 from privrep.users.rng import stream
-from replication.evidence.facts import Quantities
 from replication.evidence.findings import Findings
 from replication.evidence.measured import Measured, exact
 from replication.experiments.auditing.worst_users import matrix_moved, moved
@@ -241,14 +240,7 @@ def experiments() -> list[Measured]:
     return found
 
 
-def exact_epsilons(cells: None, quantities: Quantities) -> dict[str, float]:
-    """Return the least and largest exact epsilon where `UNIT` is claimed, and the least share of it that is left."""
-    found = [quantities[f"{claim} exact epsilon at {UNIT}"].measured for claim in NAMES]
-    return {"least": min(found), "most": max(found), "left": 1 - max(found) / UNIT}
-
-
 FACTS = {
-    "exact epsilons": exact_epsilons,
     # What two triangle inequalities allow, and the share of it that was found.
     "joint release": lambda cells, found: {"allowed": ALLOWED, "share": found["joint change"].measured / ALLOWED},
 }
