@@ -407,7 +407,7 @@ Twice {{ 2 * slope }}.
         ("rests: {First: 1}", "above the text: rests.First: 1 is a int"),
         ("rests: {First: [", "while parsing a flow node expected the node content"),
         ('rests: {First: [["= value(1", "<", 1]]}', "' value(1': unexpected end of template, expected"),
-        ("names: {one: valu}", "'valu' is undefined"),
+        ("names: {one: nothing}", "'nothing' is undefined"),
         ("rests: {First: [[A-L4.66, LOOSE]]}", "'A-L4.66' is no claim; the nearest is 'A-L4.6"),
         ("rests: {First: [[A-L4.6, LOSE]]}", "'LOSE' is no verdict; the nearest is"),
         ("rests: {First: [[A-L4.6, LOOSE, expnent of n]]}", "'expnent of n' is no quantity of claim A-L4.6; the near"),

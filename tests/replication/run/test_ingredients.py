@@ -88,7 +88,7 @@ def test_what_private_fedrep_is_called_by_ingredient():
 
 
 BY_HAND = re.compile(r"as (?:is )?(?:it was )?published", re.IGNORECASE)
-NAMES = re.compile(r'"users of \w+ as published at d = %g"|" as published"|users¹, as published')
+NAMES = re.compile(r'"users of \w+ as published at d = 100"|" as published"|users¹, as published')
 """Names of quantities of series that are as published, and a heading above them."""
 
 
