@@ -18,8 +18,8 @@ def draw(name: str, numbers: pd.DataFrame, study: PlotSettings) -> Picture:
         axis.axis("off")
         axis.annotate("not run: see the chapter", (0.5, 0.5), xycoords="axes fraction", ha="center", fontsize=10)
     elif name in study.sweeps:
-        one = study.sweeps[name]
-        draw_sweeps(figure, numbers, one.panels, study.claimed, one.ylabel)
+        sweep = study.sweeps[name]
+        draw_sweeps(figure, numbers, sweep.panels, study.claimed, sweep.ylabel)
     else:
         own = importlib.import_module(f"replication.studies.{study.study}.figures")
         getattr(own, f"draw_{name.rpartition('/')[2]}")(figure, numbers, study)

@@ -78,10 +78,10 @@ def own_risks(cells: pd.DataFrame, series: str) -> list[Measured]:
 def own_table(own: dict[str, list[Measured]], floor: float) -> pd.DataFrame:
     """Return median risks by series and epsilon with intervals, the floor, and x with series side by side."""
     rows = [
-        (series, float(one.quantity.rsplit("= ", 1)[1]), one.measured, one.ci_low, one.ci_high, 1.018**place)
+        (series, float(risk.quantity.rsplit("= ", 1)[1]), risk.measured, risk.ci_low, risk.ci_high, 1.018**place)
         for place, series in enumerate(METHODS, -(len(METHODS) // 2))
-        for one in own[series]
-        if one.quantity.startswith("median")
+        for risk in own[series]
+        if risk.quantity.startswith("median")
     ]
     table = pd.DataFrame(rows, columns=["series", "epsilon", "risk", "ci_low", "ci_high", "x"])
     return table.assign(x=table["epsilon"] * table["x"], floor=floor)
@@ -92,31 +92,31 @@ def factor_points(above: Sweep, below: Sweep, name: str) -> list[Measured]:
 
     def ratios(indices: np.ndarray) -> dict[str, float]:
         over = above.errors[:, indices].mean(axis=1) / below.errors[:, indices].mean(axis=1)
-        return {f"factor at {name} = {value:g}": float(one) for value, one in zip(above.values, over, strict=True)}
+        return {f"factor at {name} = {value:g}": float(ratio) for value, ratio in zip(above.values, over, strict=True)}
 
     return bootstrap_measures(ratios, above.repetitions, f"factor {name}", note="")
 
 
 def code_measures() -> list[Measured]:
     """Measure the epsilon that the public code's noise spends, sqrt(12 T ln(1.25 / delta)) / eps, and its excess."""
-    found = []
+    measured = []
     for epsilon in CODE_EPSILONS:
         multiplier = math.sqrt(12 * CODE_ROUNDS * math.log(1.25 / CODE_DELTA)) / epsilon
         needed = math.sqrt(CODE_ROUNDS) / gdp_mu(epsilon, CODE_DELTA)
         spent = gdp_epsilon(math.sqrt(CODE_ROUNDS) / multiplier, CODE_DELTA)
-        found += [
+        measured += [
             exact(f"epsilon spent by the code at epsilon = {epsilon:g}", spent),
             exact(f"noise over exact by the code at epsilon = {epsilon:g}", multiplier / needed),
         ]
-    return found
+    return measured
 
 
 def analyse(cells: pd.DataFrame, study: MeasureSettings) -> Findings:
     """Measure risks and ratios on the code's problem, exponents, the factor between methods, and the code's noise."""
     cells = with_predictions(cells)
-    fits, found, tables = fit_all(study, cells), defined(study, cells), []
+    fits, measured, tables = fit_all(study, cells), defined(study, cells), []
     own, floor = {series: own_risks(cells, series) for series in METHODS}, own_risks(cells, "floor")
-    found += [*itertools.chain(*own.values()), *floor]
+    measured += [*itertools.chain(*own.values()), *floor]
     for name, pair in (FACTORS | WIDER).items():
         above, below = (fits[fit].sweep for fit in pair)
         points, quantity = factor_points(above, below, name), f"exponent of {name} in the factor"
@@ -124,10 +124,10 @@ def analyse(cells: pd.DataFrame, study: MeasureSettings) -> Findings:
         slope = bare(quantity, math.nan, above.repetitions, left_out)
         if not left_out:
             slope = ratio_exponent(quantity, above, below)
-        found += [*points, slope]
+        measured += [*points, slope]
         if name in WIDER:
             continue
-        rows = [(one.measured, one.ci_low, one.ci_high) for one in points]
+        rows = [(point.measured, point.ci_low, point.ci_high) for point in points]
         table = pd.DataFrame(rows, columns=["error", "ci_low", "ci_high"]).assign(
             fit=f"factor, {name}",
             value=above.values,
@@ -138,4 +138,4 @@ def analyse(cells: pd.DataFrame, study: MeasureSettings) -> Findings:
         )
         tables += [fit_table(fits, pair), table]
     shown = {"snedeker2025/own_problem": own_table(own, floor[0].measured), "snedeker2025/factor": pd.concat(tables)}
-    return Findings(found + code_measures(), shown, fits)
+    return Findings(measured + code_measures(), shown, fits)

@@ -31,9 +31,9 @@ def draw_factor(figure: Picture, numbers: DataFrame, study: PlotSettings) -> Non
     for (top, bottom), (name, pair) in zip(axes.T, FACTORS.items(), strict=True):
         looks = {fit: look(fit.split()[0], dash="") for fit in pair} | {f"factor, {name}": factor}
         texts = []
-        for axis, (fit, one) in zip((top, top, bottom), looks.items(), strict=True):
+        for axis, (fit, style) in zip((top, top, bottom), looks.items(), strict=True):
             rows = numbers[numbers["fit"] == fit]
-            axis.fit(rows, one)
+            axis.fit(rows, style)
             axis.law(rows, "value", "predicted")
             texts.append(exponent_text(rows))
         bottom.power(rows, EXPONENT, CLAIMED.but(colour=GREY))

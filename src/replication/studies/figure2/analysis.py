@@ -88,14 +88,14 @@ class MethodScores:
         return [self.choices[i] for i in self.means(np.arange(self.seeds)).argmin(axis=0)]
 
 
-def ratio(one: MethodScores, other: MethodScores, epsilon: float, indices: np.ndarray) -> float:
+def ratio(method: MethodScores, other: MethodScores, epsilon: float, indices: np.ndarray) -> float:
     """Return the MSE of one method over that of another at the same epsilon and repetitions."""
-    return one.at(epsilon, indices) / other.at(epsilon, indices)
+    return method.at(epsilon, indices) / other.at(epsilon, indices)
 
 
-def least_over(one: MethodScores, other: MethodScores, indices: np.ndarray) -> float:
+def least_over(method: MethodScores, other: MethodScores, indices: np.ndarray) -> float:
     """Return the least MSE of one method over epsilon, over that of another."""
-    return min(ratio(one, other, epsilon, indices) for epsilon in one.epsilons)
+    return min(ratio(method, other, epsilon, indices) for epsilon in method.epsilons)
 
 
 def read_method(cells: pd.DataFrame, *series: str) -> MethodScores:
@@ -186,21 +186,21 @@ def measure(quantity: str, statistic: Callable[[np.ndarray], float], seeds: int,
 
 def point(quantity: str, method: MethodScores, epsilon: float) -> dict[str, float]:
     """Return the MSE of a method at one epsilon as it is drawn, with the interval of the quantity."""
-    found = measure(quantity, partial(method.at, epsilon), method.seeds)
-    return {"mse": found.measured, "ci_low": found.ci_low, "ci_high": found.ci_high, "seeds": found.seeds}
+    score = measure(quantity, partial(method.at, epsilon), method.seeds)
+    return {"mse": score.measured, "ci_low": score.ci_low, "ci_high": score.ci_high, "seeds": score.seeds}
 
 
 def fallback_measures(cells: pd.DataFrame) -> list[Measured]:
     """Measure each rule's MSE at each epsilon, and its ratio to `PRINTED_RULE` on the same data and starts."""
     methods = {rule: read_method(cells, series) for rule, series in fallback_series(cells).items()}
-    printed, found = methods.pop(PRINTED_RULE), []
+    printed, measured = methods.pop(PRINTED_RULE), []
     for rule, method in methods.items():
         for epsilon in method.epsilons:
-            found.append(measure(f"{rule} at {epsilon:g}", partial(method.at, epsilon), method.seeds))
+            measured.append(measure(f"{rule} at {epsilon:g}", partial(method.at, epsilon), method.seeds))
             # Data sets and starts are those of the same repetitions; the noise of each cell is its own.
             against = partial(ratio, method, printed, epsilon)
-            found.append(measure(f"{rule} over {PRINTED_RULE} at {epsilon:g}", against, method.seeds))
-    return found
+            measured.append(measure(f"{rule} over {PRINTED_RULE} at {epsilon:g}", against, method.seeds))
+    return measured
 
 
 def curve_table(cells: pd.DataFrame) -> pd.DataFrame:
@@ -238,24 +238,24 @@ def fallback_table(cells: pd.DataFrame) -> pd.DataFrame:
 def measures(cells: pd.DataFrame, table: pd.DataFrame) -> list[Measured]:
     """Measure the criteria, how many other readings of `judge_readings` pass, and what the report quotes."""
     base, ours = read_baselines(cells), read_method(cells, DECIDING)
-    found = [
+    numbers = [
         measure(criterion, partial(rule, ours, base), ours.seeds, "epochs selected on the score")
         for criterion, rule in CRITERIA.items()
     ]
     others = table[(table["reading"] != DECIDING) & ~table["ours"]]
     passing = others.loc[others["passes"], "reading"]
-    found.append(exact("other readings that pass", len(passing), ", ".join(passing) if len(passing) else "none"))
-    found.append(measure("single over zero", partial(least_over, base["single"], base["zero"]), base["single"].seeds))
+    numbers.append(exact("other readings that pass", len(passing), ", ".join(passing) if len(passing) else "none"))
+    numbers.append(measure("single over zero", partial(least_over, base["single"], base["zero"]), base["single"].seeds))
     for name, method in (("deciding reading", ours), *base.items()):
         for epsilon in method.epsilons:
             where = "" if np.isnan(epsilon) else f" at {epsilon:g}"
-            found.append(measure(f"{name}{where}", partial(method.at, epsilon), method.seeds))
+            numbers.append(measure(f"{name}{where}", partial(method.at, epsilon), method.seeds))
     for name, method in (("", ours), (", exact accounting", read_method(cells, EXACT))):
         for what, noise in (("", 0.0), (", excess risk", float(cells["label_noise_sd"].iloc[0]) ** 2)):
-            pair = (replace(one, mse=one.mse - noise) for one in (method, base["nonprivate"]))
+            pair = (replace(scores, mse=scores.mse - noise) for scores in (method, base["nonprivate"]))
             over = partial(ratio, *pair, COMPARABLE_EPSILON)
-            found.append(measure(f"over nonprivate at {COMPARABLE_EPSILON}{name}{what}", over, method.seeds))
-    return found + fallback_measures(cells)
+            numbers.append(measure(f"over nonprivate at {COMPARABLE_EPSILON}{name}{what}", over, method.seeds))
+    return numbers + fallback_measures(cells)
 
 
 def method_of(cells: pd.DataFrame, series: str) -> MethodScores:
@@ -269,8 +269,8 @@ def method_of(cells: pd.DataFrame, series: str) -> MethodScores:
 def curves_of(cells: pd.DataFrame, *series: str) -> pd.DataFrame:
     """Return the least MSE of some series, one row each, at the epsilons that all of them have."""
     methods = {name: method_of(cells, name) for name in series}
-    found = {name: pd.Series(one.best(np.arange(one.seeds)), one.epsilons) for name, one in methods.items()}
-    return pd.DataFrame(found).T.dropna(axis=1)
+    least = {name: pd.Series(score.best(np.arange(score.seeds)), score.epsilons) for name, score in methods.items()}
+    return pd.DataFrame(least).T.dropna(axis=1)
 
 
 def epochs_of(choice: str) -> int:
@@ -282,17 +282,17 @@ def all_readings(cells: pd.DataFrame, quantities: Quantities) -> dict[str, objec
     """Return all readings, ours last, with scores at common epsilons, and counts of those that miss a criterion."""
     if not cells["mse"].notna().any():
         raise NotMeasured("mse")
-    found = judge_readings(cells).sort_values("ours", kind="stable")
+    readings = judge_readings(cells).sort_values("ours", kind="stable")
     settings: Any = cells.drop_duplicates("series").set_index("series")
-    scores = [name for name in found.columns if name.startswith("mse_") and found[name].notna().all()]
+    scores = [name for name in readings.columns if name.startswith("mse_") and readings[name].notna().all()]
     rows = [
         reading_settings(settings.loc[row["reading"]], settings.loc[DECIDING])
         | {name: row[name] for name in ("reading", "ours", "seeds", "passes")}
         | {"scores": [row[name] for name in scores]}
         | {"criteria": [{"value": row[name], "passes": passes(name, row[name])} for name in CRITERIA]}
-        for row in found.to_dict("records")
+        for row in readings.to_dict("records")
     ]
-    papers = found[~found["ours"]]
+    papers = readings[~readings["ours"]]
     return {
         "rows": rows,
         "epsilons": [f"ε = {name.removeprefix('mse_')}" for name in scores],
@@ -362,7 +362,7 @@ def uneven_runs(cells: pd.DataFrame, quantities: Quantities) -> dict[str, object
     """Return the largest ratios of the worst to the median run, from random starts and from Algorithm 3."""
     random = {series: worst_run(method_of(cells, series)) for series in (DECIDING, EXACT)}
     others = (method_of(cells, series.replace("random", "spectral", 1)) for series in random)
-    spectral: list[Any] = [worst_run(one)["ratio"] for one in others]
+    spectral: list[Any] = [worst_run(method)["ratio"] for method in others]
     return {"random": random, "spectral": max(spectral)}
 
 

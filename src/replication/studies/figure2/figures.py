@@ -30,8 +30,8 @@ def draw_figure2(figure: Picture, numbers: DataFrame, study: PlotSettings) -> No
     axes = figure.panels(9.0, 4.8, ncols=2)
     x = rf"user-level $\epsilon$ ($\delta$ = {power_of_ten(numbers['delta'].iloc[0])})"
     for axis in axes:
-        for (name, part), one in zip(numbers.groupby("curve", sort=False), CURVES, strict=True):
-            axis.series(part, "epsilon", "mse", one.but(str(name)), ends=CI, band=True)
+        for (name, part), style in zip(numbers.groupby("curve", sort=False), CURVES, strict=True):
+            axis.series(part, "epsilon", "mse", style.but(str(name)), ends=CI, band=True)
         axis.level(COMPARABLE_EPSILON, "stated: comparable to non-private from here", along="y", dash=":")
     axes[1].level(4, "stated: about 4")
     axes[0].label(x, "population MSE", "Logarithmic axis", "y", numbers["epsilon"])
@@ -45,8 +45,8 @@ def draw_figure2_readings(figure: Picture, numbers: DataFrame, study: PlotSettin
     scores = numbers[[f"mse_{epsilon}" for epsilon in SHOWN]]
     axis.hlines(places, scores.min(axis=1), scores.max(axis=1), color="0.8", linewidth=1, zorder=1)
     lifts = np.linspace(0.12, -0.12, len(SHOWN))
-    for (epsilon, one), lift in zip(graded(SHOWN, r"$\epsilon$ = {}", dash="").items(), lifts, strict=True):
-        axis.series(numbers.assign(place=places + lift), f"mse_{epsilon}", "place", one)
+    for (epsilon, style), lift in zip(graded(SHOWN, r"$\epsilon$ = {}", dash="").items(), lifts, strict=True):
+        axis.series(numbers.assign(place=places + lift), f"mse_{epsilon}", "place", style)
     notes = np.select([numbers["reading"] == DECIDING, numbers["ours"]], [" (deciding)", " (ours)"], "")
     x = "population MSE at the best number of epochs (bold: passes all criteria; italic: ours)"
     names = dict(zip(places, numbers["reading"] + notes, strict=True))
@@ -63,10 +63,10 @@ def draw_figure2_fallbacks(figure: Picture, numbers: DataFrame, study: PlotSetti
     titles = f"At the {CHOSEN}", rf"At $\epsilon$ = {SMALLEST_EPSILON}"
     for axis, panel, x, title in zip(axes, (CHOSEN, "epochs"), labels, titles, strict=True):
         shown = numbers[numbers["panel"] == panel]
-        for place, (rule, one) in enumerate(RULES.items()):
+        for place, (rule, style) in enumerate(RULES.items()):
             part = shown[shown["rule"] == rule]
             part = part.assign(x=part["x"] * 1.03 ** (place - 1))  # side by side, so that bars do not overlap
-            axis.series(part, "x", "mse", one, ends=CI, hollow=part["lost"] > 0)
+            axis.series(part, "x", "mse", style, ends=CI, hollow=part["lost"] > 0)
         axis.named(Look("no minimum in some run", GREY, dash="", filled=False))
         axis.label(x, "population MSE", title, "xy", shown["x"])
     axes[1].tick_params(labelleft=True)

@@ -72,8 +72,8 @@ def predictions(settings: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
     for (samples, dim, rank), rows in groups:
         sizes = Regime(rows["users"].to_numpy(float), samples, dim, rank, LABEL_NOISE)
         for name in METHODS:
-            found = methods.expected(name, sizes, mu[rows.index].to_numpy())
-            risks.loc[rows.index, name], known.loc[rows.index, name] = found.risk, found.known
+            law = methods.expected(name, sizes, mu[rows.index].to_numpy())
+            risks.loc[rows.index, name], known.loc[rows.index, name] = law.risk, law.known
     return risks, known
 
 
@@ -109,12 +109,12 @@ def repetitions(cells: pd.DataFrame) -> np.ndarray:
     rows = cells[cells["series"].isin(RUN)]
     rows = rows.assign(share=(rows["excess_risk"] / rows["rank"]).fillna(np.inf))
     where = settings_of(cells)
-    found = np.ones((cells["seed"].nunique(), len(where), len(METHODS)))
+    values = np.ones((cells["seed"].nunique(), len(where), len(METHODS)))
     for place, name in enumerate(RUN):
         keys = KEYS if name in PRIVATE else SIZES  # own data know no epsilon
         table = rows[rows["series"] == name].pivot_table("share", keys, "seed", aggfunc="first")
-        found[:, :, place] = where[keys].join(table, on=keys)[sorted(table.columns)].to_numpy().T
-    return found
+        values[:, :, place] = where[keys].join(table, on=keys)[sorted(table.columns)].to_numpy().T
+    return values
 
 
 def medians(values: np.ndarray) -> pd.DataFrame:
@@ -148,23 +148,23 @@ def chosen(values: pd.DataFrame, names: pd.Series) -> np.ndarray:
     return values.to_numpy()[np.arange(len(values)), values.columns.get_indexer(pd.Index(names))]
 
 
-def over_others(found: pd.DataFrame, expected: pd.DataFrame) -> dict[str, float]:
+def over_others(observed: pd.DataFrame, expected: pd.DataFrame) -> dict[str, float]:
     """Return the largest ratio over the settings of the risk of the named method to the least of the other methods."""
     ratios = {}
     for words, names in CHOICES.items():
         named = method_to_use(expected[names])
         is_named = np.asarray(names)[None, :] == named.to_numpy()[:, None]
-        ratio = chosen(found[names], named) / found[names].mask(is_named).min(axis=1).to_numpy()
+        ratio = chosen(observed[names], named) / observed[names].mask(is_named).min(axis=1).to_numpy()
         ratios[f"largest risk of the method named over the least of the others, of {words}"] = float(ratio.max())
     return ratios
 
 
-def choices(found: pd.DataFrame, expected: pd.DataFrame, known: pd.DataFrame) -> list[Measured]:
+def choices(observed: pd.DataFrame, expected: pd.DataFrame, known: pd.DataFrame) -> list[Measured]:
     """Count settings in which the named method is within `CLOSE` of the best, and wrong choices by known laws."""
     measured = []
     for words, names in CHOICES.items():
         named = method_to_use(expected[names])
-        hits = (chosen(found[names], named) <= CLOSE * found[names].min(axis=1)).to_numpy()
+        hits = (chosen(observed[names], named) <= CLOSE * observed[names].min(axis=1)).to_numpy()
         quantity = f"share of settings in which the method named is as good as the best of {words}"
         wrong = f"wrong choices of {words}"
         sure = chosen(known[names], named).astype(bool)
@@ -176,9 +176,9 @@ def choices(found: pd.DataFrame, expected: pd.DataFrame, known: pd.DataFrame) ->
     return measured
 
 
-def factors(found: pd.DataFrame, expected: pd.DataFrame, known: pd.DataFrame) -> dict[str, float]:
+def factors(observed: pd.DataFrame, expected: pd.DataFrame, known: pd.DataFrame) -> dict[str, float]:
     """Return median and largest factor between predicted and measured risk, either way, where the law is known."""
-    ratios: Any = np.log(found[list(RUN)] / expected[list(RUN)])
+    ratios: Any = np.log(observed[list(RUN)] / expected[list(RUN)])
     apart = np.exp(ratios.abs()).where(known[list(RUN)])
     typical = {f"typical factor between law and risk, {name}": float(apart[name].median()) for name in RUN}
     typical["typical factor between law and risk, all methods"] = float(apart.stack().median())
@@ -187,14 +187,14 @@ def factors(found: pd.DataFrame, expected: pd.DataFrame, known: pd.DataFrame) ->
 
 def failures(values: np.ndarray) -> list[Measured]:
     """Return how often a private method finds nothing in settings in which most of its runs find something."""
-    found = []
+    measured = []
     for place, name in enumerate(PRIVATE):
         nothing = values[:, :, place] > NOTHING
         most = nothing[:, np.median(nothing, axis=0) == 0]
         if most.size:
             quantity = f"runs of {name} that find nothing where most find something"
-            found.append(share(quantity, int(most.sum()), most.size, "over runs"))
-    return found
+            measured.append(share(quantity, int(most.sum()), most.size, "over runs"))
+    return measured
 
 
 def best_points(where: pd.DataFrame) -> pd.DataFrame:
@@ -220,19 +220,19 @@ def shown(cells: pd.DataFrame, quantities: Quantities) -> list[dict[str, object]
     triples = pd.Series(points[["measured", "ci_low", "ci_high"]].to_numpy().tolist())
     measured = triples.where(points["method"].isin(RUN), None)
     points = points.assign(name=points["method"].map(METHODS), close=close, measured=measured)
-    columns, found = ["name", "predicted", "known", "measured", "close"], []
+    columns, settings = ["name", "predicted", "known", "measured", "close"], []
     for (sizes, part), best in zip(points.groupby(KEYS), method_to_use(expected), strict=True):
         about = {"sizes": sizes, "best": METHODS[best], "example": is_example(part).all()}
-        found.append(about | {"methods": part[columns].to_dict("records")})
-    return found
+        settings.append(about | {"methods": part[columns].to_dict("records")})
+    return settings
 
 
 def tool(cells: pd.DataFrame, quantities: Quantities) -> dict[str, object]:
     """Return what the sliders of the page read: `on_the_grid`, and `measured`, for each setting its place on the axes
     and method -> risk with the ends of its interval."""
-    found: list[Any] = risks(cells)
+    tables: list[Any] = risks(cells)
     measured = [
-        {"at": at.tolist(), "risk": {name: [_short(part.loc[row, name]) for part in found] for name in RUN}}
+        {"at": at.tolist(), "risk": {name: [_short(part.loc[row, name]) for part in tables] for name in RUN}}
         for row, at in enumerate(places(settings_of(cells)))
     ]
     return on_the_grid() | {"measured": measured}
@@ -256,7 +256,7 @@ def on_the_grid() -> dict[str, object]:
         "fine": FINE,
         "close": CLOSE,
         "predicted": {
-            name: [round(FINE * float(np.log10(one))) if np.isfinite(one) else None for one in expected[name][::step]]
+            name: [round(FINE * float(np.log10(law))) if np.isfinite(law) else None for law in expected[name][::step]]
             for name, step in steps.items()
         },
         "known": {name: "".join(known[name][::step].astype(int).astype(str)) for name, step in steps.items()},
@@ -280,9 +280,9 @@ def analyse(cells: pd.DataFrame, study: AnalysisSettings) -> Findings:
     """Measure how good the named methods are and how near the laws, and what is said on the grid."""
     where, values = settings_of(cells), repetitions(cells)
     expected, known = predictions(where)
-    found, points = medians(values), law_points(cells, expected, known)
+    observed, points = medians(values), law_points(cells, expected, known)
     in_example: list[Any] = [*points[is_example(points)].itertuples()]
-    best, everywhere = found.idxmin(axis=1), guide()[0]
+    best, everywhere = observed.idxmin(axis=1), guide()[0]
     named, level = method_to_use(everywhere), everywhere[PUBLISHED].min(axis=1) <= CLOSE * everywhere["unit"]
 
     def over_settings(indices: np.ndarray) -> dict[str, float]:
@@ -291,7 +291,7 @@ def analyse(cells: pd.DataFrame, study: AnalysisSettings) -> Findings:
 
     ratios = bootstrap_measures(over_settings, len(values), "over settings of the guide", BOOTSTRAP)
     measured = [
-        *choices(found, expected, known),
+        *choices(observed, expected, known),
         *failures(values),
         # An extreme over settings has no interval.
         *(replace(one, ci_low=np.nan, ci_high=np.nan) if one.quantity.startswith("largest") else one for one in ratios),
@@ -300,10 +300,10 @@ def analyse(cells: pd.DataFrame, study: AnalysisSettings) -> Findings:
         *(exact(f"share of the grid on which {name} is named", (named == name).mean()) for name in METHODS),
         exact("share of the grid on which a published method is as good as unit steps", level.mean()),
         exact("share of the grid near a measured setting", near(grid(), where).mean()),
-        *(exact(f"predicted risk of {one.method} in the example", one.predicted) for one in in_example),
+        *(exact(f"predicted risk of {row.method} in the example", row.predicted) for row in in_example),
     ]
-    for one in in_example[: len(RUN)]:  # predicting zero, the last, is not run
-        name = f"risk of {one.method} in the example"
-        measured.append(Measured(name, one.measured, one.ci_low, one.ci_high, len(values)))
+    for row in in_example[: len(RUN)]:  # predicting zero, the last, is not run
+        name = f"risk of {row.method} in the example"
+        measured.append(Measured(name, row.measured, row.ci_low, row.ci_high, len(values)))
     laws = points[points["method"].isin(RUN)]
     return Findings(measured, {"beyond/guide_laws": laws, "beyond/guide_best": best_points(where)})

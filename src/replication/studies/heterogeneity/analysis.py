@@ -70,12 +70,12 @@ def method_statistics(cells: pd.DataFrame) -> Callable[[np.ndarray], dict[str, f
     def statistics(indices: np.ndarray) -> dict[str, float]:
         best = {method: table.take(indices, axis=2).mean(axis=2).min(axis=1) for method, table in runs.items()}
         apart, together = np.divide(*(table.take(indices, axis=1).mean(axis=1) for table in common.values()))
-        found = {
+        ratios = {
             f"{version} over {method}, best bounds": float((best[version] / best[method]).max())
             for version in (CENTAUR, "centaur")
             for method in ("dp_fedavg", "ppsgd")
         }
-        return found | {"loss of dp_fedavg by heterogeneity": float(apart / together)}
+        return ratios | {"loss of dp_fedavg by heterogeneity": float(apart / together)}
 
     return statistics
 
@@ -146,8 +146,8 @@ def analyse(cells: pd.DataFrame, study: MeasureSettings) -> Findings:
     """Measure exponents of the norms, what clipping does at the optimum, and the methods against each other."""
     cells = with_predictions(cells)
     seeds = int(cells.loc[cells["series"] == CENTAUR, "seed"].nunique())
-    found = defined(study, cells)
-    found += bootstrap_measures(method_statistics(cells), seeds, "heterogeneity methods", DRAWS, "")
-    found += [one for method in METHODS for one in (over_own_data(cells, method), worst_run(cells, method))]
+    measured = defined(study, cells)
+    measured += bootstrap_measures(method_statistics(cells), seeds, "heterogeneity methods", DRAWS, "")
+    measured += [risk for method in METHODS for risk in (over_own_data(cells, method), worst_run(cells, method))]
     tables = {"shen2023/update_norms": norm_table(cells), "shen2023/baselines": risk_table(cells)}
-    return Findings(found, tables, fit_all(study, cells))
+    return Findings(measured, tables, fit_all(study, cells))

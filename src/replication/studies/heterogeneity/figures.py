@@ -32,9 +32,9 @@ def draw_update_norms(figure: Picture, numbers: DataFrame, study: PlotSettings) 
     """Draw norms against distance, rank and label noise, and the drift of clipped updates."""
     (by_distance, by_rank), (by_noise, drift) = figure.panels(7.8, 7.0, nrows=2, ncols=2)
     distance = numbers[numbers["series"] == "distance"]
-    for kind, one in KINDS.items():
+    for kind, style in KINDS.items():
         ends = (f"{kind}_median", f"{kind}_q99")
-        by_distance.series(distance, "start_sine", ends[0], one, band=True, ends=ends)
+        by_distance.series(distance, "start_sine", ends[0], style, band=True, ends=ends)
     two, other = ("representation", "full"), {"dash": "--", "filled": False}
     for name in two:
         by_distance.law(distance, "start_sine", name)

@@ -172,12 +172,12 @@ def difference(first: pd.DataFrame, second: pd.DataFrame, score: str = "accuracy
     first = first.dropna(subset=[score])
     values, errors = [], []
     for seed in first.index.intersection(second.index):
-        one, two = first.loc[seed], second.loc[seed]
-        paired = of_clients(one) - of_clients(two)
-        alike = one["tested"] == two["tested"]
-        values.append(100 * (one["accuracy"] - two["accuracy"]) if alike else paired.mean())
-        values[-1] += 100 * (one[score] - one["accuracy"])
-        errors.append(paired.std(ddof=1) / math.sqrt(min(one["tested"], two["tested"])))
+        ours, theirs = first.loc[seed], second.loc[seed]
+        paired = of_clients(ours) - of_clients(theirs)
+        alike = ours["tested"] == theirs["tested"]
+        values.append(100 * (ours["accuracy"] - theirs["accuracy"]) if alike else paired.mean())
+        values[-1] += 100 * (ours[score] - ours["accuracy"])
+        errors.append(paired.std(ddof=1) / math.sqrt(min(ours["tested"], theirs["tested"])))
     return Lead(np.array(values), errors[0] if errors and score == "accuracy" else math.nan)
 
 
@@ -185,13 +185,13 @@ def least(name: str, leads: list[Lead]) -> Measured:
     """The least of several, with the interval that is simultaneous over them (Bonferroni); NaN where one is missing,
     and no interval where one has none."""
     level = 1 - (1 - LEVEL) / len(leads)
-    found = [one.measured(name, level) for one in leads]
-    for one in found:
-        if math.isnan(one.measured):
-            return one
-    ends = {end: min(getattr(one, end) for one in found) for end in ("ci_low", "ci_high", "seeds")}
-    first = replace(min(found, key=lambda one: one.measured), **ends)
-    short = [one.note for one in found if math.isnan(one.ci_low)]
+    numbers = [lead.measured(name, level) for lead in leads]
+    for number in numbers:
+        if math.isnan(number.measured):
+            return number
+    ends = {end: min(getattr(number, end) for number in numbers) for end in ("ci_low", "ci_high", "seeds")}
+    first = replace(min(numbers, key=lambda number: number.measured), **ends)
+    short = [number.note for number in numbers if math.isnan(number.ci_low)]
     return bare(name, first.measured, first.seeds, first.note or short[0]) if short else first
 
 
@@ -205,8 +205,8 @@ def leads(runs: pd.DataFrame, setting: Setting, reading: str = "unmoved") -> dic
 def rivals(runs: pd.DataFrame, setting: Setting) -> list[str]:
     """The other methods, without those that stopped at the first seed since they were far behind there."""
     of = {other: lines(runs, setting, other)["accuracy"] for other in OTHERS}
-    best = max((100 * one.iloc[0] for one in of.values() if len(one)), default=math.nan)
-    return [o for o, one in of.items() if len(one) != 1 or 100 * one.iloc[0] > best - FAR_BEHIND]
+    best = max((100 * scores.iloc[0] for scores in of.values() if len(scores)), default=math.nan)
+    return [o for o, scores in of.items() if len(scores) != 1 or 100 * scores.iloc[0] > best - FAR_BEHIND]
 
 
 def row_leads(runs: pd.DataFrame, setting: Setting, reading: str) -> list[Lead]:
@@ -215,20 +215,20 @@ def row_leads(runs: pd.DataFrame, setting: Setting, reading: str) -> list[Lead]:
     return [ahead[other] for other in rivals(runs, setting)]
 
 
-def by_seeds(one: Measured, clear: float) -> Measured:
+def by_seeds(lead: Measured, clear: float) -> Measured:
     """A least lead, which decides nothing where it is too small for its seeds (rule 11)."""
-    if one.seeds >= MANY_SEEDS or abs(one.measured) >= clear or math.isnan(one.ci_low):
-        return one
-    note = f"too few seeds for a lead below {clear:g} points; over seeds [{one.ci_low:.2f}, {one.ci_high:.2f}]"
-    return bare(one.quantity, one.measured, one.seeds, note)
+    if lead.seeds >= MANY_SEEDS or abs(lead.measured) >= clear or math.isnan(lead.ci_low):
+        return lead
+    note = f"too few seeds for a lead below {clear:g} points; over seeds [{lead.ci_low:.2f}, {lead.ci_high:.2f}]"
+    return bare(lead.quantity, lead.measured, lead.seeds, note)
 
 
 def judged(name: str, ahead: Callable[[str], list[Lead]], clear: float = CLEAR) -> Measured:
     """The least of CENTAUR's leads by reading. The runs without moved images may confirm the order; where they do not,
     those with them decide, which alone may deny it (rule 9)."""
-    found = {reading: by_seeds(least(name, ahead(reading)), clear) for reading in OF_READING}
+    leads = {reading: by_seeds(least(name, ahead(reading)), clear) for reading in OF_READING}
     unmoved, moved = (
-        replace(one, note="; ".join(filter(None, [OF_READING[reading], one.note]))) for reading, one in found.items()
+        replace(lead, note="; ".join(filter(None, [OF_READING[reading], lead.note]))) for reading, lead in leads.items()
     )
     if not unmoved.ci_low >= 0 and (not math.isnan(moved.ci_low) or not unmoved.seeds):
         return moved
@@ -259,7 +259,7 @@ def best_clips(runs: pd.DataFrame) -> Setting:
 def set_up_measures(runs: pd.DataFrame) -> list[Measured]:
     """Clients alone on CIFAR-10 less what Table 1 prints, with two standard errors: ours over clients, and theirs over
     three runs."""
-    found = []
+    measured = []
     for row, setting in TABLE_1.items():
         if setting.where["images"] != "cifar10":
             continue
@@ -267,8 +267,8 @@ def set_up_measures(runs: pd.DataFrame) -> list[Measured]:
         mean, spread = setting.printed["stand_alone"]
         ours = 100 * (mine["accuracy_sd"] / np.sqrt(mine["tested"])).mean() / np.sqrt(len(mine))
         away, two = 100 * mine["accuracy"].mean() - mean, 2 * math.hypot(ours, spread / math.sqrt(PRINTED_RUNS))
-        found.append(Measured(name, away, away - two, away + two, len(mine), "two standard errors"))
-    return found
+        measured.append(Measured(name, away, away - two, away + two, len(mine), "two standard errors"))
+    return measured
 
 
 def figure_1_measures(runs: pd.DataFrame) -> list[Measured]:
@@ -277,9 +277,9 @@ def figure_1_measures(runs: pd.DataFrame) -> list[Measured]:
     def over(other: str, *epsilons: float) -> Callable[[str], list[Lead]]:
         return lambda reading: [leads(runs, FIGURE_1[e], reading)[other] for e in epsilons]
 
-    found = [(f"least lead over {o}, all epsilons", over(o, *EPSILONS)) for o in TOGETHER[1:]]
-    found.append(("lead of centaur over stand_alone, epsilon = 0.5", over("stand_alone", 0.5)))
-    return [judged(f"CIFAR10, Figure 1: {name}", ahead) for name, ahead in found]
+    named = [(f"least lead over {o}, all epsilons", over(o, *EPSILONS)) for o in TOGETHER[1:]]
+    named.append(("lead of centaur over stand_alone, epsilon = 0.5", over("stand_alone", 0.5)))
+    return [judged(f"CIFAR10, Figure 1: {name}", ahead) for name, ahead in named]
 
 
 def along(line: pd.DataFrame) -> pd.DataFrame:
@@ -306,41 +306,41 @@ def update_measure(runs: pd.DataFrame) -> Measured:
         ours, theirs = (lines(runs, row, method, shift)["length_8_8"].astype(float) for method in ("centaur", "fedavg"))
         return [Lead((1 - ours / theirs).dropna().to_numpy())]
 
-    one = judged("CIFAR10, n = 1000, S = 5: update of centaur over that of fedavg, last eighth", shorter, 0.0)
-    return replace(one, measured=1 - one.measured, ci_low=1 - one.ci_high, ci_high=1 - one.ci_low)
+    gap = judged("CIFAR10, n = 1000, S = 5: update of centaur over that of fedavg, last eighth", shorter, 0.0)
+    return replace(gap, measured=1 - gap.measured, ci_low=1 - gap.ci_high, ci_high=1 - gap.ci_low)
 
 
 def digit_measures(cells: pd.DataFrame) -> list[Measured]:
     """CENTAUR's leads on scikit-learn's digits, from the cells of this run."""
     ran = cells[cells["status"] == "ok"].sort_values("seed")
     of = {key: 100 * part["accuracy"].to_numpy(float) for key, part in ran.groupby(["series", "method"])}
-    found, nothing = [], cells.loc[cells["status"] != "ok", "reason"].astype(str).tolist()
+    measured, nothing = [], cells.loc[cells["status"] != "ok", "reason"].astype(str).tolist()
     for ending, series in (("", "digits"), (", no noise", "digits-quiet")):
         for other in OTHERS:
             name = f"digits: lead of centaur over {other}{ending}"
             place = ("digits-alone" if other == "stand_alone" else series, other)
             if place in of and (series, "centaur") in of:
-                found.append(bare(name, float((of[series, "centaur"] - of[place]).mean()), len(of[place])))
+                measured.append(bare(name, float((of[series, "centaur"] - of[place]).mean()), len(of[place])))
             else:
-                found.append(not_run(name, [*nothing, "it does not run at this scale"][0]))
-    return found
+                measured.append(not_run(name, [*nothing, "it does not run at this scale"][0]))
+    return measured
 
 
 def accuracy_points(runs: pd.DataFrame, settings: Mapping[Any, Setting]) -> pd.DataFrame:
     """Measured and printed accuracies, by row and method, of rows of which a method that trains together ran."""
     points = []
     for row, setting in settings.items():
-        of = {method: one for method in METHODS if len(one := lines(runs, setting, method))}
-        for method, one in of.items() if of.keys() & set(TOGETHER) else ():
+        of = {method: rows for method in METHODS if len(rows := lines(runs, setting, method))}
+        for method, rows in of.items() if of.keys() & set(TOGETHER) else ():
             mean, spread = setting.printed.get(method, (math.nan, math.nan))
-            accuracy = 100 * one["accuracy"].mean()
-            over_clients = 100 * (one["accuracy_sd"] / np.sqrt(one["tested"])).mean()
-            over_seeds = 100 * one["accuracy"].std(ddof=1) if len(one) > 1 else math.nan
-            half = 2 * (over_clients if len(one) < FEWEST_SEEDS else over_seeds / math.sqrt(len(one)))
+            accuracy = 100 * rows["accuracy"].mean()
+            over_clients = 100 * (rows["accuracy_sd"] / np.sqrt(rows["tested"])).mean()
+            over_seeds = 100 * rows["accuracy"].std(ddof=1) if len(rows) > 1 else math.nan
+            half = 2 * (over_clients if len(rows) < FEWEST_SEEDS else over_seeds / math.sqrt(len(rows)))
             half_printed = 2 * spread / math.sqrt(PRINTED_RUNS)
-            once, cut = 100 * one["accuracy_once"].mean(), one["clipped_share"].mean()
-            second = 100 * one["accuracy_moved_last"].mean(), one["accuracy_moved_last"].count()
-            ran = (accuracy, accuracy - half, accuracy + half, len(one), over_seeds, over_clients, once, cut, *second)
+            once, cut = 100 * rows["accuracy_once"].mean(), rows["clipped_share"].mean()
+            second = 100 * rows["accuracy_moved_last"].mean(), rows["accuracy_moved_last"].count()
+            ran = (accuracy, accuracy - half, accuracy + half, len(rows), over_seeds, over_clients, once, cut, *second)
             points.append((row, method, *ran, mean, spread, mean - half_printed, mean + half_printed))
     measured = ["accuracy", "low", "high", "seeds", "over_seeds", "over_clients", "once", "cut"]
     measured += ["moved_last", "moved_last_seeds"]
@@ -353,10 +353,10 @@ def way_points(runs: pd.DataFrame) -> pd.DataFrame:
     points = []
     for row, setting in (TABLE_1 | TABLE_3).items():
         for method in TOGETHER:
-            one = lines(runs, setting, method)
-            for part, accuracy in zip(EIGHTHS, along(one).mean(), strict=True) if len(one) else ():
+            rows = lines(runs, setting, method)
+            for part, accuracy in zip(EIGHTHS, along(rows).mean(), strict=True) if len(rows) else ():
                 spent = gdp_epsilon(gdp_mu(1.0, 1e-5) * math.sqrt(part / 8), 1e-5)
-                length, cut = (one[f"{name}_{part}_8"].mean() for name in ("length", "cut"))
+                length, cut = (rows[f"{name}_{part}_8"].mean() for name in ("length", "cut"))
                 points.append((row, method, part / 8, spent, accuracy, length, cut))
     names = ["row", "method", "share", "epsilon", "accuracy", "length", "cut"]
     return pd.DataFrame(points, columns=names if points else ["accuracy"])
@@ -368,11 +368,11 @@ def way_points(runs: pd.DataFrame) -> pd.DataFrame:
 def orders(cells: pd.DataFrame, quantities: Quantities) -> list[dict]:
     """Row by row and reading by reading: CENTAUR's least lead over the methods that ran, over which one, its spread
     over seeds, its error over clients, and whether the rules decide for it (1) or against it (-1)."""
-    runs, found = long_runs(), []
+    runs, rows = long_runs(), []
     for row, setting in (TABLE_1 | TABLE_3).items():
-        before = len(found)
+        before = len(rows)
         for reading in READINGS:
-            ahead = {other: one for other, one in leads(runs, setting, reading).items() if len(one.values)}
+            ahead = {other: lead for other, lead in leads(runs, setting, reading).items() if len(lead.values)}
             if not ahead:
                 continue
             rival = min(ahead, key=lambda other: ahead[other].mean)
@@ -381,10 +381,10 @@ def orders(cells: pd.DataFrame, quantities: Quantities) -> list[dict]:
             decided = (by_rules.ci_low >= 0) - (by_rules.ci_high < 0) if reading in OF_READING else 0
             about = {"row": row, "reading": reading, "seeds": len(values), "rival": rival, "others": len(ahead)}
             numbers = {"lead": values.mean(), "over_seeds": values.std(ddof=1) if len(values) > 1 else math.nan}
-            found.append(about | numbers | {"over_clients": ahead[rival].error, "printed": printed, "decided": decided})
-        if len(found) == before:
-            found.append({"row": row, "reading": "unmoved", "seeds": 0})
-    return found
+            rows.append(about | numbers | {"over_clients": ahead[rival].error, "printed": printed, "decided": decided})
+        if len(rows) == before:
+            rows.append({"row": row, "reading": "unmoved", "seeds": 0})
+    return rows
 
 
 def machines(cells: pd.DataFrame, quantities: Quantities) -> list[dict]:
@@ -415,13 +415,13 @@ FACTS = {
 def analyse(cells: pd.DataFrame, study: MeasureSettings) -> Findings:
     """All quantities, and the numbers of the figures."""
     runs = long_runs()
-    found = [*row_measures(runs), *figure_1_measures(runs), way_measure(runs), update_measure(runs)]
-    found += set_up_measures(runs)
+    measured = [*row_measures(runs), *figure_1_measures(runs), way_measure(runs), update_measure(runs)]
+    measured += set_up_measures(runs)
     missing = "its runs stand in src/images/runs.toml and are not made yet, see docs/images.md"
-    found = [one if one.seeds else not_run(one.quantity, missing) for one in found] + digit_measures(cells)
+    measured = [lead if lead.seeds else not_run(lead.quantity, missing) for lead in measured] + digit_measures(cells)
     tables = {
         "shen2023/image_methods": accuracy_points(runs, TABLE_1 | TABLE_3),
         "shen2023/image_epsilon": accuracy_points(runs, FIGURE_1).rename(columns={"row": "epsilon"}),
         "shen2023/image_way": way_points(runs),
     }
-    return Findings(found, tables)
+    return Findings(measured, tables)

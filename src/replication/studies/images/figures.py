@@ -14,10 +14,10 @@ def draw_image_methods(figure: Picture, numbers: DataFrame, study: PlotSettings)
     """Draw a panel for each row, measured above printed."""
     names, last = dict(enumerate(LABELS.values())), numbers["row"].unique()[-COLUMNS:]
     for axis, row, part in figure.facets(numbers, "row", (9.4, 0), (0.7, 2.1), COLUMNS, sharey=True):
-        for place, (method, one) in enumerate(LOOKS.items()):
+        for place, (method, style) in enumerate(LOOKS.items()):
             shown = part[part["method"] == method].assign(above=place - 0.14, below=place + 0.22)
-            found, printed = (one.but("", dash="", filled=filled) for filled in (True, False))
-            axis.series(shown, "accuracy", "above", found, ends=ENDS, sideways=True)
+            measured, printed = (style.but("", dash="", filled=filled) for filled in (True, False))
+            axis.series(shown, "accuracy", "above", measured, ends=ENDS, sideways=True)
             shown = shown.dropna(subset="printed")
             axis.series(shown, "printed", "below", printed, ends=("printed_low", "printed_high"), sideways=True)
         x = "test accuracy, %" if row in last else ""

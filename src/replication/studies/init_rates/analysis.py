@@ -77,13 +77,13 @@ def collapse_points(cells: pd.DataFrame, indices: np.ndarray | None = None) -> p
 
 def collapse_extremes(cells: pd.DataFrame, indices: np.ndarray | None = None) -> dict[str, float]:
     """Return the largest and smallest ratio of distF to F1 over the settings in each range of u."""
-    points, found = collapse_points(cells, indices), {}
+    points, extremes = collapse_points(cells, indices), {}
     for where, (low, high) in RANGES.items():
         inside = points[points["u"].between(low, high)]
         ratios = np.sqrt(inside["without_floor"].clip(lower=0) / inside["predicted"])
-        found[f"collapse largest ratio {where}"] = float(ratios.max())
-        found[f"collapse smallest ratio {where}"] = float(ratios.min())
-    return found
+        extremes[f"collapse largest ratio {where}"] = float(ratios.max())
+        extremes[f"collapse smallest ratio {where}"] = float(ratios.min())
+    return extremes
 
 
 def norm_ratios(cells: pd.DataFrame) -> pd.DataFrame:
@@ -140,16 +140,16 @@ def analyse(cells: pd.DataFrame, study: AnalysisSettings) -> Findings:
     """Measure exponents and constants, the collapse across the threshold, the ratio of norms, and Lemma B.2."""
     cells = with_predictions(cells)
     seeds = cells.groupby("series")["seed"].nunique()
-    found = bootstrap_measures(partial(collapse_extremes, cells), int(seeds["collapse"]), "collapse", COLLAPSE_DRAWS)
+    measured = bootstrap_measures(partial(collapse_extremes, cells), int(seeds["collapse"]), "collapse", COLLAPSE_DRAWS)
     norms, pairs = norm_ratios(cells), davis_kahan()
     rows: Any = norms.itertuples()
     for row in rows:
         half = student(int(seeds["k"])) * row.standard_error
         name = f"distF over dist2 at rank {row.rank}"
-        found.append(Measured(name, row.ratio, row.ratio - half, row.ratio + half, int(seeds["k"])))
+        measured.append(Measured(name, row.ratio, row.ratio - half, row.ratio + half, int(seeds["k"])))
     random = pairs[pairs["pair"] == "random"]
     ratios = random["corrected"] / random["right"]
-    found += [
+    measured += [
         exact("davis-kahan corrected", ratios.max(), f"largest of {len(ratios)} pairs"),
         share("davis-kahan corrected, share of pairs beyond", int((ratios > 1).sum()), len(ratios)),
         exact("davis-kahan printed", (pairs["printed"] / pairs["right"]).max()),
@@ -159,4 +159,4 @@ def analyse(cells: pd.DataFrame, study: AnalysisSettings) -> Findings:
         "jain2021/init_norms": norms,
         "jain2021/davis_kahan": pairs,
     }
-    return Findings(found, tables, fit_all(study, cells))
+    return Findings(measured, tables, fit_all(study, cells))

@@ -48,7 +48,7 @@ def draw_davis_kahan(figure: Picture, numbers: DataFrame, study: PlotSettings) -
     axes = figure.panels(7.2, 3.8, ncols=2, sharey=True)
     ends = [0, numbers["right"].max()]
     for axis, column, title in ((axes[0], "printed", "As printed"), (axes[1], "corrected", "Corrected")):
-        for pair, one in distinct(numbers["pair"], "{} pair", dash="").items():
-            axis.series(numbers[numbers["pair"] == pair], "right", column, one, size=9 if pair == "random" else 30)
+        for pair, style in distinct(numbers["pair"], "{} pair", dash="").items():
+            axis.series(numbers[numbers["pair"] == pair], "right", column, style, size=9 if pair == "random" else 30)
         axis.curve(ends, ends, Look("both sides equal", GREY, ""))
         axis.label(r"right side, $\|G - H\|$", "left side", title)

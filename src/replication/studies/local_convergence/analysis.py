@@ -64,8 +64,8 @@ def start_points(cells: pd.DataFrame) -> pd.DataFrame:
     for (noise, sine), part in rows.groupby(["noise_multiplier", "start_sine"]):
         ratio = (part["distF"] / (sine * np.sqrt(part["rank"]))).to_numpy()
         name = f"start {noise} {sine}"
-        one = with_interval(name, lambda indices, r=ratio: np.sqrt((r[indices] ** 2).mean()), len(ratio))
-        points.append((noise, sine, one.measured, one.ci_low, one.ci_high, part["noise_ratio"].iloc[0]))
+        number = with_interval(name, lambda indices, r=ratio: np.sqrt((r[indices] ** 2).mean()), len(ratio))
+        points.append((noise, sine, number.measured, number.ci_low, number.ci_high, part["noise_ratio"].iloc[0]))
     names = ["noise_multiplier", "start_sine", "ratio", "ci_low", "ci_high", "noise_ratio"]
     return pd.DataFrame(points, columns=names)
 
@@ -156,21 +156,21 @@ def round_ratios(cells: pd.DataFrame, indices: np.ndarray | None = None) -> pd.D
 def analyse(cells: pd.DataFrame, study: MeasureSettings) -> Findings:
     """Measure exponents, the basin of attraction, the breakdown of the step and the lemmas' inequalities."""
     cells = with_predictions(cells)
-    found = defined(study, cells)
+    measured = defined(study, cells)
     points, near_error = start_points(cells), study.thresholds["near"]
     seeds = cells.groupby("series")["seed"].nunique()
     for name, noise in (("basin without noise", False), ("basin with noise", True)):
         # The largest start of a grid has no interval.
-        found.append(bare(name, basin(points, noise, near_error), int(seeds["start"]), "of the starts tried"))
-        found.append(near_starts(cells, noise, near_error))
+        measured.append(bare(name, basin(points, noise, near_error), int(seeds["start"]), "of the starts tried"))
+        measured.append(near_starts(cells, noise, near_error))
     for series, numbers in (("rounds", round_numbers), ("break-solve", breakdown_numbers)):
-        found += bootstrap_measures(partial(numbers, cells), int(seeds[series]), series, ROUND_DRAWS)
-    lemmas = cells[cells["series"].str.startswith("l-") & (cells["label_noise_sd"] == 0)]
-    along = lemmas["along_F"] / (lemmas["start_sine"] * np.sqrt(lemmas["rank"]))
-    found.append(bare("B.6 M over distF", along.max(), int(lemmas["seed"].nunique()), f"largest of {len(lemmas)} runs"))
+        measured += bootstrap_measures(partial(numbers, cells), int(seeds[series]), series, ROUND_DRAWS)
+    runs = cells[cells["series"].str.startswith("l-") & (cells["label_noise_sd"] == 0)]
+    along = runs["along_F"] / (runs["start_sine"] * np.sqrt(runs["rank"]))
+    measured.append(bare("B.6 M over distF", along.max(), int(runs["seed"].nunique()), f"largest of {len(runs)} runs"))
     before = pd.DataFrame({"rounds": [0], "ratio": [1.0], "predicted": [1.0]})
     tables = {
         "jain2021/local_start": pd.concat([points, before, round_ratios(cells)]),
         "jain2021/local_breakdown": breakdown_table(cells),
     }
-    return Findings(found, tables, fit_all(study, cells))
+    return Findings(measured, tables, fit_all(study, cells))

@@ -11,10 +11,10 @@ def draw_local_start(figure: Picture, numbers: DataFrame, study: PlotSettings) -
     """Draw what one round makes of a start, and the distance over rounds."""
     rounds, starts = numbers[numbers["rounds"].notna()], numbers[numbers["start_sine"].notna()]
     left, right = figure.panels(7.6, 3.9, ncols=2, width_ratios=(3, 2))
-    for noise, one in graded(starts["noise_multiplier"]).items():
+    for noise, style in graded(starts["noise_multiplier"]).items():
         part = starts[starts["noise_multiplier"] == noise]
         text = "one round, no noise" if noise == 0 else f"one round, $x$ = {part['noise_ratio'].iloc[0]:.2g}"
-        left.series(part, "start_sine", "ratio", one.but(text), ends=CI, band=True)
+        left.series(part, "start_sine", "ratio", style.but(text), ends=CI, band=True)
     left.level(0.5, "half the distance", dash="-")
     left.level(ASKED, "start asked for", along="y", colour=METHODS["altmin"].colour)
     left.label("sine of the start", "distF after over before", "One round", "xy")
@@ -32,10 +32,10 @@ def draw_local_breakdown(figure: Picture, numbers: DataFrame, study: PlotSetting
     laws = numbers["fallback"] == "law"
     for name, plain in distinct(numbers[~laws]["fallback"].unique()).items():
         for dim, points in numbers[numbers["fallback"] == name].groupby("dim"):
-            one = Look(f"{FALLBACKS[str(name)]}, $d$ = {dim}", plain.colour, marks[dim])
-            axes[0].series(points, "noise_ratio", "root", one, ends=ENDS)
+            style = Look(f"{FALLBACKS[str(name)]}, $d$ = {dim}", plain.colour, marks[dim])
+            axes[0].series(points, "noise_ratio", "root", style, ends=ENDS)
             if name == "solve":
-                axes[1].series(points, "noise_ratio", "definite", one)
+                axes[1].series(points, "noise_ratio", "definite", style)
     for _, part in numbers[laws].groupby("dim"):
         axes[0].law(part, "noise_ratio", "expected")
     x = r"$x$ = 4 √($dk$) $\eta^2 \Delta / n$"

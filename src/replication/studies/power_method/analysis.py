@@ -25,7 +25,7 @@ def with_predictions(cells: pd.DataFrame) -> pd.DataFrame:
     n, d, k, zeta = (cells[name].to_numpy() for name in ("users", "dim", "rank", "zeta"))
     sizes = cells[["dim", "rank", "init_samples", "zeta"]].to_numpy()
     products = [shen2023.clipped_product(int(d), int(k), int(q), zeta) for d, k, q, zeta in sizes]
-    along, across, spread = np.array([(one.along, one.across, one.spread) for one in products]).T
+    along, across, spread = np.array([(product.along, product.across, product.spread) for product in products]).T
     private = shen2023.power_noise(n, cells["noise_multiplier"].to_numpy(), zeta, along, across)
     sampled = shen2023.power_sampling_noise(n, along, across, spread, fresh=True)
     privacy, frobenius = shen2023.power_spectral(private, d, k), shen2023.power_frobenius(private, d, k)
@@ -118,24 +118,24 @@ FACTS = {"least clip": lambda cells, quantities: float(cells.loc[cells["series"]
 def analyse(cells: pd.DataFrame, study: MeasureSettings) -> Findings:
     """Measure exponents and constants, the clip, and success of random starts."""
     cells = with_predictions(cells)
-    found = series_measures(cells, "clip", clip_ratios)
-    found += series_measures(cells, "steps", iterations_needed, OUTSIDE)
-    found += series_measures(cells, "noise", noise_of_half, OUTSIDE)
+    measured = series_measures(cells, "clip", clip_ratios)
+    measured += series_measures(cells, "steps", iterations_needed, OUTSIDE)
+    measured += series_measures(cells, "noise", noise_of_half, OUTSIDE)
     clips, fits = clip_points(cells), fit_all(study, cells)
     over = clips["permitted"] / clips["predicted"]
     clip_seeds = int(cells.loc[cells["series"] == "clip", "seed"].nunique())
     axes = {"printed": "noise_multiplier", "noise": "noise_multiplier", "steps": "iterations"}
     # Intervals are as if runs on the same data were independent, too.
     printed, noise, steps = (with_ends(shares(cells, *place), "good", "runs") for place in axes.items())
-    found += [
+    measured += [
         bare("noise permitted over law, largest", over.max(), clip_seeds),
         bare("noise permitted over law, smallest", over.min(), clip_seeds),
     ]
     note = "{runs:g} runs on {draws:g} data sets, noise {level:.2g} of the law's"
     # At the printed target, and at dist2 <= 0.2 for the least noise and the longest run.
     for name, row in (("at 0.01", printed.iloc[0]), ("at 0.2", noise.iloc[0]), ("by iterations", steps.iloc[-1])):
-        found.append(proportion(f"success {name}", row, "share", note.format(**row)))
-    found += bound_measures(cells) + defined(study, cells)
+        measured.append(proportion(f"success {name}", row, "share", note.format(**row)))
+    measured += bound_measures(cells) + defined(study, cells)
     accuracy = fit_table(fits, [name for name in fits if name.startswith(("privacy", "prescribed"))])
     series = accuracy["fit"].map(lambda name: fits[str(name)].sweep.spec.series)
     tables = {
@@ -143,4 +143,4 @@ def analyse(cells: pd.DataFrame, study: MeasureSettings) -> Findings:
         "shen2023/power_clip": clips.assign(prescribed=cells.loc[cells["series"] == "prescribed", "zeta"].mean()),
         "shen2023/power_success": pd.concat([steps.assign(panel="iterations"), noise.assign(panel="noise")]),
     }
-    return Findings(found, tables, fits)
+    return Findings(measured, tables, fits)

@@ -71,26 +71,26 @@ def behind_both(rows: pd.DataFrame) -> pd.Series:
 def errors_of(every: pd.DataFrame, indices: np.ndarray | None = None) -> dict[str, float]:
     """Return numbers over the tables of a kind, of the resampled splits: what errors are more than those of baselines,
     means over splits but for single fits, and which part of the gain is kept."""
-    found, every = {}, resampled(every, indices)
+    errors, every = {}, resampled(every, indices)
     rows = every[~every["default"]]
     for epsilon, part in rows.groupby("epsilon"):
         at, means = f"epsilon {epsilon:g}", part.groupby("table")[["above", "over"]].mean()
-        found[f"most above own data, {at}"] = means["above"].max()
-        found[f"single fits above own data, {at}"] = part["above"].quantile(FITS[epsilon], "higher")
-        found[f"four tables in five above the rival, {at}"] = means["over"].quantile(0.8, "higher")
-        found[f"most above the rival, {at}"] = means["over"].max()
+        errors[f"most above own data, {at}"] = means["above"].max()
+        errors[f"single fits above own data, {at}"] = part["above"].quantile(FITS[epsilon], "higher")
+        errors[f"four tables in five above the rival, {at}"] = means["over"].quantile(0.8, "higher")
+        errors[f"most above the rival, {at}"] = means["over"].max()
     for name, least in WORST.items():
-        values = [found[f"{name}, epsilon {epsilon:g}"] for epsilon in rows["epsilon"].unique() if epsilon >= least]
-        found[f"{name}, {'epsilon 1 and above' if least else 'any epsilon'}"] = max(values, default=np.nan)
+        values = [errors[f"{name}, epsilon {epsilon:g}"] for epsilon in rows["epsilon"].unique() if epsilon >= least]
+        errors[f"{name}, {'epsilon 1 and above' if least else 'any epsilon'}"] = max(values, default=np.nan)
     for epsilon, part in every[every["default"]].groupby("epsilon"):
-        found[f"most above own data, default delta, epsilon {epsilon:g}"] = part.groupby("table")["above"].mean().max()
+        errors[f"most above own data, default delta, epsilon {epsilon:g}"] = part.groupby("table")["above"].mean().max()
     for epsilon, behind in behind_both(every).groupby("epsilon"):
-        found[f"most above the better of own data and shrunk mean, epsilon {epsilon:g}"] = behind.max()
-    found[f"worst fit above own data, n mu >= {ENOUGH}"] = every["above"][every["n_mu"] >= ENOUGH].max()
+        errors[f"most above the better of own data and shrunk mean, epsilon {epsilon:g}"] = behind.max()
+    errors[f"worst fit above own data, n mu >= {ENOUGH}"] = every["above"][every["n_mu"] >= ENOUGH].max()
     means = rows[(rows["users"] >= MANY) & (rows["epsilon"] == 1)].groupby("table")[["own", "error", "ceiling"]].mean()
     means = means[means["own"] - means["ceiling"] > GAIN]
     kept = (means["own"] - means["error"]) / (means["own"] - means["ceiling"])
-    return found | {"least part of the gain kept, epsilon 1": kept.min()}
+    return errors | {"least part of the gain kept, epsilon 1": kept.min()}
 
 
 def measured(cells: pd.DataFrame, names: Collection[str]) -> list[Measured]:
@@ -102,11 +102,11 @@ def measured(cells: pd.DataFrame, names: Collection[str]) -> list[Measured]:
     for kind, rows in cells.groupby("kind"):
         if kind == "judged":
             splits = rows["seed"].nunique()
-            found = bootstrap_measures(partial(errors_of, rows), splits, "judged tables", BOOTSTRAP, "")
+            gaps = bootstrap_measures(partial(errors_of, rows), splits, "judged tables", BOOTSTRAP, "")
         else:
-            found = [bare(name, value, 0) for name, value in errors_of(rows).items()]
-        named = (replace(one, quantity=f"{kind}: {one.quantity}") for one in found if not np.isnan(one.measured))
-        numbers |= {one.quantity: one for one in named}
+            gaps = [bare(name, value, 0) for name, value in errors_of(rows).items()]
+        named = (replace(gap, quantity=f"{kind}: {gap.quantity}") for gap in gaps if not np.isnan(gap.measured))
+        numbers |= {number.quantity: number for number in named}
     why = [*reasons(cells, Quantities([])), "no table that was run decides it"][0]
     return [numbers.get(name) or not_run(name, why) for name in names]
 
@@ -125,15 +125,15 @@ def table_points(cells: pd.DataFrame) -> pd.DataFrame:
 def tables(cells: pd.DataFrame, quantities: Quantities) -> list[dict]:
     """Return all tables that were run with their sizes and mean errors, by epsilon those of estimator and rival, and by
     how much that at epsilon 1 misses the better of own data and shrunk mean: 0 where it does not, or n mu is small."""
-    found = []
+    listed = []
     for (kind, table), every in with_baselines(cells).groupby(["kind", "table"], sort=False):
         rows, behind = every[~every["default"]], behind_both(every).get((1, table), 0)
         row = rows[["users", "samples", "dim", "own", "shrunk", "single", "ceiling"]].mean().to_dict()
         row |= {"kind": kind, "former": bool(rows["series"].isin(FORMER).any()), "table": table}
         row |= {"misses": behind * (behind > BEHIND)}
         row |= {"default": every[every["default"]].groupby("epsilon")["error"].mean().tolist()}
-        found.append(row | {"errors": rows.groupby("epsilon")[["error", "rival"]].mean().to_numpy().tolist()})
-    return found
+        listed.append(row | {"errors": rows.groupby("epsilon")[["error", "rival"]].mean().to_numpy().tolist()})
+    return listed
 
 
 def reasons(cells: pd.DataFrame, quantities: Quantities) -> list[str]:
@@ -147,6 +147,6 @@ FACTS = {"tables": tables, "reasons": reasons}
 def analyse(cells: pd.DataFrame, study: MeasureSettings) -> Findings:
     """Measure errors against own data, rival and ceiling, intervals and answers, over tables of both kinds."""
     cells = with_baselines(cells)
-    found = {one.quantity: one for one in defined(study, cells)}
-    rest = measured(cells, [name for name in study.quantities if name not in found])
-    return Findings([*found.values(), *rest], {"beyond/real_tables": table_points(cells)})
+    known = {number.quantity: number for number in defined(study, cells)}
+    rest = measured(cells, [name for name in study.quantities if name not in known])
+    return Findings([*known.values(), *rest], {"beyond/real_tables": table_points(cells)})

@@ -122,22 +122,22 @@ def premise_points(cells: pd.DataFrame, indices: np.ndarray | None = None) -> pd
 
 def premise_numbers(cells: pd.DataFrame, indices: np.ndarray | None = None) -> dict[str, float]:
     """Return by rank the share of the zero model's risk at the premise, and the premise at which `LEARNED` is left."""
-    found = {}
+    numbers = {}
     for rank, part in premise_points(cells, indices).groupby("rank"):
         part = part.sort_values("premise")
         at_premise = np.interp(0.0, np.log(part["premise"]), np.log(part["share"]))
-        found[f"share at the premise, rank {rank}"] = float(np.exp(at_premise))
+        numbers[f"share at the premise, rank {rank}"] = float(np.exp(at_premise))
         lost = part.loc[part["share"] > LEARNED, "premise"].max()
         learned = part.loc[part["premise"] > lost, "premise"].min()
-        found[f"premise times at which a tenth is left, rank {rank}"] = float(learned)
-    return found
+        numbers[f"premise times at which a tenth is left, rank {rank}"] = float(learned)
+    return numbers
 
 
 def analyse(cells: pd.DataFrame, study: AnalysisSettings) -> Findings:
     """Measure exponents, the heads' own error, the one regression of Remark 1, and Theorem 1.1 at its premise."""
     cells = with_predictions(cells)
     fits, seeds = fit_all(study, cells), cells.groupby("series")["seed"].nunique()
-    found = bootstrap_measures(partial(head_ratios, cells), int(seeds["heads"]), "heads", HEAD_DRAWS)
+    measured = bootstrap_measures(partial(head_ratios, cells), int(seeds["heads"]), "heads", HEAD_DRAWS)
     table = known_over_fitted(cells)
     known, fitted, order = (
         table.pivot(index="seed", columns="users", values=name).to_numpy() for name in ("known", "fitted", "order")
@@ -147,11 +147,11 @@ def analyse(cells: pd.DataFrame, study: AnalysisSettings) -> Findings:
         def ratio(indices: np.ndarray, under=under) -> float:
             return float(np.exp(np.mean(np.log(known[indices].mean(axis=0) / under[indices].mean(axis=0)))))
 
-        found.append(with_interval(name, ratio, len(known), name=f"risk {name}"))
-    found += bootstrap_measures(partial(premise_numbers, cells), int(seeds["premise"]), "premise", HEAD_DRAWS)
+        measured.append(with_interval(name, ratio, len(known), name=f"risk {name}"))
+    measured += bootstrap_measures(partial(premise_numbers, cells), int(seeds["premise"]), "premise", HEAD_DRAWS)
     tables = {
         "jain2021/risk_heads": head_points(cells),
         "jain2021/risk_known_heads": pd.concat([table, fit_table(fits, ["known k"])], ignore_index=True),
         "jain2021/risk_premise": premise_points(cells),
     }
-    return Findings(found, tables, fits)
+    return Findings(measured, tables, fits)

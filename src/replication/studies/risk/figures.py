@@ -22,9 +22,9 @@ def draw_risk_known_heads(figure: Picture, numbers: DataFrame, study: PlotSettin
     """Draw the one regression of Remark 1 beside the last round of alternation."""
     axes = figure.panels(7.4, 3.8, ncols=2)
     looks: dict[Any, Any] = distinct(("known", "fitted"), "heads {}")
-    for name, one in looks.items():
+    for name, style in looks.items():
         means = numbers.groupby("users")[name].agg(["mean", "sem"]).reset_index()
-        axes[0].series(around(means, "mean", 2 * means["sem"]), "users", "mean", one, ends=ENDS)
+        axes[0].series(around(means, "mean", 2 * means["sem"]), "users", "mean", style, ends=ENDS)
     axes[0].label("$n$", "risk by privacy", "One regression or alternation", "xy", numbers["users"])
     sweep_panel(axes[1], numbers[numbers["fit"] == "known k"], study.claimed.get("known k"), "$k$, heads known")
 

@@ -63,12 +63,12 @@ def analyse(cells: pd.DataFrame, study: AnalysisSettings) -> Findings:
     """Measure exponents, the least number of samples per user, and how often the fewest possible suffice."""
     cells, near = with_predictions(cells), study.thresholds["near"]
     points = sample_points(cells)
-    needed, found = samples_needed(points, near, study.window), least_enough(points, near)
+    needed, measured = samples_needed(points, near, study.window), least_enough(points, near)
     # In steps of 4, the fewest that a split permits, repetitions agree: the exponent has no interval.
     fits = fit_all(study, cells) | {"samples k": replace(fit(needed), standard_error=math.nan)}
     for rank, samples in zip(needed.values, needed.means(), strict=True):
         # Found in steps of one: no interval.
         spare, name = samples / 4 - rank, f"samples / 4 - rank at rank {rank:g}"
-        found.append(Measured(name, spare, math.nan, math.nan, needed.repetitions, "in steps of 1"))
+        measured.append(Measured(name, spare, math.nan, math.nan, needed.repetitions, "in steps of 1"))
     numbers = pd.concat([points, fit_table(fits, ["samples k"])], ignore_index=True)
-    return Findings(found, {"jain2021/samples_needed": numbers}, fits)
+    return Findings(measured, {"jain2021/samples_needed": numbers}, fits)

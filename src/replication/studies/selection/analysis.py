@@ -57,7 +57,7 @@ def costs(cells: pd.DataFrame, indices: np.ndarray | None = None) -> dict[str, f
 
     Between noise levels the error without its floor is a power of the noise; outside of them the cost is NaN.
     """
-    found = {}
+    spent = {}
     for name, series, column in (
         ("start", "select", "start_dist2"),
         ("averaged start", "select", "average_dist2"),
@@ -74,9 +74,9 @@ def costs(cells: pd.DataFrame, indices: np.ndarray | None = None) -> dict[str, f
         first = rows.iloc[0]
         releases = first["rounds"] if series == "main" else first["iterations"]
         times = first["starts"] if series == "select" and name != "single run" else 1
-        found[f"cost of the {name}"] = times * releases / multiplier**2
-    main = found["cost of the main rounds"]
-    return found | {f"{name} over main rounds": value / main for name, value in list(found.items())[:-1]}
+        spent[f"cost of the {name}"] = times * releases / multiplier**2
+    main = spent["cost of the main rounds"]
+    return spent | {f"{name} over main rounds": value / main for name, value in list(spent.items())[:-1]}
 
 
 def distance_that_passes(cells: pd.DataFrame, indices: np.ndarray) -> dict[str, float]:
@@ -127,14 +127,14 @@ def failure_points(cells: pd.DataFrame) -> pd.DataFrame:
 def proof_measures() -> list[Measured]:
     """Measure Lemma F.3 by arithmetic: eq. (69), the worst that passes, eq. (99) and the binomial law."""
     p = PROBABILITIES[0]
-    found = [
+    measured = [
         exact("largest accuracy of (69)", largest_accuracy(TARGET)),
         exact("largest accuracy by angles", np.sin(np.arcsin(TARGET) / 3)),
         exact("dist2 of the worst that passes", worst_that_passes(CANDIDATE)),
         # At t = T_0 / 2 eq. (99) guarantees p T_0 - t, where the proof needs T_0 / 2.
         exact("successes left by (99) over half", 2 * p - 1, f"p = {p:g}: {p - 0.5:g} T_0 successes"),
     ]
-    return found + [
+    return measured + [
         exact(
             f"failure over asked, p = {probability:g}",
             max(expected_failure(probability, asked) / asked for asked in FAILURES),
@@ -162,13 +162,13 @@ def passing_measure(cells: pd.DataFrame) -> Measured:
 def analyse(cells: pd.DataFrame, study: AnalysisSettings) -> Findings:
     """Measure gain and cost of selection, what passes on shared samples, and Lemma F.3 on synthetic candidates."""
     spent = series_measures(cells, "select", costs, OUTSIDE)
-    found = series_measures(cells, "select", selection_ratios) + spent
-    found += series_measures(cells, "shared", distance_that_passes, "does not pass in all repetitions")
-    spent = {one.quantity.removeprefix("cost of the "): one.measured for one in spent if "over" not in one.quantity}
+    measured = series_measures(cells, "select", selection_ratios) + spent
+    measured += series_measures(cells, "shared", distance_that_passes, "does not pass in all repetitions")
+    spent = {cost.quantity.removeprefix("cost of the "): cost.measured for cost in spent if "over" not in cost.quantity}
     made = failure_points(cells)
     both = [made.assign(panel="made up"), selection_points(cells).assign(panel="real")]
     tables = {
         "shen2023/selection": pd.concat(both, ignore_index=True),
         "shen2023/start_cost": pd.DataFrame(spent.items(), columns=["of", "mu squared"]),
     }
-    return Findings([*found, *proof_measures(), *synthetic_measures(made), passing_measure(cells)], tables)
+    return Findings([*measured, *proof_measures(), *synthetic_measures(made), passing_measure(cells)], tables)

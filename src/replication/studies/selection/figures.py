@@ -11,19 +11,19 @@ def draw_selection(figure: Picture, numbers: DataFrame, study: PlotSettings) -> 
     made, real = (numbers[numbers["panel"] == panel] for panel in ("made up", "real"))
     left, right = figure.panels(8.2, 4.2, ncols=2)
     shown = made.assign(**{name: made[name].clip(lower=1e-3) for name in ("failed", "ci_low", "ci_high")})
-    for probability, one in graded(made["good_share"], dash="").items():
+    for probability, style in graded(made["good_share"], dash="").items():
         for bad, shift in zip(made["bad"].unique(), (0.93, 1.07), strict=True):
             points = shown[(shown["good_share"] == probability) & (shown["bad"] == bad)]
             points = points.assign(shifted=points["failure"] * shift)
             text = f"$p$ = {probability:g}, bad ones {bad}"
-            left.series(points, "shifted", "failed", one.but(text, filled=bad == "alike"), ends=CI)
+            left.series(points, "shifted", "failed", style.but(text, filled=bad == "alike"), ends=CI)
     ends = [made["failure"].min() / 1.3, made["failure"].max() * 1.3]
     left.curve(ends, ends, CLAIMED.but("as asked for"))
     x, title = r"failure probability asked for, $\delta$'", "Made-up candidates (0.001: none failed)"
     left.label(x, "share of failures", title, "xy", ylim=(8e-4, 1))
     noisy = real[real["noise_multiplier"] > 0]
-    for name, one in distinct(("worst", "median", "selected", "average"), "{} candidate").items():
-        right.series(noisy, "noise_multiplier", name, one)
+    for name, style in distinct(("worst", "median", "selected", "average"), "{} candidate").items():
+        right.series(noisy, "noise_multiplier", name, style)
     right.level(real["median"].iloc[0], "median without noise", dash=":")
     right.level(TARGET, "target", dash="-")
     right.label(r"$\Delta$", "dist2", "Real candidates", "xy", noisy["noise_multiplier"])

@@ -109,16 +109,16 @@ FACTORS = {
     "B, printed over chosen": ("B-printed", "B"),
     "A over B, both printed": ("A-printed", "B-printed"),
     "A over B, printed": ("A", "B-printed"),
-} | {f"A over B, {one.label}": (one.first, one.second) for one in CONDITIONS if one.paired}
+} | {f"A over B, {setting.label}": (setting.first, setting.second) for setting in CONDITIONS if setting.paired}
 """Name of a factor -> the series above the bar, and below it."""
-NOISY = [one for one in CONDITIONS if one.label.startswith("label noise")]
+NOISY = [setting for setting in CONDITIONS if setting.label.startswith("label noise")]
 """Conditions with label noise, whose floor is removed as well."""
 DRAWN = {"chosen clips": "A over B", "generous clips": "A over B, uncut"} | {
     label: f"A over B, {label}" for label in ("whole users clipped", "label noise 0.5", "label noise 1")
 }
 """Label of a factor that is drawn beside the band -> its name."""
-FIRST = tuple(one.first for one in CLIPS if one.first and one.paired)
-SECOND = tuple(one.second for one in CLIPS if one.second and one.paired)
+FIRST = tuple(setting.first for setting in CLIPS if setting.first and setting.paired)
+SECOND = tuple(setting.second for setting in CLIPS if setting.second and setting.paired)
 """Series of the two methods on the same users, one for each clip: the factor between the methods is shown as a band
 over all pairs."""
 
@@ -177,8 +177,8 @@ def with_predictions(cells: pd.DataFrame) -> pd.DataFrame:
     )
     names = ["noise_ratio", "law_F", "law_2", "users_law"]
     first = cells["algorithm"].isin(FIRST_ALGORITHMS)
-    found = [first_laws(row) for _, row in cells[first].iterrows()]
-    table.loc[first, names] = pd.DataFrame(found, columns=names).to_numpy(dtype=float)
+    laws = [first_laws(row) for _, row in cells[first].iterrows()]
+    table.loc[first, names] = pd.DataFrame(laws, columns=names).to_numpy(dtype=float)
     return table
 
 
@@ -189,7 +189,7 @@ def squares(cells: pd.DataFrame, series: str, floor: bool = False) -> pd.DataFra
 
     def table(part: pd.DataFrame) -> pd.DataFrame:
         # A fit that failed leaves no number for its repetition, not the mean of the others.
-        return part.groupby(["dim", "seed"])["square"].agg(lambda one: one.mean(skipna=False)).unstack()
+        return part.groupby(["dim", "seed"])["square"].agg(lambda runs: runs.mean(skipna=False)).unstack()
 
     noisy = table(rows[rows["noise_multiplier"] != 0])
     return noisy - table(rows[rows["noise_multiplier"] == 0]) if floor else noisy
@@ -232,9 +232,9 @@ def factor_exponent(cells: pd.DataFrame, series: str, other: str, name: str, flo
     return exponent(name, lambda indices: log_slope(dims, typical_ratio(above, below, indices)), above.shape[1], law)
 
 
-def by_dim(found: list[Measured]) -> list[tuple]:
+def by_dim(points: list[Measured]) -> list[tuple]:
     """Return dimension, factor, both ends of its interval and repetitions."""
-    return [(int(one.quantity.rsplit("= ", 1)[1]), one.measured, one.ci_low, one.ci_high, one.seeds) for one in found]
+    return [(int(one.quantity.rsplit("= ", 1)[1]), one.measured, one.ci_low, one.ci_high, one.seeds) for one in points]
 
 
 def pairs(cells: pd.DataFrame, limit: float) -> pd.DataFrame:
@@ -251,21 +251,21 @@ def pairs(cells: pd.DataFrame, limit: float) -> pd.DataFrame:
 
 def band_measures(table: pd.DataFrame) -> list[Measured]:
     """Measure the ends of the band, with intervals that are simultaneous over the pairs."""
-    found = []
+    measured = []
     for dim, here in table.groupby("dim"):
         numbers = here[["factor", "ci_low", "ci_high", "seeds"]]
         pairs_here = [Measured("", *row) for row in numbers.itertuples(index=False)]
         for word, place in (("least", here["factor"].argmin()), ("largest", here["factor"].argmax())):
             note = f"{here['jain2021'].iloc[place]} over {here['shen2023'].iloc[place]}; of {len(here)} pairs"
-            found.append(extreme_ratio(word, f"{word} factor over clips at d = {dim}", pairs_here, note))
-    return found
+            measured.append(extreme_ratio(word, f"{word} factor over clips at d = {dim}", pairs_here, note))
+    return measured
 
 
 def regions(cells: pd.DataFrame) -> pd.DataFrame:
     """Return mean risks over k of both methods by d, n and epsilon, and which of them works."""
     rows = cells[cells["series"].isin(["map-A", "map-B"])]
     rows = rows.assign(share=rows["excess_risk"] / rows["rank"], series=rows["series"].str.removeprefix("map-"))
-    shares = rows.groupby(["dim", "users", "epsilon", "series"])["share"].agg(lambda one: one.mean(skipna=False))
+    shares = rows.groupby(["dim", "users", "epsilon", "series"])["share"].agg(lambda runs: runs.mean(skipna=False))
     table = shares.unstack().reset_index()
     names = np.array(WORKING)
     return table.assign(works=names[(table["A"] <= WORKS).astype(int) + 2 * (table["B"] <= WORKS).astype(int)])
@@ -321,34 +321,34 @@ def range_measures(table: pd.DataFrame) -> list[Measured]:
     """Measure by method the range of the `exponents` that are known well, over settings whose clip grows with d."""
     # One clip for all d is another law, in which half of the exponent is missing by design.
     well = (table["setting"] != "one clip for all d") & (table["ci_high"] - table["ci_low"] <= 2 * TELLS)
-    found = []
+    measured = []
     for word, method in itertools.product(("least", "largest"), METHODS.values()):
         known = table[well & (table["method"] == method)].sort_values("exponent", ascending=word == "least")
         rows: list[Any] = known[["exponent", "seeds", "setting"]].values.tolist()
         ends = rows or [(math.nan, 0, "no setting has an exponent")]
-        found.append(bare(f"{word} exponent of d over settings, {method}", *ends[0]))
-    return found
+        measured.append(bare(f"{word} exponent of d over settings, {method}", *ends[0]))
+    return measured
 
 
 def gap_measures(cells: pd.DataFrame) -> list[Measured]:
     """Measure how much larger the exponent of jain2021 is in each setting with both methods."""
-    found = []
-    for one in (*CLIPS, *CONDITIONS, Setting("whole users clipped", "A-user", "B")):
-        if one.first and one.second and one.paired:
-            name = "exponent of the factor" if one.first == "A" else f"exponent of the factor, {one.label}"
-            found.append(factor_exponent(cells, one.first, one.second, name, floor=one in NOISY))
-    return found
+    measured = []
+    for setting in (*CLIPS, *CONDITIONS, Setting("whole users clipped", "A-user", "B")):
+        if setting.first and setting.second and setting.paired:
+            name = "exponent of the factor" if setting.first == "A" else f"exponent of the factor, {setting.label}"
+            measured.append(factor_exponent(cells, setting.first, setting.second, name, floor=setting in NOISY))
+    return measured
 
 
 def exponents(fits: dict[str, Fit]) -> pd.DataFrame:
     """Return exponents of d of both methods by setting, with intervals and the law's slope on the same points."""
     rows = []
-    for place, one in enumerate(CLIPS + CONDITIONS):
-        for method, series in zip(METHODS.values(), (one.first, one.second), strict=True):
+    for place, setting in enumerate(CLIPS + CONDITIONS):
+        for method, series in zip(METHODS.values(), (setting.first, setting.second), strict=True):
             if series:
-                found = fits[f"{series} dist2"]
-                about = found.predicted_slope, found.sweep.too_few, found.sweep.repetitions
-                rows.append((place, one.label, method, found.slope, *found.interval, *about))
+                fit = fits[f"{series} dist2"]
+                about = fit.predicted_slope, fit.sweep.too_few, fit.sweep.repetitions
+                rows.append((place, setting.label, method, fit.slope, *fit.interval, *about))
     numbers = ["exponent", "ci_low", "ci_high", "law", "left out", "seeds"]
     return pd.DataFrame(rows, columns=["row", "setting", "method", *numbers])
 
@@ -380,14 +380,14 @@ def counts_by_dim(cells: pd.DataFrame) -> pd.DataFrame:
 
 def by_dimension(names: dict[str, str], cells: pd.DataFrame, quantities: Quantities) -> dict[str, object]:
     """Return quantities as a table: labels of dimensions, and rows of a label and a quantity for each, if any."""
-    found = pd.DataFrame({label: quantities.numbered(f"{name} at d =") for label, name in names.items()}).sort_index()
-    if found.empty:
+    table = pd.DataFrame({label: quantities.numbered(f"{name} at d =") for label, name in names.items()}).sort_index()
+    if table.empty:
         raise NotMeasured(", ".join(names))
     rows = [
-        {"label": label, "quantities": [getattr(one, "quantity", None) for one in row]}
-        for label, row in found.dropna(axis=1, how="all").items()
+        {"label": label, "quantities": [getattr(number, "quantity", None) for number in row]}
+        for label, row in table.dropna(axis=1, how="all").items()
     ]
-    return {"dims": [f"d = {dim:g}" for dim in found.index], "rows": rows}
+    return {"dims": [f"d = {dim:g}" for dim in table.index], "rows": rows}
 
 
 FACTS = {
@@ -403,24 +403,24 @@ def analyse(cells: pd.DataFrame, study: MeasureSettings) -> Findings:
     cells = with_predictions(cells[~cells["series"].str.startswith("choice-")])
     fits, clips = fit_all(study, cells), pairs(cells, study.window.noise_ratio)
     slopes = exponents(fits)
-    found = range_measures(slopes) + gap_measures(cells) + chosen + defined(study, cells) + band_measures(clips)
+    numbers = range_measures(slopes) + gap_measures(cells) + chosen + defined(study, cells) + band_measures(clips)
     compared = {name: factors(cells, *pair, name) for name, pair in FACTORS.items()}
-    found += itertools.chain(*compared.values())
-    for one in NOISY:
-        found += factors(cells, one.first, one.second, f"A over B, {one.label}, floor removed", floor=True)
+    numbers += itertools.chain(*compared.values())
+    for case in NOISY:
+        numbers += factors(cells, case.first, case.second, f"A over B, {case.label}, floor removed", floor=True)
     wanted, fewer = (fits[name].sweep for name in ("A users", "B users"))
-    found.append(ratio_exponent("exponent of the ratio of users", wanted, fewer))
-    for series in ("B", "B-uncut", "users-B", "map-B"):
-        part = cells[cells["series"] == series]
-        found.append(bare(f"median dist2 of the start, {series}", part["start_dist2"].median(), part["seed"].nunique()))
+    numbers.append(ratio_exponent("exponent of the ratio of users", wanted, fewer))
+    for name in ("B", "B-uncut", "users-B", "map-B"):
+        part = cells[cells["series"] == name]
+        numbers.append(bare(f"median dist2 of the start, {name}", part["start_dist2"].median(), part["seed"].nunique()))
     table = regions(cells)
     for kind in sorted(WORKING):
-        found.append(exact(f"map: {kind}", (table["works"] == kind).sum(), f"of {len(table)} settings"))
+        numbers.append(exact(f"map: {kind}", (table["works"] == kind).sum(), f"of {len(table)} settings"))
     dims = np.geomspace(10, 1e6, 20_001)
     does, counted = work(cells, dims), work(cells, COUNTED_DIM)
     for what in ("numbers sent", "multiplications"):
-        found.append(exact(f"{what}: d from which A needs more", crossing(dims, does["A"][what], does["B"][what])))
-        found += [exact(f"{what}, {who}, d = {COUNTED_DIM}", one[what]) for who, one in counted.items()]
+        numbers.append(exact(f"{what}: d from which A needs more", crossing(dims, does["A"][what], does["B"][what])))
+        numbers += [exact(f"{what}, {who}, d = {COUNTED_DIM}", counts[what]) for who, counts in counted.items()]
     band = clips.groupby("dim")["factor"].agg(["min", "max"]).reset_index()
     drawn = [(label, *row[:-1]) for label, name in DRAWN.items() for row in by_dim(compared[name])]
     drawn = pd.DataFrame(drawn, columns=["setting", "dim", "factor", "ci_low", "ci_high"])
@@ -436,4 +436,4 @@ def analyse(cells: pd.DataFrame, study: MeasureSettings) -> Findings:
         "comparison/cost": counts_by_dim(cells),
         "comparison/clip_choice": tried,
     }
-    return Findings(found, tables, fits)
+    return Findings(numbers, tables, fits)

@@ -30,7 +30,7 @@ OWN = 1 / 16
 def settings(cells: pd.DataFrame) -> pd.DataFrame:
     """Return the geometric mean of dist2 (NaN where a fit failed) and the clip over the typical size, by setting."""
     rows = cells.assign(log=np.log(cells["dist2"]))
-    table = rows.groupby(list(KEYS), dropna=False)["log"].agg(lambda one: one.mean(skipna=False)).reset_index()
+    table = rows.groupby(list(KEYS), dropna=False)["log"].agg(lambda logs: logs.mean(skipna=False)).reset_index()
     size = table["clip_feature"] / TYPICAL["clip_feature"]
     size = size.where(size.notna(), table["clip"] / TYPICAL["clip"])
     return table.assign(dist2=np.exp(table.pop("log")), size=size.where(table["series"] != "A-own"))
@@ -70,7 +70,7 @@ def choice(cells: pd.DataFrame) -> tuple[list[Measured], pd.DataFrame]:
     """
     tried = cells[cells["series"].str.startswith("choice-")]
     tried = tried.assign(series=tried["series"].str.removeprefix("choice-"))
-    table, seeds, found = settings(tried), tried["seed"].nunique(), []
+    table, seeds, measured = settings(tried), tried["seed"].nunique(), []
     table = table.assign(drawn=table["size"].fillna(OWN), chosen=False)
     for series, among in CHOICES.items():
         table["chosen"] |= is_chosen(table, cells[cells["series"] == series].iloc[0])
@@ -78,12 +78,12 @@ def choice(cells: pd.DataFrame) -> tuple[list[Measured], pd.DataFrame]:
         chosen, best = here[here["chosen"]], here.iloc[int(here["dist2"].argmin())]
         ratio = float(chosen["dist2"].iloc[0] / best["dist2"]) if len(chosen) == 1 else math.nan
         note = "the chosen setting is not on this grid" if math.isnan(ratio) else f"best: {described(best)}"
-        found.append(bare(f"chosen over best, {series}", ratio, seeds, note))
-        found.append(exact(f"settings tried, {series}", len(here)))
-        found.append(bare(f"largest over least error, {series}", here["dist2"].max() / best["dist2"], seeds))
-    ratios = [one.measured for one in found if one.quantity.startswith("chosen over best")]
-    found.append(bare("chosen over best, largest", float(np.max(ratios)), seeds))
+        measured.append(bare(f"chosen over best, {series}", ratio, seeds, note))
+        measured.append(exact(f"settings tried, {series}", len(here)))
+        measured.append(bare(f"largest over least error, {series}", here["dist2"].max() / best["dist2"], seeds))
+    ratios = [number.measured for number in measured if number.quantity.startswith("chosen over best")]
+    measured.append(bare("chosen over best, largest", float(np.max(ratios)), seeds))
     for series, other in SHARES.items():
         ratio = share_ratio(tried, series, other)
-        found.append(bare(f"half of the budget for the start over a tenth, {series}", ratio, seeds))
-    return found, table[~table["series"].isin(SHARES.values())]
+        measured.append(bare(f"half of the budget for the start over a tenth, {series}", ratio, seeds))
+    return measured, table[~table["series"].isin(SHARES.values())]

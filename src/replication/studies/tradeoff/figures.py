@@ -29,7 +29,7 @@ FACTORS = {
     "label noise 0.5": ("#E69F00", "v", "--"),
     "label noise 1": ("#7F7F7F", "^", ":"),
 }
-FACTORS = {name: Look(name, *one) for name, one in FACTORS.items()}
+FACTORS = {name: Look(name, *style) for name, style in FACTORS.items()}
 """Factors drawn beside the band."""
 PROMISES = {"A-uncut dist2": ("jain2021", 1.5), "B-uncut dist2": ("shen2023", 1.0)}
 """Sweeps in d of both methods at generous clips -> paper and the power of d that it states."""
@@ -49,12 +49,12 @@ KINDS = {
 
 def by_dimension(axis: Panel, numbers: DataFrame, looks: dict[str, Look], y: str) -> None:
     """Draw sweeps in d, times epsilon n where given, with fitted exponents in the legend."""
-    for name, one in looks.items():
+    for name, style in looks.items():
         rows = numbers[numbers["fit"] == name]
         if "epsilon n" in rows:
             rows = rows.assign(**{name: rows[name] * rows["epsilon n"] for name in ("error", *CI)})
         text = exponent_text(rows)
-        axis.fit(rows, one.but(f"{one.label}: {text}" if text else one.label))
+        axis.fit(rows, style.but(f"{style.label}: {text}" if text else style.label))
     ticks = numbers.loc[numbers["fit"] == next(iter(looks)), "value"]
     axis.label("$d$", y, log="xy", xticks=sorted(ticks))
 
@@ -63,13 +63,13 @@ def draw_settings(figure: Picture, numbers: DataFrame, study: PlotSettings) -> N
     """Draw exponents of d by setting, and the factor between the methods against d as a band over clips."""
     left, right = figure.panels(9.4, 5.0, ncols=2, width_ratios=(5, 4))
     rows = numbers[numbers["exponent"].notna()]
-    for (paper, one), shift in zip(PAPERS.items(), (-0.13, 0.13), strict=True):
+    for (paper, style), shift in zip(PAPERS.items(), (-0.13, 0.13), strict=True):
         part = rows[rows["method"] == paper].assign(place=lambda table, shift=shift: table["row"] + shift)
-        left.series(part, "exponent", "place", one, ends=CI, sideways=True)
+        left.series(part, "exponent", "place", style, ends=CI, sideways=True)
         left.series(part, "law", "place", Look("law on the same grid", "0.1", "|", ""))
     for value, paper in ((1, "shen2023"), (1.5, "jain2021")):
         left.level(value, f"claimed by {paper}", along="y", colour=PAPERS[paper].colour)
-    labels = [one.label.replace("kappa", r"$\kappa$").replace("epsilon", r"$\epsilon$") for one in CLIPS + CONDITIONS]
+    labels = [case.label.replace("kappa", r"$\kappa$").replace("epsilon", r"$\epsilon$") for case in CLIPS + CONDITIONS]
     left.label("exponent of $d$", title="Rates by setting")
     left.set_yticks(range(len(labels)), labels)
     left.axhline(len(CLIPS) - 0.5, color="0.85", linewidth=0.8)
@@ -126,7 +126,7 @@ def draw_regions(figure: Picture, numbers: DataFrame, study: PlotSettings) -> No
         codes = part.assign(code=part["works"].map(order.index)).pivot(index="users", columns="epsilon", values="code")
         risks = part.assign(risks=[f"{row.A:.2g}\n{row.B:.2g}" for row in part.itertuples()])
         words = risks.pivot(index="users", columns="epsilon", values="risks")
-        palette = ListedColormap([one.colour for one in KINDS.values()])
+        palette = ListedColormap([style.colour for style in KINDS.values()])
         look_of = {"vmin": -0.5, "vmax": len(order) - 0.5, "alpha": 0.45, "linewidths": 1, "cbar": False}
         sns.heatmap(
             codes, annot=words, fmt="", cmap=palette, ax=axis, annot_kws={"fontsize": 8.5, "color": "0.1"}, **look_of
@@ -144,22 +144,22 @@ def draw_regions(figure: Picture, numbers: DataFrame, study: PlotSettings) -> No
 def draw_cost(figure: Picture, numbers: DataFrame, study: PlotSettings) -> None:
     """Draw what one user sends and computes, against d."""
     axes = figure.panels(7.6, 3.8, ncols=2)
-    lines = {name: Look(name, one.colour, "") for name, one in PAPERS.items()}
+    lines = {name: Look(name, style.colour, "") for name, style in PAPERS.items()}
     lines["shen2023, random start"] = Look("shen2023, random start", look("centaur").colour, "", "--")
     for axis, count in zip(axes, ("numbers sent", "multiplications"), strict=True):
-        for method, one in lines.items():
-            axis.curve(numbers["dim"], numbers[f"{count}, {method}"], one)
+        for method, style in lines.items():
+            axis.curve(numbers["dim"], numbers[f"{count}, {method}"], style)
         axis.label("$d$", f"{count} per user", log="xy", xticks=[10, 30, 100, 300, 1000])
 
 
 def draw_clip_choice(figure: Picture, numbers: DataFrame, study: PlotSettings) -> None:
     """Draw the error of both methods against their clips."""
     axis = figure.panel(5.4, 4.6)
-    for name, one in CHOSEN.items():
+    for name, style in CHOSEN.items():
         part = numbers[numbers["series"].isin(CHOICES[name])]
         sized = part[part["size"].notna()].sort_values("size")
-        axis.curve(sized["size"], sized["dist2"], Look("", one.colour, "", one.dash))
-        axis.series(part, "drawn", "dist2", one.but(dash=""), hollow=~part["chosen"])
+        axis.curve(sized["size"], sized["dist2"], Look("", style.colour, "", style.dash))
+        axis.series(part, "drawn", "dist2", style.but(dash=""), hollow=~part["chosen"])
     axis.label("clip over the typical size (filled: chosen)", "dist2, geometric mean", log="xy")
     ticks = sorted(numbers["drawn"].unique())
     axis.set_xticks(ticks, [short(1e-4) if tick == OWN else f"{tick:g}" for tick in ticks])

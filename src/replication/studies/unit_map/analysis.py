@@ -94,9 +94,9 @@ def by_kind(cells: pd.DataFrame, study: MeasureSettings) -> list[Measured]:
     risk = cells["excess_risk"].fillna(np.inf)
     usual = risk.groupby([cells["series"], cells["dim"], cells["epsilon"]]).transform("median")
     of_runs = {"risk": risk, "nothing": risk > NOTHING * cells["rank"], "astray": risk > ASTRAY * usual}
-    found = defined(study, cells.assign(**of_runs, needed=needed(cells), unreached=cells["smallest_users"].isna()))
+    measured = defined(study, cells.assign(**of_runs, needed=needed(cells), unreached=cells["smallest_users"].isna()))
     broke = {"measured": np.nan, "note": "half of the runs broke down"}
-    return [replace(one, **broke) if np.isinf(one.measured) else one for one in found]
+    return [replace(number, **broke) if np.isinf(number.measured) else number for number in measured]
 
 
 def needed(cells: pd.DataFrame) -> pd.Series:
@@ -106,11 +106,11 @@ def needed(cells: pd.DataFrame) -> pd.Series:
 
 def rival_points(measured: list[Measured]) -> pd.DataFrame:
     """Return the risk of each ingredient of private FedRep, and of what it is compared with, over the floor."""
-    known = {one.quantity: one for one in measured}
+    known = {number.quantity: number for number in measured}
     rows = [
-        (problem, name, epsilon, one.measured, one.ci_low, one.ci_high, one.seeds)
+        (problem, name, epsilon, risk.measured, risk.ci_low, risk.ci_high, risk.seeds)
         for (problem, epsilon), name in product(SETTINGS, (*RIVALS, *COMPARED))
-        if (one := known.get(f"{name} over floor, problem {problem}, at {epsilon:g}"))
+        if (risk := known.get(f"{name} over floor, problem {problem}, at {epsilon:g}"))
     ]
     return pd.DataFrame(rows, columns=["problem", "method", "epsilon", "ratio", "ci_low", "ci_high", "seeds"])
 
@@ -123,8 +123,8 @@ def by_trials(cells: pd.DataFrame, quantities: Quantities) -> dict[str, list]:
     names = rows["series"].str.replace("rival-.*|.*-whitened", "fedrep", regex=True).str.removesuffix("-published")
     rows["method"] = names.str.rpartition("-")[2]
     table = rows.pivot(index=["method", "series", *SIZES, *REALS], columns="trials", values="value")
-    found = table.div(table[table.columns.max()], axis=0).groupby("method")
-    medians = [[METHODS[str(name)], str(len(part)), *part.median()] for name, part in found]
+    groups = table.div(table[table.columns.max()], axis=0).groupby("method")
+    medians = [[METHODS[str(name)], str(len(part)), *part.median()] for name, part in groups]
     return {"header": ["method", "settings", *map(str, table)], "rows": medians}
 
 
@@ -136,12 +136,12 @@ def median(values: np.ndarray, indices: np.ndarray) -> float:
 
 def points(cells: pd.DataFrame, name: str, axis: str, column: str, draws: str) -> pd.DataFrame:
     """Return medians of a series with intervals against a column; `draws` names their random stream."""
-    found = []
+    medians = []
     for x, rows in cells.groupby(axis):
         values = rows.sort_values("seed")[column].to_numpy(float)
-        one = with_interval(column, partial(median, values), len(values), name=draws, draws=BOOTSTRAP)
-        found.append((name, x, one.measured, one.ci_low, one.ci_high, one.seeds))
-    return pd.DataFrame(found, columns=["method", axis, column, "ci_low", "ci_high", "seeds"])
+        number = with_interval(column, partial(median, values), len(values), name=draws, draws=BOOTSTRAP)
+        medians.append((name, x, number.measured, number.ci_low, number.ci_high, number.seeds))
+    return pd.DataFrame(medians, columns=["method", axis, column, "ci_low", "ci_high", "seeds"])
 
 
 def floors(cells: pd.DataFrame) -> pd.Series:
@@ -191,8 +191,8 @@ def analyse(cells: pd.DataFrame, study: MeasureSettings) -> Findings:
         seeds = int(cells.loc[cells["series"] == f"{prefix}unit", "seed"].nunique())
         for name, risk in risks(cells, sweep)[list(METHODS)].items():
             measured.append(bare(f"settings {sweep} in which {name} works", int((risk <= WORKS).sum()), len(risk)))
-        found = bootstrap_measures(partial(ratios, cells, sweep), seeds, LARGEST % sweep, BOOTSTRAP)
-        measured.append(extreme_ratio("largest", LARGEST % sweep, found, f"of {len(found)} settings"))
+        compared = bootstrap_measures(partial(ratios, cells, sweep), seeds, LARGEST % sweep, BOOTSTRAP)
+        measured.append(extreme_ratio("largest", LARGEST % sweep, compared, f"of {len(compared)} settings"))
     names = (*METHODS, *(f"{name}-published" for name in METHODS if name != "unit"))
     users = {name: cells[cells["series"] == f"users-{name}"] for name in names}
     reached = pd.concat(

@@ -116,39 +116,39 @@ Statistic = Callable[[Risks, np.ndarray], dict[str, float]]
 def more(risks: Risks, indices: np.ndarray) -> dict[str, float]:
     """Return ratios to the floor of unit steps and of one step at the truth, at larger budgets, and the deciding
     reading of Figure 2 over unit steps."""
-    floor, found = risks.median(indices, "floor"), {}
+    floor, ratios = risks.median(indices, "floor"), {}
     for name, series in (("unit steps", UNIT[1]), ("one step at the truth", ORACLE[1])):
         for eps in risks.epsilons(series):
-            found[f"{name} over floor at {eps:g}"] = risks.median(indices, series, eps) / floor
+            ratios[f"{name} over floor at {eps:g}"] = risks.median(indices, series, eps) / floor
     for eps in sorted({*risks.epsilons("deciding")} & {*risks.epsilons(UNIT[1])}):
         ratio = risks.median(indices, "deciding", eps) / risks.median(indices, UNIT[1], eps)
-        found[f"deciding reading over unit steps at {eps:g}"] = ratio
-    return found
+        ratios[f"deciding reading over unit steps at {eps:g}"] = ratio
+    return ratios
 
 
 def published(risks: Risks, indices: np.ndarray) -> dict[str, float]:
     """Return the risk of the best rival at each epsilon, over floor and unit steps."""
-    floor, found = risks.median(indices, "floor"), {}
+    floor, ratios = risks.median(indices, "floor"), {}
     for eps in risks.epsilons(PUBLISHED[0]):
         best = min(risks.median(indices, name, eps) for name in PUBLISHED)
         above = risks.tables[UNIT[1], eps][0, indices] - risks.tables["floor", 0.0][0, indices]
-        found[f"best rival over floor at {eps:g}"] = best / floor
-        found[f"best rival over unit steps at {eps:g}"] = best / risks.median(indices, UNIT[1], eps)
+        ratios[f"best rival over floor at {eps:g}"] = best / floor
+        ratios[f"best rival over unit steps at {eps:g}"] = best / risks.median(indices, UNIT[1], eps)
         above_floor = (best - floor) / float(np.median(above))
-        found[f"best rival over unit steps, risk above the floor, at {eps:g}"] = above_floor
-    return found
+        ratios[f"best rival over unit steps, risk above the floor, at {eps:g}"] = above_floor
+    return ratios
 
 
 def full_rank(risks: Risks, indices: np.ndarray) -> dict[str, float]:
     """Return risks for heads in no subspace over that of predicting zero."""
     zero, own = risks.zero("prior"), risks.median(indices, "prior-own")
-    found = {"risk of own data over zero's": own / zero}
+    ratios = {"risk of own data over zero's": own / zero}
     for eps in risks.epsilons("prior"):
         medians = {name: risks.median(indices, name, eps) for name in ("prior", *RANKS)}
-        found |= {f"risk of {name} over zero's at {eps:g}": value / zero for name, value in medians.items()}
-        found[f"own data over full prior at {eps:g}"] = own / medians["prior"]
-        found[f"best subspace over full prior at {eps:g}"] = min(medians[name] for name in RANKS) / medians["prior"]
-    return found
+        ratios |= {f"risk of {name} over zero's at {eps:g}": value / zero for name, value in medians.items()}
+        ratios[f"own data over full prior at {eps:g}"] = own / medians["prior"]
+        ratios[f"best subspace over full prior at {eps:g}"] = min(medians[name] for name in RANKS) / medians["prior"]
+    return ratios
 
 
 STATISTICS: dict[Statistic, tuple[str, ...]] = {
@@ -166,7 +166,7 @@ DEFINED = {
 """Random stream of numbers that the study's file defines -> their series."""
 STREAMS = {
     name: stream
-    for stream, series in (DEFINED | {one.__name__: series for one, series in STATISTICS.items()}).items()
+    for stream, series in (DEFINED | {statistic.__name__: series for statistic, series in STATISTICS.items()}).items()
     for name in series
 }
 """Series -> random stream of the quantities that it decides; a series in several has that of the last one."""
@@ -181,8 +181,8 @@ def point(
     def statistic(indices: np.ndarray) -> float:
         return risks.median(indices, series, epsilon) / (risks.median(indices, floor) if floor else unit)
 
-    one = with_interval(label, statistic, risks.repetitions(series, floor), name=STREAMS[series], draws=BOOTSTRAP)
-    return {"curve": label, "x": x, "y": one.measured, "ci_low": one.ci_low, "ci_high": one.ci_high, "seeds": one.seeds}
+    y = with_interval(label, statistic, risks.repetitions(series, floor), name=STREAMS[series], draws=BOOTSTRAP)
+    return {"curve": label, "x": x, "y": y.measured, "ci_low": y.ci_low, "ci_high": y.ci_high, "seeds": y.seeds}
 
 
 def curve(risks: Risks, label: str, series: tuple[str, ...], unit: float = 1.0) -> pd.DataFrame:
@@ -216,16 +216,16 @@ def prior_points(risks: Risks) -> pd.DataFrame:
 def parts(cells: pd.DataFrame, quantities: Quantities) -> dict:
     """Return the constants of unit steps by their names in small letters."""
     modules = (law, unit_steps, whitening, full_prior)
-    found = {name: value for one in modules for name, value in vars(one).items() if name.isupper()}
-    return {name.lower(): value for name, value in found.items() if isinstance(value, int | float | tuple)}
+    constants = {name: value for module in modules for name, value in vars(module).items() if name.isupper()}
+    return {name.lower(): value for name, value in constants.items() if isinstance(value, int | float | tuple)}
 
 
 def on_figure2(cells: pd.DataFrame) -> tuple[list[Measured], dict[str, pd.DataFrame]]:
     """Measure all risks over the floor, and the ratios between methods; return also the numbers of the figures."""
-    risks, found = Risks.read(cells), []
+    risks, measured = Risks.read(cells), []
     for statistic, series in STATISTICS.items():
         repetitions = risks.repetitions(*series)
-        found += bootstrap_measures(partial(statistic, risks), repetitions, statistic.__name__, BOOTSTRAP)
+        measured += bootstrap_measures(partial(statistic, risks), repetitions, statistic.__name__, BOOTSTRAP)
     tables = {
         "beyond/figure2": figure2_points(risks),
         "beyond/ablation": ablation_points(risks),
@@ -234,4 +234,4 @@ def on_figure2(cells: pd.DataFrame) -> tuple[list[Measured], dict[str, pd.DataFr
         ),
         "beyond/full_prior": prior_points(risks),
     }
-    return found, tables
+    return measured, tables

@@ -49,8 +49,8 @@ USERS_LOOKS = {f"{name}-published": look(name, filled=False, dash="") for name i
 
 def by_epsilon(axis: Panel, numbers: DataFrame, looks: tuple[Look, ...], y: str) -> None:
     """Draw curves with their intervals against epsilon."""
-    for (name, table), one in zip(numbers.groupby("curve", sort=False), looks, strict=True):
-        axis.series(table, "x", "y", one.but(str(name)), ends=CI)
+    for (name, table), style in zip(numbers.groupby("curve", sort=False), looks, strict=True):
+        axis.series(table, "x", "y", style.but(str(name)), ends=CI)
     delta = rf" ($\delta$ = {power_of_ten(numbers['delta'].iloc[0])})" if "delta" in numbers else ""
     axis.label(rf"user-level $\epsilon${delta}", y, log="xy", xticks=numbers["x"])
 
@@ -64,10 +64,10 @@ def draw_figure2(figure: Picture, numbers: DataFrame, study: PlotSettings) -> No
     axis.set_ylim(floor / 3)
 
 
-def marks(axis: Panel, table: DataFrame, one: Look, spelled: str = ".3g") -> None:
+def marks(axis: Panel, table: DataFrame, style: Look, spelled: str = ".3g") -> None:
     """Draw one mark a row, from top to bottom, with the number beside it in the format `spelled`."""
     table = table.assign(place=np.arange(len(table))[::-1])
-    axis.series(table, "y", "place", one, ends=CI, sideways=True)
+    axis.series(table, "y", "place", style, ends=CI, sideways=True)
     axis.level(1, "as without privacy", along="y", dash=":")
     smaller: dict[str, Any] = NOTE | {"fontsize": 8}
     for place, value in zip(table["place"], table["y"], strict=True):
@@ -84,7 +84,7 @@ def draw_rivals(figure: Picture, numbers: DataFrame, study: PlotSettings) -> Non
     parts = list(numbers.groupby("problem"))
     added = {name: f"the same with {called('unit_map', f'rival-{name}', f'rival-{BARE}')}" for name in RIVALS}
     labels = added | {BARE: f"{METHODS_SHOWN['fedrep']}, {called('unit_map', f'rival-{BARE}')}"}
-    looks = {name: one.but(labels.get(name, one.label)) for name, one in RIVAL_LOOKS.items()}
+    looks = {name: style.but(labels.get(name, style.label)) for name, style in RIVAL_LOOKS.items()}
     axes = figure.panels(9.4, 4.4, ncols=len(parts), sharex=True, sharey=True)
     for axis, (problem, part) in zip(axes, parts, strict=True):
         axis.groups(part, "epsilon", "ratio", "method", looks, ends=CI)
@@ -147,6 +147,6 @@ def draw_users_methods(figure: Picture, numbers: DataFrame, study: PlotSettings)
     names = {
         name: f"{METHODS_SHOWN[name.split('-')[0]]}, {called('unit_map', f'users-{name}')}" for name in USERS_LOOKS
     }
-    looks = LOOKS | {name: one.but(names[name]) for name, one in USERS_LOOKS.items()}
+    looks = LOOKS | {name: style.but(names[name]) for name, style in USERS_LOOKS.items()}
     axis.groups(numbers, "dim", "needed", "method", looks, ends=CI)
     axis.label("$d$", "users", log="xy", xticks=numbers["dim"])

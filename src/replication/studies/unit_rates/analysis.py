@@ -114,5 +114,5 @@ def analyse(cells: pd.DataFrame, study: MeasureSettings) -> Findings:
     cells = with_predictions(cells)
     seeds = int(cells["seed"].nunique())
     extremes = over_law(cells) | users_constant(cells)
-    found = [bare(name, value, seeds, "over settings") for name, value in extremes.items()]
-    return Findings(found + defined(study, cells), fits=fit_all(study, cells))
+    measured = [bare(name, value, seeds, "over settings") for name, value in extremes.items()]
+    return Findings(measured + defined(study, cells), fits=fit_all(study, cells))

@@ -74,8 +74,8 @@ def simulated_cosines(rng: np.random.Generator, theory: Plain, sine: float) -> t
         theory.gamma(sine * length / sigma),
         theory.omega(head[0] * length / math.hypot(length, theory.noise)),
     )
-    found = (gradients[:, :k] @ error, gradients), (fitted[:, :, 0] @ head, fitted[:, :, 0])
-    cosines = [(inner / np.linalg.norm(of, axis=1)).mean() for inner, of in found]
+    pairs = (gradients[:, :k] @ error, gradients), (fitted[:, :, 0] @ head, fitted[:, :, 0])
+    cosines = [(inner / np.linalg.norm(of, axis=1)).mean() for inner, of in pairs]
     return cosines[0] / (length * sine * gamma), cosines[1] / (length * head[0] * omega)
 
 
@@ -195,8 +195,8 @@ def general_heads() -> Measured:
         moment, heads = np.diag(shares), turn * rng.choice([ratio, 1, rng.uniform(ratio, 1)], k) @ turn.T
         bound, step = 1 + tangent2 * (1 - 0.59 * h), ratio / 2 * heads
         inner = np.eye(k) + step @ moment
-        found = bound * inner @ inner.T - np.linalg.inv(np.eye(k) - moment) - step @ moment @ step
-        least = min(least, float(np.linalg.eigvalsh(found)[0]) / (h * tangent2))
+        matrix = bound * inner @ inner.T - np.linalg.inv(np.eye(k) - moment) - step @ moment @ step
+        least = min(least, float(np.linalg.eigvalsh(matrix)[0]) / (h * tangent2))
     return exact("least eigenvalue of G over h t^2", least)
 
 
@@ -211,11 +211,11 @@ def bound_from_parts() -> Iterator[Measured]:
     scores = (rng.normal(size=seen.shape) * seen).sum(axis=(1, 2)) / theory.noise
     divergence = quad(lambda x: norm.pdf(x - mu) ** 2 / norm.pdf(x), -12, 12)[0] - 1
     entries, deviation = theory.outside * theory.rank, np.sqrt((scores**2).reshape(PARTS, -1).mean(axis=1))
-    for name, at, found in (
+    for name, at, bound in (
         ("r_0", mu, entries / (users * math.sqrt(divergence) * deviation)),
         ("r_1", 5.0, np.sqrt(entries / users) / deviation),
     ):
-        yield mean_over(f"{name} from simulated scores over its closed form", found / theory.lower_bound(users, at))
+        yield mean_over(f"{name} from simulated scores over its closed form", bound / theory.lower_bound(users, at))
     stretched = 0.0
     for size in np.geomspace(1e-3, 1, DRAWS):
         first = size * rng.normal(size=change.shape)
@@ -233,15 +233,15 @@ def polar(tangents: np.ndarray) -> np.ndarray:
 
 def with_predictions(cells: pd.DataFrame) -> pd.DataFrame:
     """Return the results table with r of Theorem 4, for everything released together."""
-    found = [
+    bounds = [
         Plain(*(row[name] for name in SIZES)).lower_bound(row["users"], row["mu"]) for row in cells.to_dict("records")
     ]
-    return cells.assign(bound=found)
+    return cells.assign(bound=bounds)
 
 
 def analyse(cells: pd.DataFrame, study: MeasureSettings) -> Findings:
     """Measure closed forms, inequalities, runs, and errors over the lower bound."""
     checks = (closed_forms, bounds_of_cosines, from_a_start, one_column, any_columns, bound_from_parts)
-    found = [one for check in checks for one in check()] + [general_heads()]
+    measured = [number for check in checks for number in check()] + [general_heads()]
     cells = with_predictions(cells)
-    return Findings(found + defined(study, cells), fits=fit_all(study, cells))
+    return Findings(measured + defined(study, cells), fits=fit_all(study, cells))
