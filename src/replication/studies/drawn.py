@@ -1,4 +1,4 @@
-"""A figure of a study: of sweeps as every study has them, or by the function of its `figures.py` that has its name."""
+"""The drawing of one figure: panels of sweeps, or a figure drawn by `draw_<name>` in the `figures.py` of its study."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from replication.run.settings import PlotSettings
 
 
 def draw(name: str, numbers: pd.DataFrame, study: PlotSettings) -> Picture:
-    """Draw one figure; that of cells which were not run says so."""
+    """Draw one figure; if its cells were not run, it consists of a note that says so."""
     figure = Picture()
     if numbers.empty:
         axis = figure.panel(7.8, 1.2)

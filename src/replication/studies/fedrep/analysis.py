@@ -1,6 +1,6 @@
-"""snedeker2025, private FedRep (claims C-FACTOR, C-OWN, C-CODE): risks on its public code's problem.
+"""snedeker2025, private FedRep (claims C-FACTOR, C-OWN, C-CODE): risks on the problem of its public code.
 
-A risk at one epsilon is a median, since a run that finds nothing would decide a mean; means stand beside it.
+The risk at an epsilon is a median, since one run that learns nothing would dominate a mean; means are reported, too.
 """
 
 from __future__ import annotations
@@ -22,27 +22,27 @@ from replication.run.settings import MeasureSettings
 from replication.studies.measures import ratio_exponent
 
 METHODS = ("fedrep-code", "fedrep", "fedrep-wide", "altmin", "altmin-user", "centaur", "unit-steps")
-"""Series of the comparison at the same exact budgets."""
-NOTHING = 0.1  # a run has found nothing where its risk is beyond this share of that of predicting zero
-FACTORS = {"d": ("altmin d", "fedrep d"), "k": ("altmin k", "fedrep k")}  # parameter -> the fits that are divided
-WIDER = {"k with longer clips": ("altmin k", "fedrep k, longer clips")}  # the same, beside the figure
+"""Series that are compared at the same exact privacy budgets."""
+NOTHING = 0.1  # a run has learned nothing if its risk exceeds this share of that of predicting zero
+FACTORS = {"d": ("altmin d", "fedrep d"), "k": ("altmin k", "fedrep k")}  # parameter -> fits of numerator, denominator
+WIDER = {"k with longer clips": ("altmin k", "fedrep k, longer clips")}  # the same, reported but not drawn
 CODE_ROUNDS, CODE_SAMPLES, CODE_DELTA = 5, 5, 1e-6  # T, m and delta of the public code
 CODE_EPSILONS = (1.0, 4.0, 8.0)
 
 
 def with_predictions(cells: pd.DataFrame) -> pd.DataFrame:
-    """Return the table with risks by privacy noise, of private FedRep in its steady state (F9, F6) and of alternating
-    minimisation after a step (F3, F6), and x of the latter; NaN and 0 elsewhere. Beside them distF^2, and what it is
-    without privacy.
+    """Return the table with `law`, the risk due to privacy noise of private FedRep in its steady state (F9, F6) and of
+    alternating minimisation after a step (F3, F6), without label noise, else NaN; `noise_ratio`, x of the latter, else
+    0; `subspace_risk`, distF^2; and `statistical`, its value without privacy noise.
 
-    Where the mean gradient is 0 the error E of the subspace has sum_i Y_i^T Y_i E v_i v_i^T = sum_i Y_i^T s_i v_i^T:
-    Y_i is what heads leave of the features off the subspace, s_i what they leave of the label noise, of m - k degrees
-    of freedom each. So an entry of E, of which there are (d - k) k, has variance sigma^2 / (n (m - k))."""
+    If the mean gradient is 0, the error E of the subspace solves sum_i Y_i^T Y_i E v_i v_i^T = sum_i Y_i^T s_i v_i^T.
+    Y_i and s_i are the residuals of the features off the subspace and of the label noise after the fit of a head, with
+    m - k degrees of freedom each. So each of the (d - k) k entries of E has variance sigma^2 / (n (m - k))."""
     plain = cells["label_noise_sd"] == 0
     fedrep, altmin = (plain & (cells["algorithm"] == name) for name in ("private_fedrep", "altmin"))
     n, m, d, k, multiplier = (cells[name] for name in ("users", "samples", "dim", "rank", "noise_multiplier"))
     noise = shen2023.centaur_noise(n, multiplier, cells["zeta"], cells["step"])
-    # Heads and gradients share k of m degrees of freedom: a mean gradient is (m - k) / m of that on its own samples.
+    # Heads and gradients use the same m samples, which shrinks a mean gradient to (m - k) / m of that on separate ones.
     sine = noise * shen2023.centaur_gain(1.0, cells["step"] * (m - k) / m)
     distance = jain2021.step_privacy(n, d, k, multiplier, cells["eta"], cells["zeta"])
     steady, step = (jain2021.personal_risk(square, k, m, 0) for square in (sine**2 * (d - k) * k, distance**2))
@@ -54,7 +54,7 @@ def with_predictions(cells: pd.DataFrame) -> pd.DataFrame:
 
 
 def risks(cells: pd.DataFrame, series: str) -> pd.DataFrame:
-    """Return risks over that of predicting zero by repetition (rows) and epsilon (columns); the floor stands at 0."""
+    """Return risks over that of predicting zero, by repetition (rows) and epsilon (columns; 0 for the floor)."""
     rows = cells[cells["series"] == series].fillna({"epsilon": 0.0})
     return rows.assign(risk=rows["excess_risk"] / rows["rank"]).pivot(index="seed", columns="epsilon", values="risk")
 
@@ -76,7 +76,7 @@ def own_risks(cells: pd.DataFrame, series: str) -> list[Measured]:
 
 
 def own_table(own: dict[str, list[Measured]], floor: float) -> pd.DataFrame:
-    """Return median risks by series and epsilon with intervals, the floor, and x with series side by side."""
+    """Return median risks by series and epsilon with intervals, the floor, and x: epsilon, shifted by series."""
     rows = [
         (series, float(risk.quantity.rsplit("= ", 1)[1]), risk.measured, risk.ci_low, risk.ci_high, 1.018**place)
         for place, series in enumerate(METHODS, -(len(METHODS) // 2))
@@ -98,7 +98,7 @@ def factor_points(above: Sweep, below: Sweep, name: str) -> list[Measured]:
 
 
 def code_measures() -> list[Measured]:
-    """Measure the epsilon that the public code's noise spends, sqrt(12 T ln(1.25 / delta)) / eps, and its excess."""
+    """Measure the epsilon spent by the code's noise, sqrt(12 T ln(1.25 / delta)) / eps, and its ratio to exact."""
     measured = []
     for epsilon in CODE_EPSILONS:
         multiplier = math.sqrt(12 * CODE_ROUNDS * math.log(1.25 / CODE_DELTA)) / epsilon

@@ -13,7 +13,7 @@ LOOKS = {
     "unit-steps": look("unit"),
 }
 EXPONENT = 1
-"""Claimed of d and of k in the factor."""
+"""Claimed exponent of d, and of k, in the ratio of the risks."""
 
 
 def draw_own_problem(figure: Picture, numbers: DataFrame, study: PlotSettings) -> None:

@@ -1,11 +1,11 @@
 """jain2021, Section 6, Figure 2: population MSE against epsilon (claim A-F2).
 
 The paper leaves the initialisation, the use of the samples, the meaning of "clipping norm 1e-4" and the accounting
-open, so every reading runs side by side. The verdict rests on `DECIDING`, chosen after a pilot had shown which readings
+open, so all readings run side by side. The verdict rests on `DECIDING`, chosen after a pilot had shown which readings
 give the published shape: A-F2 says that a plausible reading reproduces the figure, not that the first guess did. Its
-number of epochs is the one with the least mean MSE at each epsilon, selected on the score, anew in every resample.
-Where the noisy matrix of Algorithm 2 has no minimum, all readings solve the linear system; the series with another rule
-(`fallback`) are ours. The single model's error is not judged: with heads of mean zero it cannot be below that of zero.
+number of epochs minimises the mean MSE at each epsilon, and is selected anew in every bootstrap resample. Where the
+noisy quadratic of Algorithm 2 has no minimum, all readings solve its linear system; series with another rule
+(`fallback`) are ours. The single model is not judged: with heads of mean zero, it cannot beat predicting zero.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from replication.run.settings import MeasureSettings
 
 DECIDING = "random-s2-a"
 OUR_ALGORITHMS = ("altmin", "gradient_descent")
-SELECTED = ["epochs", "step", "penalty"]  # columns over which a method takes its best value
+SELECTED = ["epochs", "step", "penalty"]  # hyperparameters whose best value counts
 COMPARABLE_EPSILON = 5  # where the paper calls its method comparable to the non-private baseline
-LIMITS = {"i": 0.1, "ii": 1.0, "iii": 1.0}  # pass marks of the criteria, all upper bounds
+LIMITS = {"i": 0.1, "ii": 1.0, "iii": 1.0}  # limits of the criteria, all upper bounds
 PRINTED_RULE = "solve"  # the fallback of all readings of the paper; see `privrep.methods.steps.moment_step.FALLBACKS`
-FAILED = 0.2  # a run fails where its MSE is beyond this, a twentieth of that of a random model
+FAILED = 0.2  # a run fails if its MSE exceeds this, a twentieth of that of a random model
 SMALLEST_EPSILON = 1  # where the noise is largest, and the number of epochs matters most
 CHOSEN = "best number of epochs"
 EXACT = f"{DECIDING}-exact"
@@ -44,7 +44,7 @@ BASELINES = {
     "nonprivate": ("nonprivate",),
     "zero": ("zero-model",),
 }
-"""Methods that the paper compares with -> series of which each takes its best, which is hardest for the claims."""
+"""Baseline of the paper -> its series, of which the best one counts: the hardest comparison for the claims."""
 CURVES = {
     "Algorithm 1, random start": ("deciding reading", (DECIDING,)),
     "Algorithm 1, start by Algorithm 3": ("", ("spectral-s2-a",)),
@@ -55,12 +55,12 @@ CURVES = {
     "random model": ("random", BASELINES["random"]),
     "non-private": ("nonprivate", BASELINES["nonprivate"]),
 }
-"""Label -> what its quantities are called, empty if it is drawn alone, and the series it may choose among."""
+"""Label -> name in its quantities (empty if it is only drawn), and its series, of which the best one counts."""
 
 
 @dataclass(frozen=True)
 class MethodScores:
-    """Scores of one method by epsilon, NaN without a budget: mse (choices, e, seeds), infinite where a fit failed."""
+    """MSE of one method, (choices, epsilons, seeds), infinite if a fit failed; the epsilon is NaN without privacy."""
 
     epsilons: np.ndarray
     choices: list[str]
@@ -71,15 +71,15 @@ class MethodScores:
         return self.mse.shape[2]
 
     def means(self, indices: np.ndarray) -> np.ndarray:
-        """Return the mean over the resampled seeds, (choices, e)."""
+        """Return the mean MSE over the resampled seeds, (choices, epsilons)."""
         return self.mse[:, :, indices].mean(axis=2)
 
     def best(self, indices: np.ndarray) -> np.ndarray:
-        """Return the least mean over the choices at each epsilon, (e,)."""
+        """Return the least mean MSE over the choices at each epsilon, (epsilons,)."""
         return self.means(indices).min(axis=0)
 
     def at(self, epsilon: float, indices: np.ndarray) -> float:
-        """Return the least mean at one epsilon; a method without a budget has the same value everywhere."""
+        """Return the least mean MSE at one epsilon; without privacy it is the same at all of them."""
         place = 0 if np.isnan(self.epsilons[0]) else self.epsilons.tolist().index(epsilon)
         return float(self.best(indices)[place])
 
@@ -94,12 +94,12 @@ def ratio(method: MethodScores, other: MethodScores, epsilon: float, indices: np
 
 
 def least_over(method: MethodScores, other: MethodScores, indices: np.ndarray) -> float:
-    """Return the least MSE of one method over epsilon, over that of another."""
+    """Return the least ratio, over epsilon, of the MSE of one method to that of another."""
     return min(ratio(method, other, epsilon, indices) for epsilon in method.epsilons)
 
 
 def read_method(cells: pd.DataFrame, *series: str) -> MethodScores:
-    """Return the scores of a method; with several series it may choose among them."""
+    """Return the scores of a method, with the choices of all given series."""
     rows = cells[cells["series"].isin(series)]
     rows = rows.assign(mse=rows["mse"].mask(rows["status"] != "ok", np.inf))
     table = rows.pivot_table(
@@ -115,17 +115,17 @@ def read_method(cells: pd.DataFrame, *series: str) -> MethodScores:
 
 
 def read_baselines(cells: pd.DataFrame) -> dict[str, MethodScores]:
-    """Return the scores of each of `BASELINES`; ValueError where a run of theirs failed."""
+    """Return the scores of each of `BASELINES`, or raise ValueError if one of their runs failed."""
     failed = cells[~cells["algorithm"].isin(OUR_ALGORITHMS) & (cells["status"] != "ok")]
     if len(failed):
         raise ValueError(
-            f"cell {failed['key'].iloc[0]} of {failed['series'].iloc[0]} failed; without it nothing can be compared"
+            f"cell {failed['key'].iloc[0]} of {failed['series'].iloc[0]} failed: no method can be compared without it"
         )
     return {name: read_method(cells, *series) for name, series in BASELINES.items()}
 
 
 def gap_on_the_axis(ours: MethodScores, base: dict[str, MethodScores], indices: np.ndarray) -> float:
-    """Return (i) MSE at epsilon = 5 less the non-private one, over that of a random model, a linear axis' height."""
+    """Return (i) MSE at epsilon = 5 less the non-private one, over that of a random model, the top of a linear axis."""
     nonprivate, top = (base[name].at(COMPARABLE_EPSILON, indices) for name in ("nonprivate", "random"))
     return (ours.at(COMPARABLE_EPSILON, indices) - nonprivate) / top
 
@@ -148,26 +148,26 @@ CRITERIA = {"i": gap_on_the_axis, "ii": largest_step, "iii": over_baselines}
 
 
 def passes(criterion: str, value: float) -> bool:
-    """Return whether a value meets its pass mark."""
+    """Return whether a value is within the limit of its criterion."""
     return value <= LIMITS[criterion]
 
 
 def runs_of_the_method(cells: pd.DataFrame) -> pd.DataFrame:
-    """Return each series of the paper's method with its rule where no minimum exists, marked where it is `ours`."""
+    """Return each series of the paper's method, its rule where no minimum exists, and whether it is our addition."""
     rows = cells[cells["algorithm"].isin(OUR_ALGORITHMS)].drop_duplicates("series").fillna({"fallback": PRINTED_RULE})
     ours = (rows["fallback"] != PRINTED_RULE) | (rows["clip_unit"] == "user")
     return rows.assign(ours=ours)[["series", "fallback", "ours"]]
 
 
 def fallback_series(cells: pd.DataFrame) -> dict[str, str]:
-    """Return the series of each rule where no minimum exists: the deciding reading, and ours."""
+    """Return for each rule where no minimum exists its series: the deciding reading, and our additions."""
     runs = runs_of_the_method(cells)
     ours = runs[(runs["series"] == DECIDING) | (runs["fallback"] != PRINTED_RULE)]
     return dict(zip(ours["fallback"], ours["series"], strict=True))
 
 
 def judge_readings(cells: pd.DataFrame) -> pd.DataFrame:
-    """Return by reading the MSE at the best choice per epsilon and the criteria at the mean over its seeds."""
+    """Return for each reading its least mean MSE by epsilon, its values of the criteria, and whether it meets them."""
     base, rows = read_baselines(cells), []
     for series, _, added in runs_of_the_method(cells).itertuples(index=False):
         ours = read_method(cells, series)
@@ -185,13 +185,13 @@ def measure(quantity: str, statistic: Callable[[np.ndarray], float], seeds: int,
 
 
 def point(quantity: str, method: MethodScores, epsilon: float) -> dict[str, float]:
-    """Return the MSE of a method at one epsilon as it is drawn, with the interval of the quantity."""
+    """Return a drawn point: the MSE of a method at one epsilon, with the interval reported for the quantity."""
     score = measure(quantity, partial(method.at, epsilon), method.seeds)
     return {"mse": score.measured, "ci_low": score.ci_low, "ci_high": score.ci_high, "seeds": score.seeds}
 
 
 def fallback_measures(cells: pd.DataFrame) -> list[Measured]:
-    """Measure each rule's MSE at each epsilon, and its ratio to `PRINTED_RULE` on the same data and starts."""
+    """Measure each rule's MSE at each epsilon, and its ratio to that of `PRINTED_RULE` on the same data and starts."""
     methods = {rule: read_method(cells, series) for rule, series in fallback_series(cells).items()}
     printed, measured = methods.pop(PRINTED_RULE), []
     for rule, method in methods.items():
@@ -236,7 +236,7 @@ def fallback_table(cells: pd.DataFrame) -> pd.DataFrame:
 
 
 def measures(cells: pd.DataFrame, table: pd.DataFrame) -> list[Measured]:
-    """Measure the criteria, how many other readings of `judge_readings` pass, and what the report quotes."""
+    """Measure the criteria, the number of other readings that meet them, and errors quoted in the report."""
     base, ours = read_baselines(cells), read_method(cells, DECIDING)
     numbers = [
         measure(criterion, partial(rule, ours, base), ours.seeds, "epochs selected on the score")
@@ -259,7 +259,7 @@ def measures(cells: pd.DataFrame, table: pd.DataFrame) -> list[Measured]:
 
 
 def method_of(cells: pd.DataFrame, series: str) -> MethodScores:
-    """Return the scores of a series, or raise NotMeasured if none of it ran."""
+    """Return the scores of a series, or raise NotMeasured if none of its cells ran."""
     rows = cells[cells["series"] == series]
     if not rows["mse"].notna().any():
         raise NotMeasured(series)
@@ -267,7 +267,7 @@ def method_of(cells: pd.DataFrame, series: str) -> MethodScores:
 
 
 def curves_of(cells: pd.DataFrame, *series: str) -> pd.DataFrame:
-    """Return the least MSE of some series, one row each, at the epsilons that all of them have."""
+    """Return the least mean MSE of each series (rows) at the epsilons common to all of them (columns)."""
     methods = {name: method_of(cells, name) for name in series}
     least = {name: pd.Series(score.best(np.arange(score.seeds)), score.epsilons) for name, score in methods.items()}
     return pd.DataFrame(least).T.dropna(axis=1)
@@ -304,7 +304,7 @@ def all_readings(cells: pd.DataFrame, quantities: Quantities) -> dict[str, objec
 
 
 def reading_settings(setting: pd.Series, usual: pd.Series) -> dict[str, object]:
-    """Return start, split and thresholds, and what else differs from the usual setting."""
+    """Return start, split and thresholds of a reading, and notes on its other differences from the usual one."""
     notes = {
         f"m = {setting['samples']:g}": setting["samples"] != usual["samples"],
         "per user": setting["clip_unit"] == "user",
@@ -322,7 +322,7 @@ def reading_settings(setting: pd.Series, usual: pd.Series) -> dict[str, object]:
 
 
 def mse_by_epochs(cells: pd.DataFrame, quantities: Quantities) -> dict[str, object]:
-    """Return the MSE of the deciding reading by epochs and epsilon, with least values and lost minima marked."""
+    """Return the MSE of the deciding reading by epochs and epsilon, marked if least or where a run had no minimum."""
     method_of(cells, DECIDING)
     rows = cells[(cells["series"] == DECIDING) & (cells["status"] == "ok")]
     rows = rows.assign(lost=rows["min_eigenvalue"] <= 0)
@@ -333,7 +333,7 @@ def mse_by_epochs(cells: pd.DataFrame, quantities: Quantities) -> dict[str, obje
 
 
 def best_epochs(cells: pd.DataFrame, quantities: Quantities) -> dict[str, object]:
-    """Return the epochs of least mean MSE at each epsilon, the number best for all, and its largest cost."""
+    """Return the best number of epochs at each epsilon, the best one for all, and its largest MSE over the best."""
     method = method_of(cells, DECIDING)
     means = method.means(np.arange(method.seeds))
     cost = (means / means.min(axis=0)).max(axis=1)
@@ -342,14 +342,14 @@ def best_epochs(cells: pd.DataFrame, quantities: Quantities) -> dict[str, object
 
 
 def worst_epochs(cells: pd.DataFrame, quantities: Quantities) -> dict[str, float]:
-    """Return the largest mean MSE over numbers of epochs at the smallest epsilon, by rule without a minimum."""
+    """Return the largest mean MSE over numbers of epochs at the smallest epsilon, by rule where no minimum exists."""
     here = cells[cells["epsilon"] == SMALLEST_EPSILON]
     methods = {rule: method_of(here, series) for rule, series in fallback_series(cells).items()}
     return {rule: method.means(np.arange(method.seeds)).max() for rule, method in methods.items()}
 
 
 def exact_accounting(cells: pd.DataFrame, quantities: Quantities) -> dict[str, object]:
-    """Return exact epsilons of the printed noise at both ends, and what exact accounting gains in noise and MSE."""
+    """Return exact epsilons of the printed noise at both ends, and the factors in noise and MSE by exact accounting."""
     curves = curves_of(cells, DECIDING, EXACT)
     both = cells[cells["series"].isin((DECIDING, EXACT))]
     noise = both.groupby(["epsilon", "series"])["noise_multiplier"].min().unstack()
@@ -375,7 +375,7 @@ def worst_run(method: MethodScores) -> dict[str, object]:
 
 
 def other_steps(cells: pd.DataFrame, quantities: Quantities) -> dict[str, object]:
-    """Return the range of gradient descent's MSE, and the factors that it and user-level clips gain."""
+    """Return the range of gradient descent's MSE, and the factors gained by it and by user-level clips."""
     curves = curves_of(cells, DECIDING, GRADIENT, PER_USER)
     ours, gradient, per_user = (curves.loc[name] for name in (DECIDING, GRADIENT, PER_USER))
     gains = ours / per_user

@@ -39,7 +39,7 @@ def draw_figure2(figure: Picture, numbers: DataFrame, study: PlotSettings) -> No
 
 
 def draw_figure2_readings(figure: Picture, numbers: DataFrame, study: PlotSettings) -> None:
-    """Draw all readings, ours last: MSE at the best choice, one mark per epsilon, a little apart in height."""
+    """Draw all readings, ours last: MSE at the best choice, with a mark per epsilon at slightly different heights."""
     axis = figure.panel(7.6, 0.27 * len(numbers) + 1.5)
     places = np.arange(len(numbers))[::-1]
     scores = numbers[[f"mse_{epsilon}" for epsilon in SHOWN]]

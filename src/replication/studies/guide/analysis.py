@@ -1,6 +1,6 @@
-"""Which method for given users (claim O-GUIDE): advice on a public grid, compared with runs at a fixed design.
+"""Choice of a method for given users (claim O-GUIDE): advice on a public grid, compared with runs at a fixed design.
 
-Predicted risks and the method to use are those of `privrep.theory.choice`, at one label noise and one delta.
+Predicted risks and recommended methods are those of `privrep.theory.choice`, at one label noise and one delta.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ PRIVATE = ("unit", "centaur", "fedrep", "altmin")
 PUBLISHED = [name for name in PRIVATE if name != "unit"]
 RUN = (*PRIVATE, "own")
 METHODS = {name: NAMES[name] for name in (*RUN, "zero")}
-"""Series and what they are called; predicting zero is not run."""
+"""Series -> name of its method; predicting zero is not run."""
 AXES = {
     "users": (1500, 3000, 5000, 10_000, 20_000, 50_000, 100_000),
     "samples": (6, 10, 20, 40),
@@ -40,27 +40,27 @@ AXES = {
 KEYS = list(AXES)
 SIZES = KEYS[:4]
 EXAMPLE = {"users": 20_000, "samples": 10, "dim": 30, "rank": 3, "epsilon": 1.0}
-"""A measured setting that the chapter shows by itself."""
+"""The measured setting that serves as an example in the chapter."""
 LABEL_NOISE, DELTA = 0.01, 1e-6
-"""Of the whole grid; label noise is over the scale of a coordinate of a head."""
+"""Label noise, over the scale of a coordinate of a head, and delta of the whole grid."""
 LABELS = {
     "users": ("users", "n"),
     "samples": ("samples of a user", "m"),
     "dim": ("dimension", "d"),
-    "rank": ("rank of what they share", "k"),
+    "rank": ("rank of the shared subspace", "k"),
     "epsilon": ("privacy", "ε"),
 }
-"""Axis -> what it is called, and its symbol."""
+"""Axis -> its label and its symbol."""
 FINE = 1000
-"""Predicted risks stand in the page as their decimal logarithms times this, rounded: to two parts in a thousand."""
+"""The page holds predicted risks as rounded decimal logarithms times this, precise to two parts in a thousand."""
 
 
 BEST_RANK, BEST_SAMPLES, BEST_DIMS = 3, (10, 40), (10, 30, 100)
-"""Settings of the figure of the method to use."""
+"""Rank, samples and dimensions in the figure of recommended methods."""
 CHOICES = {"all": list(METHODS), "all but unit steps": [name for name in METHODS if name != "unit"]}
-"""Sets of methods of which one is named. The second is harder: its best method changes from setting to setting."""
+"""Sets of methods from which one is recommended. The second is harder: its best method varies over the settings."""
 NOTHING = 0.1
-"""A run finds nothing if its risk is beyond this share of that of predicting zero."""
+"""A run learns nothing if its risk exceeds this share of that of predicting zero."""
 
 
 def predictions(settings: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -89,12 +89,12 @@ def guide() -> tuple[pd.DataFrame, pd.DataFrame]:
 
 
 def places(settings: pd.DataFrame) -> np.ndarray:
-    """Return the place of each setting on the axes."""
+    """Return the index of each setting on each axis, (settings, axes)."""
     return np.column_stack([settings[name].map(AXES[name].index) for name in KEYS])
 
 
 def near(settings: pd.DataFrame, measured: pd.DataFrame) -> np.ndarray:
-    """Return whether a measured setting is at most one step away on each axis."""
+    """Return for each setting whether some measured setting is at most one step away on every axis."""
     apart = np.abs(places(settings)[:, None] - places(measured)[None]).max(axis=2)
     return (apart <= 1).any(axis=1)
 
@@ -111,7 +111,7 @@ def repetitions(cells: pd.DataFrame) -> np.ndarray:
     where = settings_of(cells)
     values = np.ones((cells["seed"].nunique(), len(where), len(METHODS)))
     for place, name in enumerate(RUN):
-        keys = KEYS if name in PRIVATE else SIZES  # own data know no epsilon
+        keys = KEYS if name in PRIVATE else SIZES  # own data have no epsilon
         table = rows[rows["series"] == name].pivot_table("share", keys, "seed", aggfunc="first")
         values[:, :, place] = where[keys].join(table, on=keys)[sorted(table.columns)].to_numpy().T
     return values
@@ -135,7 +135,7 @@ def risks(cells: pd.DataFrame) -> list[pd.DataFrame]:
 
 
 def law_points(cells: pd.DataFrame, expected: pd.DataFrame, known: pd.DataFrame) -> pd.DataFrame:
-    """Return a row for each method and measured setting: predicted and measured risk, and whether the law is known."""
+    """Return a row for each method and measured setting: predicted and measured risk, and whether the law holds."""
     measured = dict(zip(("measured", "ci_low", "ci_high"), risks(cells), strict=True))
     tables = {"predicted": expected} | measured | {"known": known}
     where = settings_of(cells)
@@ -144,12 +144,12 @@ def law_points(cells: pd.DataFrame, expected: pd.DataFrame, known: pd.DataFrame)
 
 
 def chosen(values: pd.DataFrame, names: pd.Series) -> np.ndarray:
-    """Return the value of the named method in each row."""
+    """Return the value of each row in the column named for it."""
     return values.to_numpy()[np.arange(len(values)), values.columns.get_indexer(pd.Index(names))]
 
 
 def over_others(observed: pd.DataFrame, expected: pd.DataFrame) -> dict[str, float]:
-    """Return the largest ratio over the settings of the risk of the named method to the least of the other methods."""
+    """Return the largest ratio by setting of the recommended method's risk to the least risk of the other methods."""
     ratios = {}
     for words, names in CHOICES.items():
         named = method_to_use(expected[names])
@@ -160,7 +160,7 @@ def over_others(observed: pd.DataFrame, expected: pd.DataFrame) -> dict[str, flo
 
 
 def choices(observed: pd.DataFrame, expected: pd.DataFrame, known: pd.DataFrame) -> list[Measured]:
-    """Count settings in which the named method is within `CLOSE` of the best, and wrong choices by known laws."""
+    """Measure how often the recommended method is within the factor `CLOSE` of the best; count wrong choices."""
     measured = []
     for words, names in CHOICES.items():
         named = method_to_use(expected[names])
@@ -177,7 +177,7 @@ def choices(observed: pd.DataFrame, expected: pd.DataFrame, known: pd.DataFrame)
 
 
 def factors(observed: pd.DataFrame, expected: pd.DataFrame, known: pd.DataFrame) -> dict[str, float]:
-    """Return median and largest factor between predicted and measured risk, either way, where the law is known."""
+    """Return median and largest factor between predicted and measured risk, either way, where the law holds."""
     ratios: Any = np.log(observed[list(RUN)] / expected[list(RUN)])
     apart = np.exp(ratios.abs()).where(known[list(RUN)])
     typical = {f"typical factor between law and risk, {name}": float(apart[name].median()) for name in RUN}
@@ -186,7 +186,7 @@ def factors(observed: pd.DataFrame, expected: pd.DataFrame, known: pd.DataFrame)
 
 
 def failures(values: np.ndarray) -> list[Measured]:
-    """Return how often a private method finds nothing in settings in which most of its runs find something."""
+    """Measure how often a private method learns nothing, in settings where most of its runs learn something."""
     measured = []
     for place, name in enumerate(PRIVATE):
         nothing = values[:, :, place] > NOTHING
@@ -198,7 +198,7 @@ def failures(values: np.ndarray) -> list[Measured]:
 
 
 def best_points(where: pd.DataFrame) -> pd.DataFrame:
-    """Return the method to use on the drawn part of the grid, and whether its law is known and a measurement near."""
+    """Return recommended methods on the drawn part of the grid, and whether their law holds near a measurement."""
     settings, (expected, known) = grid(), guide()
     best = method_to_use(expected)
     sure = chosen(known, best) & near(settings, where)
@@ -213,7 +213,7 @@ def is_example(rows: pd.DataFrame) -> pd.Series:
 
 
 def shown(cells: pd.DataFrame, quantities: Quantities) -> list[dict[str, object]]:
-    """Return sizes, the method to use, and predicted and measured risks of all methods, setting by setting."""
+    """Return by measured setting sizes, the recommended method, and predicted and measured risks of all methods."""
     expected, known = predictions(settings_of(cells))
     points = law_points(cells, expected, known)
     close = points["measured"] <= CLOSE * points.groupby(KEYS)["measured"].transform("min")
@@ -228,8 +228,8 @@ def shown(cells: pd.DataFrame, quantities: Quantities) -> list[dict[str, object]
 
 
 def tool(cells: pd.DataFrame, quantities: Quantities) -> dict[str, object]:
-    """Return what the sliders of the page read: `on_the_grid`, and `measured`, for each setting its place on the axes
-    and method -> risk with the ends of its interval."""
+    """Return the data of the sliders of the page: `on_the_grid`, and `measured` with the indices of each setting on the
+    axes and method -> risk with the ends of its interval."""
     tables: list[Any] = risks(cells)
     measured = [
         {"at": at.tolist(), "risk": {name: [_short(part.loc[row, name]) for part in tables] for name in RUN}}
@@ -240,10 +240,10 @@ def tool(cells: pd.DataFrame, quantities: Quantities) -> dict[str, object]:
 
 @cache
 def on_the_grid() -> dict[str, object]:
-    """Return what the sliders show of the laws.
+    """Return the predictions that the sliders of the page show.
 
     predicted : method -> `FINE` times the decimal logarithm of its risk at all points of the grid, null where it cannot
-        be run; of own data without the last axis.
+        be run; for own data without the axis of epsilon.
     known : method -> a digit for each point, 1 where the assumptions of the law hold.
     """
     expected, known = guide()
@@ -268,7 +268,7 @@ def _short(value: float) -> float | None:
 
 
 def sliders(cells: pd.DataFrame, quantities: Quantities) -> list[dict]:
-    """Return name and label of each axis, the place of its last value, and that of the example."""
+    """Return name and label of each axis, the index of its last value, and the index of the example."""
     ends = {key: {"last": len(values) - 1, "start": values.index(EXAMPLE[key])} for key, values in AXES.items()}
     return [{"name": key, "label": ", ".join(LABELS[key]), **ends[key]} for key in KEYS]
 
@@ -277,7 +277,7 @@ FACTS = {"settings": shown, "tool": tool, "sliders": sliders}
 
 
 def analyse(cells: pd.DataFrame, study: AnalysisSettings) -> Findings:
-    """Measure how good the named methods are and how near the laws, and what is said on the grid."""
+    """Measure recommended methods against the best, laws against risks, and shares of the grid by method."""
     where, values = settings_of(cells), repetitions(cells)
     expected, known = predictions(where)
     observed, points = medians(values), law_points(cells, expected, known)

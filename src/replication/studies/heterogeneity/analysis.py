@@ -1,7 +1,7 @@
 """shen2023, Remark 3.1 and the methods of Section 6 in the linear model (claims B-R3.1 and B-S6).
 
-Norms of the users' updates, then the methods at the same exact privacy, with clipping bounds that look at no score
-(tests/replication/studies/test_heterogeneity.py).
+Norms of the users' updates, then risks of the methods at the same exact privacy, with clipping bounds chosen without
+a score (tests/replication/studies/test_heterogeneity.py).
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from replication.studies.measures import extreme_ratio
 
 CENTAUR = "general_centaur"
 METHODS = (CENTAUR, "centaur", "dp_fedavg", "ppsgd", "pmtl", "altmin", "altmin-eigclip")  # series at all epsilons
-TUNED = (CENTAUR, "centaur", "dp_fedavg", "ppsgd")  # methods that ran at other clipping bounds, too
-NEAR = 0.2  # distance from the optimum at which updates are compared: that of the start which Theorem 5.1 asks for
+TUNED = (CENTAUR, "centaur", "dp_fedavg", "ppsgd")  # methods that also ran at other clipping bounds
+NEAR = 0.2  # distance from the optimum at which updates are compared: that of the start in Theorem 5.1
 DRAWS = 500  # bootstrap draws
 
 
 def with_predictions(cells: pd.DataFrame) -> pd.DataFrame:
-    """Return the table with the norms and risks that the laws expect, infinite where a fit failed."""
+    """Return the table with predicted norms, the risk (infinite if a fit failed), and the mean risk of users alone."""
     d, k, sine, q, sigma = (cells[name] for name in ("dim", "rank", "start_sine", "batch_samples", "label_noise_sd"))
     return cells.assign(
         representation=shen2023.representation_update(sine, d, k, q, sigma),
@@ -40,7 +40,7 @@ def with_predictions(cells: pd.DataFrame) -> pd.DataFrame:
 
 def two_models_drift(bias, dim, samples):
     """Return the drift of a clipped full model at its optimum, rank 1."""
-    # Heads are -1 or 1 of mean b; all count alike, shortened by the cosine between a gradient and its mean.
+    # Heads are -1 or 1 of mean b. Clipped gradients have one length; their mean is shortened by the cosine to it.
     return bias / np.sqrt(1 + (dim + 1) / samples)
 
 
@@ -50,14 +50,14 @@ def risks(cells: pd.DataFrame, by: list[str]) -> pd.DataFrame:
 
 
 def bounds_tried(cells: pd.DataFrame, method: str) -> list[tuple[str, float]]:
-    """Return series and clipping bound of all that ran for a method, the smallest bound first."""
+    """Return series and clipping bound of all settings that ran for a method, smallest bound first."""
     rows = cells[cells["series"].isin((method, f"{method}-clips"))]
     tried = rows[["series", "clip"]].drop_duplicates().sort_values("clip", kind="stable")
     return list(tried.itertuples(index=False, name=None))
 
 
 def method_statistics(cells: pd.DataFrame) -> Callable[[np.ndarray], dict[str, float]]:
-    """Return a function of resampled repetitions to ratios of mean risks at the bounds of best score."""
+    """Return a function from resampled repetitions to ratios of mean risks at the best clipping bounds."""
     tried = cells.loc[cells["series"] == f"{CENTAUR}-clips", "epsilon"].unique()
     runs = {}
     for method in TUNED:
@@ -81,14 +81,14 @@ def method_statistics(cells: pd.DataFrame) -> Callable[[np.ndarray], dict[str, f
 
 
 def worst_run(cells: pd.DataFrame, method: str) -> Measured:
-    """Measure the largest risk of a run over the mean one of users alone."""
+    """Measure the largest risk of a run over the mean risk of users alone."""
     runs = cells[cells["series"] == method]
     name = f"{method} over own data, worst run"
     return bare(name, runs["risk"].max() / cells["alone"].iloc[0], runs["seed"].nunique())
 
 
 def over_own_data(cells: pd.DataFrame, method: str) -> Measured:
-    """Measure the mean risk over that of each user alone, at the epsilon where it is largest."""
+    """Measure the ratio of the mean risk to that of users alone, at the epsilon where it is largest."""
     runs, alone = (cells[cells["series"] == series] for series in (method, "own_data"))
     runs, alone = risks(runs, ["epsilon"]).to_numpy(), alone.sort_values("seed")["risk"].to_numpy()
 
@@ -143,7 +143,7 @@ def risk_table(cells: pd.DataFrame) -> pd.DataFrame:
 
 
 def analyse(cells: pd.DataFrame, study: MeasureSettings) -> Findings:
-    """Measure exponents of the norms, what clipping does at the optimum, and the methods against each other."""
+    """Measure exponents of the norms, the drift by clipping at the optimum, and ratios between risks of the methods."""
     cells = with_predictions(cells)
     seeds = int(cells.loc[cells["series"] == CENTAUR, "seed"].nunique())
     measured = defined(study, cells)

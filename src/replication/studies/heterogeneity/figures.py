@@ -10,7 +10,7 @@ KINDS = {
     "shared": Look("representation and head", "#009E73", "s", "--"),
     "full": Look("full model", "#E69F00", "v"),
 }
-"""What is shared -> its look."""
+"""Shared part of the model -> its look."""
 LOOKS = {
     CENTAUR: look("centaur", "CENTAUR, random start", marker="s", dash="--"),
     "centaur": look("centaur", "CENTAUR, power method"),
@@ -23,7 +23,7 @@ LOOKS = {
 
 
 def kinds(axis: Panel, rows: DataFrame, x: str, names: tuple[str, ...], what: str, of: str = "", **changed) -> None:
-    """Draw a number of some kinds of updates against a column; `of` is added to their labels."""
+    """Draw the statistic `what` of some kinds of updates against a column; `of` is appended to their labels."""
     for kind in names:
         axis.series(rows, x, f"{kind}_{what}", KINDS[kind].but(KINDS[kind].label + of, **changed))
 
@@ -54,7 +54,7 @@ def draw_update_norms(figure: Picture, numbers: DataFrame, study: PlotSettings) 
 
 
 def draw_baselines(figure: Picture, numbers: DataFrame, study: PlotSettings) -> None:
-    """Draw excess risk against epsilon, the clipping bound, and what users have in common."""
+    """Draw excess risk against epsilon, the clipping bound, and the bias of the heads."""
     axes = figure.panels(9.0, 4.4, ncols=3, width_ratios=(4, 3, 3))
     panels = {name: numbers[numbers["panel"] == name] for name in ("epsilon", "bound", "common")}
     for axis, (name, points) in zip(axes, panels.items(), strict=True):

@@ -1,8 +1,8 @@
 """shen2023, Section 6 and Appendix B on images (claims B-T1, B-T3, B-F1, B-F3, B-R3.1i).
 
-The long runs are read from docs/record/images.csv, where `src/images/runs.toml` says which there should be; the rules
-stand in the study's file. The cells of a run are those on scikit-learn's digits, which show that all of it works here.
-Accuracies are in percent, leads in points.
+Long runs are read from docs/record/images.csv; `src/images/runs.toml` lists them, and the rules are in the study's
+settings file. The cells of this study are runs on scikit-learn's digits, which show that the code works here.
+Accuracies are in percent, leads in percentage points.
 """
 
 from __future__ import annotations
@@ -30,19 +30,19 @@ METHODS = tuple(LABELS)
 TOGETHER = METHODS[:-1]
 OTHERS = METHODS[1:]
 FEWEST_SEEDS = 3
-"""Seeds that decide a row; fewer are shown, with an interval over clients."""
+"""Fewest seeds that decide a row; with fewer, an interval over clients is shown."""
 FAR_BEHIND = 4.0
-"""Points by which a rival is behind the best one at the first seed that runs at no other (rule 12)."""
+"""A rival this many points behind the best one at the first seed runs at no other seed (rule 12)."""
 CLEAR, MANY_SEEDS = 3.0, 5
-"""Points below which a lead on CIFAR needs so many seeds (rule 11)."""
+"""A lead on CIFAR below this many points needs at least this many seeds (rule 11)."""
 MOVED = 4
-"""Pixels by which images are moved where CENTAUR's heads are fitted on moved ones in every round."""
+"""Pixels by which images are shifted if CENTAUR's heads are fitted on shifted images in every round."""
 READINGS = {"unmoved": (0, "accuracy"), "last": (0, "accuracy_moved_last"), "rounds": (MOVED, "accuracy")}
-"""What "in this phase" may mean (rule 10): pixels in every round, and the score."""
+"""Reading of "in this phase" (rule 10) -> pixels of the shift in every round, and column of the score."""
 PRINTED_RUNS = 3
-"""Runs over which the paper gives a spread."""
+"""Number of runs behind each spread in the paper."""
 TUNING_SEED = 100
-"""Seed of the runs that choose and do not judge."""
+"""Seed of the runs that choose settings and judge nothing."""
 OF_READING = {"unmoved": "no images are moved", "rounds": "CENTAUR's heads on moved images in every round"}
 STILL_OPEN = "CENTAUR lacks the moved images that the paper gives to its heads alone, and a run with them decides"
 EPSILONS = (0.25, 0.5, 1.0, 2.0, 4.0)
@@ -51,26 +51,26 @@ EIGHTHS = tuple(range(1, 9))
 
 @dataclass(frozen=True)
 class Setting:
-    """A row of five methods: the values of its lines by column, clips of methods in their place, and by method mean and
-    spread that the paper has, in percent."""
+    """A row of a table with five methods: column -> value in its lines, method -> clip in place of that value, and
+    method -> printed mean and spread in percent."""
 
     where: dict[str, float | str]
     clips: dict[str, float] = field(default_factory=dict)
     printed: dict[str, tuple[float, float]] = field(default_factory=dict)
 
     def with_(self, **changed: float) -> Setting:
-        """Another row, which is not printed."""
+        """Return the row with other values in these columns, without clips by method or printed numbers."""
         return Setting(self.where | changed)
 
 
 def _printed(*numbers: float) -> dict[str, tuple[float, float]]:
-    """Means and spreads in the order of the paper's columns."""
+    """Return printed means and spreads by method, from numbers in the order of the paper's columns."""
     order = ("stand_alone", "fedavg", "pmtl", "ppsgd", "centaur")
     return dict(zip(order, zip(numbers[::2], numbers[1::2], strict=True), strict=True))
 
 
 def _cifar(clients: int, rank: int, rounds: int, *numbers: float) -> Setting:
-    """A row on CIFAR-10, whose 50,000 training images are dealt out."""
+    """Return a row on CIFAR-10, whose 50,000 training images are divided equally among clients."""
     where = {"images": "cifar10", "clients": clients, "samples": 50_000 // clients, "rank": rank, "rounds": rounds}
     return Setting(where | {"epsilon": 1.0, "clip": 0.01}, printed=_printed(*numbers))
 
@@ -108,7 +108,7 @@ TABLE_2 = {
     "ppsgd": (0.01, 0.01, 0.01, 0.04, 0.04),
     "pmtl": (0.01, 0.04, 0.04, 0.04, 0.06),
 }
-"""Clips that the paper prints for Figure 1, by epsilon."""
+"""Method -> clips printed for Figure 1, by epsilon."""
 FIGURE_1 = {
     e: replace(TABLE_1["CIFAR10, n = 500, S = 5"].with_(epsilon=e), clips=dict(zip(TABLE_2, clips, strict=True)))
     for e, *clips in zip(EPSILONS, *TABLE_2.values(), strict=True)
@@ -116,13 +116,13 @@ FIGURE_1 = {
 
 
 def long_runs() -> pd.DataFrame:
-    """The lines of the table."""
+    """Return the table of long runs."""
     return pd.read_csv(ROOT / "docs" / "record" / "images.csv")
 
 
 def lines(runs: pd.DataFrame, setting: Setting, method: str, shift: int = 0) -> pd.DataFrame:
-    """The judging runs of a method in a row, by seed. Clients alone have no noise, no rounds and no clip; images are
-    moved by `shift` pixels for CENTAUR's heads alone."""
+    """Return the runs of a method that judge a row, by seed. Clients alone have no noise, no rounds and no clip; only
+    CENTAUR's heads see images shifted by `shift` pixels."""
     where = setting.where | ({"clip": setting.clips[method]} if method in setting.clips else {})
     where |= {"shift": shift if method == "centaur" else 0}
     if method == "stand_alone":
@@ -132,13 +132,13 @@ def lines(runs: pd.DataFrame, setting: Setting, method: str, shift: int = 0) -> 
 
 
 def of_clients(line: pd.Series) -> np.ndarray:
-    """Accuracies of the first clients, in percent."""
+    """Return the accuracies of the first clients, in percent."""
     return np.array(line["by_client"].split(), float) / 10
 
 
 @dataclass(frozen=True)
 class Lead:
-    """A difference in points of each seed, and its standard error over the clients of the first seed, paired."""
+    """Differences in points by seed, and the standard error of the first over its clients, paired."""
 
     values: np.ndarray
     error: float = math.nan
@@ -148,7 +148,7 @@ class Lead:
         return float(self.values.mean()) if len(self.values) else math.nan
 
     def ends(self, level: float = LEVEL) -> tuple[float, float]:
-        """Student's interval over seeds, or that over clients where there are too few."""
+        """Return Student's interval over seeds, or the normal one over clients if there are too few seeds."""
         seeds, half = len(self.values), math.nan
         if seeds >= FEWEST_SEEDS:
             half = -stdtrit(seeds - 1, (1 - level) / 2) * self.values.std(ddof=1) / math.sqrt(seeds)
@@ -157,7 +157,7 @@ class Lead:
         return float(self.mean - half), float(self.mean + half)
 
     def measured(self, name: str, level: float = LEVEL) -> Measured:
-        """With its interval; a number without one where too few seeds ran, which decides nothing."""
+        """Return the mean lead with its interval, or without one if too few seeds ran to decide anything."""
         seeds, (low, high) = len(self.values), self.ends(level)
         if seeds < FEWEST_SEEDS:
             note = "too few seeds to decide"
@@ -167,8 +167,8 @@ class Lead:
 
 
 def difference(first: pd.DataFrame, second: pd.DataFrame, score: str = "accuracy") -> Lead:
-    """The first method's score less the second's accuracy, seed by seed; where one tested fewer clients, on those
-    alone. A second score has no accuracies of clients, and so no error over them."""
+    """Return the first method's score less the second's accuracy by seed; if one tested fewer clients, on these only.
+    A score other than the accuracy is not known by client, and so has no standard error over clients."""
     first = first.dropna(subset=[score])
     values, errors = [], []
     for seed in first.index.intersection(second.index):
@@ -182,8 +182,8 @@ def difference(first: pd.DataFrame, second: pd.DataFrame, score: str = "accuracy
 
 
 def least(name: str, leads: list[Lead]) -> Measured:
-    """The least of several, with the interval that is simultaneous over them (Bonferroni); NaN where one is missing,
-    and no interval where one has none."""
+    """Return the least of several leads with a simultaneous interval (Bonferroni); NaN if one of them is missing, and
+    no interval if one has none."""
     level = 1 - (1 - LEVEL) / len(leads)
     numbers = [lead.measured(name, level) for lead in leads]
     for number in numbers:
@@ -196,27 +196,27 @@ def least(name: str, leads: list[Lead]) -> Measured:
 
 
 def leads(runs: pd.DataFrame, setting: Setting, reading: str = "unmoved") -> dict[str, Lead]:
-    """CENTAUR's over each other method."""
+    """Return CENTAUR's lead over each other method."""
     shift, score = READINGS[reading]
     ours = lines(runs, setting, "centaur", shift)
     return {other: difference(ours, lines(runs, setting, other), score) for other in OTHERS}
 
 
 def rivals(runs: pd.DataFrame, setting: Setting) -> list[str]:
-    """The other methods, without those that stopped at the first seed since they were far behind there."""
+    """Return the other methods, without those that ran at the first seed only since they were far behind there."""
     of = {other: lines(runs, setting, other)["accuracy"] for other in OTHERS}
     best = max((100 * scores.iloc[0] for scores in of.values() if len(scores)), default=math.nan)
     return [o for o, scores in of.items() if len(scores) != 1 or 100 * scores.iloc[0] > best - FAR_BEHIND]
 
 
 def row_leads(runs: pd.DataFrame, setting: Setting, reading: str) -> list[Lead]:
-    """Those of which the least judges a row (rule 12)."""
+    """Return the leads of CENTAUR whose least judges a row (rule 12)."""
     ahead = leads(runs, setting, reading)
     return [ahead[other] for other in rivals(runs, setting)]
 
 
 def by_seeds(lead: Measured, clear: float) -> Measured:
-    """A least lead, which decides nothing where it is too small for its seeds (rule 11)."""
+    """Return a least lead, without an interval if it is too small for its number of seeds to decide (rule 11)."""
     if lead.seeds >= MANY_SEEDS or abs(lead.measured) >= clear or math.isnan(lead.ci_low):
         return lead
     note = f"too few seeds for a lead below {clear:g} points; over seeds [{lead.ci_low:.2f}, {lead.ci_high:.2f}]"
@@ -224,8 +224,8 @@ def by_seeds(lead: Measured, clear: float) -> Measured:
 
 
 def judged(name: str, ahead: Callable[[str], list[Lead]], clear: float = CLEAR) -> Measured:
-    """The least of CENTAUR's leads by reading. The runs without moved images may confirm the order; where they do not,
-    those with them decide, which alone may deny it (rule 9)."""
+    """Return CENTAUR's least lead in the reading that decides. Runs on unmoved images may confirm the printed order; if
+    they do not, runs on moved images decide, and only these may refute it (rule 9)."""
     leads = {reading: by_seeds(least(name, ahead(reading)), clear) for reading in OF_READING}
     unmoved, moved = (
         replace(lead, note="; ".join(filter(None, [OF_READING[reading], lead.note]))) for reading, lead in leads.items()
@@ -236,12 +236,12 @@ def judged(name: str, ahead: Callable[[str], list[Lead]], clear: float = CLEAR) 
 
 
 def clear_lead(setting: Setting) -> float:
-    """Points below which three seeds decide nothing; EMNIST has no such rule."""
+    """Return the points below which a lead over fewer than `MANY_SEEDS` seeds decides nothing; 0 on EMNIST."""
     return 0.0 if setting.where["images"] == "emnist" else CLEAR
 
 
 def row_measures(runs: pd.DataFrame) -> list[Measured]:
-    """CENTAUR's least lead in each row."""
+    """Measure CENTAUR's least lead in each row."""
     return [
         judged(f"{row}: least lead of centaur", partial(row_leads, runs, setting), clear_lead(setting))
         for row, setting in (TABLE_1 | TABLE_3).items()
@@ -249,7 +249,7 @@ def row_measures(runs: pd.DataFrame) -> list[Measured]:
 
 
 def best_clips(runs: pd.DataFrame) -> Setting:
-    """Each method at the clip with the best accuracy on validation images of the tuning seed; NaN where none ran."""
+    """Return the MNIST row with each method's best clip on validation images of the tuning seed, NaN if none ran."""
     tried = runs[(runs["seed"] == TUNING_SEED) & (runs["method"] != "stand_alone")]
     tried = tried[tried["batch"] == MNIST.where["batch"]]
     best = {method: part["clip"].iloc[int(part["validation"].argmax())] for method, part in tried.groupby("method")}
@@ -257,8 +257,8 @@ def best_clips(runs: pd.DataFrame) -> Setting:
 
 
 def set_up_measures(runs: pd.DataFrame) -> list[Measured]:
-    """Clients alone on CIFAR-10 less what Table 1 prints, with two standard errors: ours over clients, and theirs over
-    three runs."""
+    """Measure the accuracy of clients alone on CIFAR-10 less that of Table 1, plus or minus two standard errors: ours
+    over clients, theirs over three runs."""
     measured = []
     for row, setting in TABLE_1.items():
         if setting.where["images"] != "cifar10":
@@ -272,7 +272,7 @@ def set_up_measures(runs: pd.DataFrame) -> list[Measured]:
 
 
 def figure_1_measures(runs: pd.DataFrame) -> list[Measured]:
-    """The least leads over all epsilons, and that over clients alone at one."""
+    """Measure CENTAUR's least leads over all epsilons, and its lead over clients alone at epsilon = 0.5."""
 
     def over(other: str, *epsilons: float) -> Callable[[str], list[Lead]]:
         return lambda reading: [leads(runs, FIGURE_1[e], reading)[other] for e in epsilons]
@@ -283,12 +283,12 @@ def figure_1_measures(runs: pd.DataFrame) -> list[Measured]:
 
 
 def along(line: pd.DataFrame) -> pd.DataFrame:
-    """Accuracies after the eighths of the rounds, in percent, by seed."""
+    """Return accuracies after each eighth of the rounds, in percent, by seed."""
     return 100 * line[[f"accuracy_{part}_8" for part in EIGHTHS]].astype(float)
 
 
 def way_measure(runs: pd.DataFrame) -> Measured:
-    """CENTAUR's least lead over all methods that train together, after the eighths of the rounds."""
+    """Measure CENTAUR's least lead over the other methods that train jointly, after each eighth of the rounds."""
 
     def ahead(reading: str) -> list[Lead]:
         way = {method: along(lines(runs, LONG_5, method, READINGS[reading][0])) for method in TOGETHER}
@@ -299,7 +299,7 @@ def way_measure(runs: pd.DataFrame) -> Measured:
 
 
 def update_measure(runs: pd.DataFrame) -> Measured:
-    """The length of CENTAUR's updates over DP-FedAvg's; what it lacks to 1 is judged as a lead is."""
+    """Measure the length of CENTAUR's updates over DP-FedAvg's; 1 less this ratio is judged like a lead."""
 
     def shorter(reading: str) -> list[Lead]:
         row, shift = TABLE_1["CIFAR10, n = 1000, S = 5"], READINGS[reading][0]
@@ -311,7 +311,7 @@ def update_measure(runs: pd.DataFrame) -> Measured:
 
 
 def digit_measures(cells: pd.DataFrame) -> list[Measured]:
-    """CENTAUR's leads on scikit-learn's digits, from the cells of this run."""
+    """Measure CENTAUR's leads on scikit-learn's digits, from the cells of this run."""
     ran = cells[cells["status"] == "ok"].sort_values("seed")
     of = {key: 100 * part["accuracy"].to_numpy(float) for key, part in ran.groupby(["series", "method"])}
     measured, nothing = [], cells.loc[cells["status"] != "ok", "reason"].astype(str).tolist()
@@ -327,7 +327,7 @@ def digit_measures(cells: pd.DataFrame) -> list[Measured]:
 
 
 def accuracy_points(runs: pd.DataFrame, settings: Mapping[Any, Setting]) -> pd.DataFrame:
-    """Measured and printed accuracies, by row and method, of rows of which a method that trains together ran."""
+    """Return measured and printed accuracies by row and method, of rows in which a method that trains jointly ran."""
     points = []
     for row, setting in settings.items():
         of = {method: rows for method in METHODS if len(rows := lines(runs, setting, method))}
@@ -349,7 +349,7 @@ def accuracy_points(runs: pd.DataFrame, settings: Mapping[Any, Setting]) -> pd.D
 
 
 def way_points(runs: pd.DataFrame) -> pd.DataFrame:
-    """Figure 3: accuracies against the epsilon spent so far; and updates over the clip, by the share of rounds done."""
+    """Return the points of Figure 3: accuracies by epsilon spent so far; and updates over the clip, by rounds done."""
     points = []
     for row, setting in (TABLE_1 | TABLE_3).items():
         for method in TOGETHER:
@@ -362,12 +362,12 @@ def way_points(runs: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(points, columns=names if points else ["accuracy"])
 
 
-# What the chapter tells beside its quantities
+# Facts of the chapter beside its quantities
 
 
 def orders(cells: pd.DataFrame, quantities: Quantities) -> list[dict]:
-    """Row by row and reading by reading: CENTAUR's least lead over the methods that ran, over which one, its spread
-    over seeds, its error over clients, and whether the rules decide for it (1) or against it (-1)."""
+    """Return by row and reading CENTAUR's least lead over the methods that ran, the rival, its spread over seeds, its
+    standard error over clients, and the decision by the rules: for CENTAUR (1), against it (-1) or none (0)."""
     runs, rows = long_runs(), []
     for row, setting in (TABLE_1 | TABLE_3).items():
         before = len(rows)
@@ -388,7 +388,7 @@ def orders(cells: pd.DataFrame, quantities: Quantities) -> list[dict]:
 
 
 def machines(cells: pd.DataFrame, quantities: Quantities) -> list[dict]:
-    """What the runs were made on, and how long they took."""
+    """Return images, device, number and hours of the runs."""
     return [
         {"images": images, "device": device, "runs": len(part), "hours": part["seconds"].sum() / 3600}
         for (images, device), part in long_runs().groupby(["images", "device"])
@@ -396,7 +396,7 @@ def machines(cells: pd.DataFrame, quantities: Quantities) -> list[dict]:
 
 
 def replaced(cells: pd.DataFrame, quantities: Quantities) -> dict[str, float]:
-    """What epsilon 1 for adding or removing a client is for replacing one, and the other way round."""
+    """Return the epsilon for replacing a client if that for adding or removing one is 1, and the reverse."""
     mu = gdp_mu(1.0, 1e-5)
     return {"replacing": gdp_epsilon(2 * mu, 1e-5), "adding": gdp_epsilon(mu / 2, 1e-5)}
 
@@ -413,7 +413,7 @@ FACTS = {
 
 
 def analyse(cells: pd.DataFrame, study: MeasureSettings) -> Findings:
-    """All quantities, and the numbers of the figures."""
+    """Measure all quantities; return the numbers of the figures, too."""
     runs = long_runs()
     measured = [*row_measures(runs), *figure_1_measures(runs), way_measure(runs), update_measure(runs)]
     measured += set_up_measures(runs)

@@ -7,11 +7,11 @@ from replication.studies.images.analysis import METHODS as METHODS_SHOWN
 LOOKS = {name: look({"stand_alone": "own"}.get(name, name), LABELS[name]) for name in METHODS_SHOWN}
 TOGETHER_LOOKS = {name: LOOKS[name] for name in TOGETHER}
 COLUMNS = 4
-"""Panels beside each other."""
+"""Panels in a row of the figure."""
 
 
 def draw_image_methods(figure: Picture, numbers: DataFrame, study: PlotSettings) -> None:
-    """Draw a panel for each row, measured above printed."""
+    """Draw accuracies, a panel for each row of a table, measured above printed."""
     names, last = dict(enumerate(LABELS.values())), numbers["row"].unique()[-COLUMNS:]
     for axis, row, part in figure.facets(numbers, "row", (9.4, 0), (0.7, 2.1), COLUMNS, sharey=True):
         for place, (method, style) in enumerate(LOOKS.items()):
@@ -27,7 +27,7 @@ def draw_image_methods(figure: Picture, numbers: DataFrame, study: PlotSettings)
 
 
 def draw_image_epsilon(figure: Picture, numbers: DataFrame, study: PlotSettings) -> None:
-    """Draw Figure 1."""
+    """Draw Figure 1: accuracy against epsilon."""
     axis, here = figure.panel(5.4, 4.1), numbers.sort_values("epsilon")
     alone = here[here["method"] == "stand_alone"]
     axis.groups(here.drop(alone.index), "epsilon", "accuracy", "method", TOGETHER_LOOKS, ends=ENDS)
@@ -37,7 +37,7 @@ def draw_image_epsilon(figure: Picture, numbers: DataFrame, study: PlotSettings)
 
 
 def draw_image_way(figure: Picture, numbers: DataFrame, study: PlotSettings) -> None:
-    """Draw Figure 3, and who is clipped when."""
+    """Draw Figure 3: accuracy against the epsilon spent; and lengths of updates over the rounds."""
     rows = list(numbers["row"].unique())
     axes = figure.panels(1.2 + 3.0 * len(rows), 5.6, nrows=2, ncols=len(rows), squeeze=False)
     for (top, bottom), row in zip(axes.T, rows, strict=True):

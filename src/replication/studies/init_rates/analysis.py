@@ -1,7 +1,7 @@
 """jain2021, Algorithm 3: the error of the initialisation against every parameter (claims A-L4.6, A-LB.1, A-LB.2).
 
-The noise of Algorithm 3 and the sampling of the users turn the subspace by independent amounts, whose squares add; each
-term has its own sweeps.
+The noise of Algorithm 3 and the sampling of the users cause independent errors of the subspace, whose squares add;
+each term has its own sweeps.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ COLLAPSE_DRAWS = 100
 PAIRS, SIZE = 400, 6
 """Random pairs of matrices for Davis-Kahan, and their size."""
 RANGES = {"below": (0.1, 0.7), "around": (0.7, 1.3), "beyond": (2.0, np.inf)}
-"""Ranges of u, the ratio to the threshold.
-Smaller u drown in the sampling term; around 1 the finite dimension smears the transition."""
+"""Ranges of u, the noise over its threshold.
+At smaller u the sampling term dominates; around 1 the finite dimension blurs the transition."""
 
 
 def with_predictions(cells: pd.DataFrame) -> pd.DataFrame:
-    """Return the results table with privacy_2, privacy_F, sampling_2, sampling_F (F1, F2) and u, the threshold's ratio.
+    """Return the results table with privacy_2, privacy_F, sampling_2, sampling_F (F1, F2) and u, noise over threshold.
 
-    norms : distF over dist2 of what noise has moved. sine : distF over sqrt(k), which has no spectral edge.
-    distF_over_log : distF without the logarithms of the threshold, see `init_log_factor`.
+    norms : distF over dist2, of runs with noise. sine : distF over sqrt(k), which has no spectral edge.
+    distF_over_log : distF over the logarithms of the threshold, see `init_log_factor`.
     """
     n, m, d, k = (cells[name] for name in ("users", "samples", "dim", "rank"))
     noise, zeta, sigma = cells["noise_multiplier"], cells["zeta"], cells["label_noise_sd"]
@@ -62,7 +62,7 @@ def with_predictions(cells: pd.DataFrame) -> pd.DataFrame:
 
 
 def collapse_points(cells: pd.DataFrame, indices: np.ndarray | None = None) -> pd.DataFrame:
-    """Return by setting u, root mean squares of dist2 and of distF without its floor, and F1."""
+    """Return by setting u, mean squares of dist2 and of distF / sqrt(k) without its floor, and F1."""
     rows = resampled(cells[cells["series"] == "collapse"], indices)
     noisy, silent = rows[rows["noise_multiplier"] > 0], rows[rows["noise_multiplier"] == 0]
     keys = ["dim", "rank", "noise_multiplier"]
@@ -71,7 +71,7 @@ def collapse_points(cells: pd.DataFrame, indices: np.ndarray | None = None) -> p
     floors = (silent["distF"] ** 2 / silent["rank"]).groupby([silent["dim"], silent["rank"]]).mean()
     means = means.join(floors.rename("floor"), on=["dim", "rank"])
     means["predicted"] = means["privacy_F"] ** 2 / means["rank"]
-    # Sampling turns what the noise has left in place.
+    # Sampling moves only the part of the subspace that the noise has left in place.
     return means.assign(without_floor=means["square"] - means["floor"] * (1 - means["predicted"]))
 
 

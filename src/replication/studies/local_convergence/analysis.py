@@ -1,7 +1,7 @@
 """jain2021, Algorithms 1 and 2 from a planted start (claims A-L4.4 and A-LB.3 to A-LB.7).
 
-The error of a subspace step has a privacy term, a floor by label noise, and what is left of the start; each has its own
-sweeps. x, the noise ratio of `privrep.theory`, says where the step is linear in its noise.
+The error of a subspace step has a privacy term, a floor by label noise, and a remainder of the start's error; each has
+its own sweeps. The step is linear in its noise while x, the noise ratio of `privrep.theory`, is small.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ from replication.evidence.scaling import fit_all
 from replication.printed.of_cells import floor_distance, privacy_distance, step_log_factor, step_sizes
 from replication.run.settings import MeasureSettings
 
-ASKED = 1 / 32  # distance of the start that Lemma 4.4 asks for, with heads of condition number 1
-CLOSED_FORM_BELOW, LOST_ABOVE = 0.9, 1.15  # most x of the closed form, and x from which A_priv is lost
+ASKED = 1 / 32  # distance of the start required by Lemma 4.4, with heads of condition number 1
+CLOSED_FORM_BELOW, LOST_ABOVE = 0.9, 1.15  # largest x for the closed form, least x at which noise dominates A_priv
 ROUND_DRAWS = 400  # bootstrap draws for the rounds and the closed form
 
 
 def with_predictions(cells: pd.DataFrame) -> pd.DataFrame:
-    """Return the table with noise_ratio (x) and what F3 to F5 and the lemmas' leading orders expect."""
+    """Return the table with noise_ratio (x) and predictions by F3 to F5 and by the leading orders of the lemmas."""
     sizes, logs = step_sizes(cells), step_log_factor(cells)
     d, k, sine = cells["dim"], cells["rank"], cells["start_sine"].fillna(0)
     samples = sizes.batch * sizes.used
     privacy, floor = privacy_distance(cells, sizes), floor_distance(cells, sizes)
     left = jain2021.contraction(samples, d, k, sizes.heads) * sine * np.sqrt(k)
-    along = np.sqrt(d / (d - k))  # the lemmas count the k directions along U*, too
+    along = np.sqrt(d / (d - k))  # the lemmas also count the k directions along U*
     lengthened = 1 + cells["label_noise_sd"] ** 2 / (sizes.heads - k - 1)  # second moment of the fitted heads
     return cells.assign(
         mu=incoherence(cells),
@@ -53,7 +53,7 @@ def with_predictions(cells: pd.DataFrame) -> pd.DataFrame:
 
 
 def incoherence(cells: pd.DataFrame) -> pd.Series:
-    """Return mu, the length of the longest head over the root mean square one, for heads of one scale."""
+    """Return mu, the length of the longest head over the root mean square length, for heads of one scale."""
     long = cells["head_factor"]
     return long / np.sqrt(1 + (long**2 - 1) / HEAVY_EVERY)
 
@@ -71,7 +71,7 @@ def start_points(cells: pd.DataFrame) -> pd.DataFrame:
 
 
 def near_starts(cells: pd.DataFrame, noise: bool, near_error: float) -> Measured:
-    """Measure the share of runs from within the distance of Lemma 4.4 that one round makes good, see `basin`."""
+    """Measure the share of runs started within the distance of Lemma 4.4 whose first round succeeds as in `basin`."""
     rows = cells[(cells["series"] == "start") & ((cells["noise_multiplier"] > 0) == noise)]
     nearest = rows.loc[rows["start_sine"] == rows["start_sine"].min(), "distF"]
     near = rows[rows["start_sine"] <= ASKED]
@@ -83,7 +83,7 @@ def near_starts(cells: pd.DataFrame, noise: bool, near_error: float) -> Measured
 
 
 def basin(points: pd.DataFrame, noise: bool, near_error: float) -> float:
-    """Return the largest start sine up to which one round halves every distance, or nearly does the best."""
+    """Return the largest start sine up to which a round halves the distance, or ends about as near as from the nearest."""
     rows = points[(points["noise_multiplier"] > 0) == noise].sort_values("start_sine")
     sines, left = rows["start_sine"].to_numpy(), (rows["ratio"] * rows["start_sine"]).to_numpy()
     good = left <= np.maximum(near_error * left[0], sines / 2)
@@ -132,7 +132,7 @@ def breakdown_numbers(cells: pd.DataFrame, indices: np.ndarray | None = None) ->
 
 
 def round_numbers(cells: pd.DataFrame, indices: np.ndarray | None = None) -> dict[str, float]:
-    """Return measured over predicted distance after each round, and what the last round leaves."""
+    """Return measured over predicted distance after each round, and the contraction of the last round."""
     rounds = round_ratios(cells, indices)
     rows: Any = rounds.itertuples()
     name = "distance after {} rounds over predicted"

@@ -8,7 +8,7 @@ FALLBACKS = {"solve": "as printed", "ridge": "all eigenvalues raised", "eigclip"
 
 
 def draw_local_start(figure: Picture, numbers: DataFrame, study: PlotSettings) -> None:
-    """Draw what one round makes of a start, and the distance over rounds."""
+    """Draw the distance after one round by start, and the distance over rounds."""
     rounds, starts = numbers[numbers["rounds"].notna()], numbers[numbers["start_sine"].notna()]
     left, right = figure.panels(7.6, 3.9, ncols=2, width_ratios=(3, 2))
     for noise, style in graded(starts["noise_multiplier"]).items():

@@ -20,7 +20,7 @@ from replication.run.settings import AnalysisSettings
 def with_predictions(cells: pd.DataFrame) -> pd.DataFrame:
     """Return the results table with inverse_gap = 1 / gap, log_term = ln(k d / eps), and iterations_law.
 
-    The law is what the same starts need without a perturbation, (ln tan - ln eps) / -ln(1 - gap).
+    The law is the number of iterations from the same starts without perturbation, (ln tan - ln eps) / -ln(1 - gap).
     """
     return cells.assign(
         inverse_gap=1 / cells["gap"],

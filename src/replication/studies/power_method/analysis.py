@@ -1,6 +1,6 @@
 """shen2023, Algorithm 5, the private power method (B-LF.1 and B-LG.1): errors, clip, random starts, noise of a run.
 
-The runs of a cell share the data and have noise of their own; repetitions are data draws.
+Runs of a cell share their data but not their noise; repetitions are draws of data.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from replication.run.settings import MeasureSettings
 
 
 def with_predictions(cells: pd.DataFrame) -> pd.DataFrame:
-    """Return the results table with what the law F11 under the clip expects, and with combined columns."""
+    """Return the results table with predictions by the law F11 under the clip, and with combined columns."""
     n, d, k, zeta = (cells[name].to_numpy() for name in ("users", "dim", "rank", "zeta"))
     sizes = cells[["dim", "rank", "init_samples", "zeta"]].to_numpy()
     products = [shen2023.clipped_product(int(d), int(k), int(q), zeta) for d, k, q, zeta in sizes]
@@ -30,7 +30,7 @@ def with_predictions(cells: pd.DataFrame) -> pd.DataFrame:
     sampled = shen2023.power_sampling_noise(n, along, across, spread, fresh=True)
     privacy, frobenius = shen2023.power_spectral(private, d, k), shen2023.power_frobenius(private, d, k)
     log = np.log(n)
-    # The logarithms of the clip, and what mu is in proportion to where the noise goes as 1/k, L being of order k + 1.
+    # The logarithms of the clip, and the factor of mu by k if the noise falls as 1/k and L is of order k + 1.
     logs = log * (np.sqrt(log) + np.sqrt(k))
     length = np.sqrt(cells["iterations"] / (k + 1)) * k
     laws = {
@@ -50,7 +50,7 @@ def with_predictions(cells: pd.DataFrame) -> pd.DataFrame:
 
 
 def clip_points(cells: pd.DataFrame, indices: np.ndarray | None = None) -> pd.DataFrame:
-    """Return by zeta_0 the noise at which dist2 by noise is `TARGET`, its law, clipped shares and sampling errors."""
+    """Return by zeta_0 the noise whose part in dist2 is `TARGET`, its law, clipped shares and sampling errors."""
     rows = cells[cells["series"] == "clip"]
     noisy, silent = rows[rows["noise_multiplier"] > 0], rows[rows["noise_multiplier"] == 0]
     both = resampled(noisy.merge(silent, on=["init_clip", "seed"], suffixes=("", "_silent")), indices)
@@ -75,7 +75,7 @@ def clip_ratios(cells: pd.DataFrame, indices: np.ndarray) -> dict[str, float]:
 
 
 def shares(cells: pd.DataFrame, series: str, axis: str, indices: np.ndarray | None = None) -> pd.DataFrame:
-    """Return shares of runs within the accuracy; `level` is noise over the law's, `draws` the number of data sets."""
+    """Return shares of runs within the accuracy; `level`, noise over the law's; `draws`, the number of data sets."""
     points, rows = [], cells[cells["series"] == series]
     for value, part in resampled(rows, indices).groupby(axis):
         runs, good = int(part["starts"].sum()), round(float((part["runs_within"] * part["starts"]).sum()))
@@ -91,14 +91,14 @@ def iterations_needed(cells: pd.DataFrame, indices: np.ndarray) -> dict[str, flo
 
 
 def noise_of_half(cells: pd.DataFrame, indices: np.ndarray) -> dict[str, float]:
-    """Return the noise over the law's at which half of the runs succeed, interpolated, NaN outside the levels run."""
+    """Return the noise, over that of the law, at which half of the runs succeed: interpolated, NaN outside the grid."""
     points = shares(cells, "noise", "noise_multiplier", indices)
     level = np.interp(-0.5, -points["share"], points["level"], left=np.nan, right=np.nan)
     return {"noise at which half succeed": float(level)}
 
 
 def bound_measures(cells: pd.DataFrame) -> list[Measured]:
-    """Measure the prescribed clip, and the users that the printed accuracy takes if half of it is sampling."""
+    """Measure the prescribed clip, and the users at which the sampling error is half of the printed accuracy."""
     dim, rank, samples = 20, 2, 32
     product = shen2023.clipped_product(dim, rank, samples, np.inf)
     at_one = shen2023.power_sampling_noise(1, product.along, product.across, product.spread, fresh=False)
@@ -125,7 +125,7 @@ def analyse(cells: pd.DataFrame, study: MeasureSettings) -> Findings:
     over = clips["permitted"] / clips["predicted"]
     clip_seeds = int(cells.loc[cells["series"] == "clip", "seed"].nunique())
     axes = {"printed": "noise_multiplier", "noise": "noise_multiplier", "steps": "iterations"}
-    # Intervals are as if runs on the same data were independent, too.
+    # Intervals treat runs on the same data as independent.
     printed, noise, steps = (with_ends(shares(cells, *place), "good", "runs") for place in axes.items())
     measured += [
         bare("noise permitted over law, largest", over.max(), clip_seeds),

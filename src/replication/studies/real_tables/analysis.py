@@ -1,4 +1,4 @@
-"""The mixed model on tables of people's rows (claim O-TABLES), but for those whose package is not installed."""
+"""The mixed model on real tables of many people (claim O-TABLES); tables without their package are not run."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ from replication.experiments.real_table import CEILING, OWN, PRIVATE, RIVAL, SHR
 from replication.experiments.real_table import FEW as FEW  # named in the chapter
 from replication.run.settings import MeasureSettings
 
-FORMER = ("developed-2", "developed-3", "developed-large")  # series of tables that judged an earlier form
-KINDS = {"developed": ("large", "developed", *FORMER), "judged": ("judged",)}  # of tables -> their series
-FITS = {0.5: 0.96, 1: 1.0, 2: 1.0, 8: 1.0}  # epsilon -> share of the single fits which an error is not to exceed
+FORMER = ("developed-2", "developed-3", "developed-large")  # series of tables that judged an earlier form of the method
+KINDS = {"developed": ("large", "developed", *FORMER), "judged": ("judged",)}  # kind of tables -> its series
+FITS = {0.5: 0.96, 1: 1.0, 2: 1.0, 8: 1.0}  # epsilon -> quantile of single fits that is judged
 EPSILONS = tuple(FITS)
 WORST = dict.fromkeys(("most above own data", "single fits above own data"), 1)
 WORST |= dict.fromkeys(("four tables in five above the rival", "most above the rival"), 0)
-"""What is measured at each epsilon -> the epsilon from which on one limit holds for all of them."""
-NO_GAIN = 0.01  # error over the variance of labels: of a tie
-CLEAR, GAIN, MANY, SOME = 0.03, 0.05, 1000, 300  # a clear and a large gain; many users, and more than a few
-ENOUGH, TOO_FEW, HARM, BEHIND = 150, 75, 0.02, 0.005  # n mu; misses, above own data and above the better baseline
+"""Quantity of each epsilon -> least epsilon at and above which one limit judges the maximum."""
+NO_GAIN = 0.01  # difference in error, over the variance of labels, of a tie
+CLEAR, GAIN, MANY, SOME = 0.03, 0.05, 1000, 300  # a clear and a large gain; many users, more than a few
+ENOUGH, TOO_FEW, HARM, BEHIND = 150, 75, 0.02, 0.005  # n mu; misses: above own data, above the better baseline
 
 
 def with_baselines(cells: pd.DataFrame) -> pd.DataFrame:
-    """Return the table with the errors of own data, shrunk mean, single model and rival on the same split, that of the
-    ceiling, and what is measured of private fits."""
+    """Return the table with errors of own data, shrunk mean, single model and rival on the same split, the mean error
+    of the ceiling, and columns of differences and answers of private fits."""
     for name, method in {"own": OWN, "shrunk": SHRUNK, "single": SINGLE, "rival": RIVAL}.items():
         keys = ["table", "seed", "epsilon"][: 3 if method == RIVAL else 2]
         errors = cells[cells["method"] == method].set_index(keys)["error"]
@@ -63,14 +63,14 @@ def with_baselines(cells: pd.DataFrame) -> pd.DataFrame:
 
 
 def behind_both(rows: pd.DataFrame) -> pd.Series:
-    """Return by epsilon and table how far mean errors exceed the better baseline's, at the worse delta, from ENOUGH."""
+    """Return by epsilon and table the mean error less the better baseline, at the worse delta, where n mu >= ENOUGH."""
     means = rows[rows["n_mu"] >= ENOUGH].groupby(["epsilon", "table", "default"])["behind"].mean()
     return means.groupby(["epsilon", "table"]).max()
 
 
 def errors_of(every: pd.DataFrame, indices: np.ndarray | None = None) -> dict[str, float]:
-    """Return numbers over the tables of a kind, of the resampled splits: what errors are more than those of baselines,
-    means over splits but for single fits, and which part of the gain is kept."""
+    """Return numbers over the tables of a kind, on resampled splits: errors less those of baselines, as means over
+    splits or of single fits, and the least part of the gain that is kept."""
     errors, every = {}, resampled(every, indices)
     rows = every[~every["default"]]
     for epsilon, part in rows.groupby("epsilon"):
@@ -94,10 +94,10 @@ def errors_of(every: pd.DataFrame, indices: np.ndarray | None = None) -> dict[st
 
 
 def measured(cells: pd.DataFrame, names: Collection[str]) -> list[Measured]:
-    """Measure what is asked over tables that are named beforehand; what no table decides is not run.
+    """Measure the quantities `names` over tables that are named beforehand; one that no table decides is not run.
 
-    The repetitions are the splits. Of tables that were developed on, which have fewer and not the same, numbers have no
-    interval."""
+    Repetitions are splits. Numbers on development tables have no interval, since these tables have fewer splits, which
+    differ between them."""
     numbers = {}
     for kind, rows in cells.groupby("kind"):
         if kind == "judged":
@@ -112,7 +112,7 @@ def measured(cells: pd.DataFrame, names: Collection[str]) -> list[Measured]:
 
 
 def table_points(cells: pd.DataFrame) -> pd.DataFrame:
-    """Return mean errors above own data by table and epsilon; tables that judged an earlier form are a kind, too."""
+    """Return mean errors less own data by table and epsilon; tables that judged an earlier form are a separate kind."""
     rows = cells[cells["kind"].notna() & ~cells["default"]]
     rows = rows.assign(kind=rows["kind"].mask(rows["series"].isin(FORMER), "former"))
     means = rows.groupby(["kind", "table", "epsilon"], sort=False)[["error", "rival", "shrunk", "own"]].mean()
@@ -123,8 +123,8 @@ def table_points(cells: pd.DataFrame) -> pd.DataFrame:
 
 
 def tables(cells: pd.DataFrame, quantities: Quantities) -> list[dict]:
-    """Return all tables that were run with their sizes and mean errors, by epsilon those of estimator and rival, and by
-    how much that at epsilon 1 misses the better of own data and shrunk mean: 0 where it does not, or n mu is small."""
+    """Return all tables that were run: sizes and mean errors, by epsilon those of estimator and rival, and the excess
+    at epsilon 1 over the better of own data and shrunk mean: 0 if it is at most `BEHIND`, or if n mu is small."""
     listed = []
     for (kind, table), every in with_baselines(cells).groupby(["kind", "table"], sort=False):
         rows, behind = every[~every["default"]], behind_both(every).get((1, table), 0)
@@ -137,7 +137,7 @@ def tables(cells: pd.DataFrame, quantities: Quantities) -> list[dict]:
 
 
 def reasons(cells: pd.DataFrame, quantities: Quantities) -> list[str]:
-    """Return why tables were not run."""
+    """Return the reasons for which tables were not run."""
     return sorted(cells.loc[cells["status"] == "not run", "reason"].unique())
 
 

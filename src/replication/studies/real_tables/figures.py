@@ -8,7 +8,7 @@ TITLES = {"developed": "Developed on", "former": "Judged earlier forms", "judged
 
 
 def draw_real_tables(figure: Picture, numbers: DataFrame, study: PlotSettings) -> None:
-    """Draw how far errors lie above those of own data, a line of marks for each table."""
+    """Draw errors less those of own data, a line of marks for each table."""
     looks = graded(numbers["epsilon"], r"$\epsilon$ = {}", dash="")
     tall = numbers.groupby("kind")["table"].nunique().max()
     for axis, kind, part in figure.facets(numbers, "kind", (0.3, 3.4), (0.8, 0.17 * tall)):

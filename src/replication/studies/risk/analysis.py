@@ -26,11 +26,11 @@ LEARNED = 0.1
 
 
 def with_predictions(cells: pd.DataFrame) -> pd.DataFrame:
-    """Return the results table with noise_ratio (x), subspace_risk (distF^2) and what F3, F5 and F6 expect.
+    """Return the results table with noise_ratio (x), subspace_risk (distF^2) and predictions by F3, F5 and F6.
 
-    risk_over_log is the risk without the squared logarithms of the proofs' thresholds (`step_log_factor`).
+    risk_over_log is the risk over the squared logarithms of the proofs' thresholds (`step_log_factor`).
     """
-    # The planted subspace uses the second half, as `text` does.
+    # Runs with a planted subspace use the second half of the samples, as the split `text` does.
     cells = cells.assign(split=cells["split"].fillna("text"))
     sizes = step_sizes(cells)
     d, k, sigma = cells["dim"], cells["rank"], cells["label_noise_sd"]
@@ -89,9 +89,9 @@ def head_ratios(cells: pd.DataFrame, indices: np.ndarray | None = None) -> dict[
 
 
 def known_over_fitted(cells: pd.DataFrame) -> pd.DataFrame:
-    """Return the privacy part of the risk with heads known, and fitted, by users and repetition.
+    """Return the privacy part of the risk with known heads and with fitted heads, by users and repetition.
 
-    order : Remark 1's for known heads without label noise, (kappa d k Delta / n)^2 with kappa = sqrt(d) k.
+    order : that of Remark 1 for known heads without label noise, (kappa d k Delta / n)^2 with kappa = sqrt(d) k.
     """
     parts, keys = {}, ["users", "seed"]
     for series in ("known", "fitted"):
@@ -121,7 +121,7 @@ def premise_points(cells: pd.DataFrame, indices: np.ndarray | None = None) -> pd
 
 
 def premise_numbers(cells: pd.DataFrame, indices: np.ndarray | None = None) -> dict[str, float]:
-    """Return by rank the share of the zero model's risk at the premise, and the premise at which `LEARNED` is left."""
+    """Return by rank the share of the zero model's risk at the premise, and the premise at which it is `LEARNED`."""
     numbers = {}
     for rank, part in premise_points(cells, indices).groupby("rank"):
         part = part.sort_values("premise")

@@ -1,4 +1,4 @@
-"""jain2021, how many users and samples are needed (claims A-R2 and A-4.1, errata E20, E23)."""
+"""jain2021, the numbers of users and samples needed (claims A-R2 and A-4.1, errata E20, E23)."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def with_predictions(cells: pd.DataFrame) -> pd.DataFrame:
 
 
 def sample_points(cells: pd.DataFrame) -> pd.DataFrame:
-    """Return distF over F3 against m/4 - k, for each rank."""
+    """Return the square of distF over F3 by rank, samples and repetition, and m/4 - k."""
     rows = cells[cells["series"] == "samples"]
     ratio = (rows["distF"] / rows["privacy"]) ** 2
     points = ratio.groupby([rows["rank"], rows["samples"], rows["seed"]]).mean().rename("square").reset_index()
@@ -45,13 +45,13 @@ def samples_needed(points: pd.DataFrame, near: float, window: Window) -> Sweep:
     needed = points[points["square"] <= near**2].groupby(["rank", "seed"])["samples"].min().unstack()
     reasons = ["" if row.notna().all() else "not reached" for _, row in needed.iterrows()]
     values = needed.index.to_numpy(dtype=float)
-    # A quarter of the samples fits the heads and needs as many as the rank.
+    # Heads are fitted on a quarter of the samples, of which they need as many as the rank.
     law = 4 * values
     return Sweep(spec, window, values, needed.to_numpy(dtype=float), np.zeros(len(values)), law, reasons)
 
 
 def least_enough(points: pd.DataFrame, near: float) -> list[Measured]:
-    """Measure for each rank and for all in which share of runs 4 k samples suffice, the fewest that can fit heads."""
+    """Measure by rank and overall the share of runs in which 4 k samples suffice, the fewest that can fit heads."""
     fewest = points[points["spare"] == 0]
     enough = fewest["square"] <= near**2
     parts = {"": enough} | {f" at rank {rank:g}": part for rank, part in enough.groupby(fewest["rank"])}
@@ -64,10 +64,10 @@ def analyse(cells: pd.DataFrame, study: AnalysisSettings) -> Findings:
     cells, near = with_predictions(cells), study.thresholds["near"]
     points = sample_points(cells)
     needed, measured = samples_needed(points, near, study.window), least_enough(points, near)
-    # In steps of 4, the fewest that a split permits, repetitions agree: the exponent has no interval.
+    # In steps of 4, the smallest that a split permits, repetitions agree: the exponent has no interval.
     fits = fit_all(study, cells) | {"samples k": replace(fit(needed), standard_error=math.nan)}
     for rank, samples in zip(needed.values, needed.means(), strict=True):
-        # Found in steps of one: no interval.
+        # The search has steps of one: no interval.
         spare, name = samples / 4 - rank, f"samples / 4 - rank at rank {rank:g}"
         measured.append(Measured(name, spare, math.nan, math.nan, needed.repetitions, "in steps of 1"))
     numbers = pd.concat([points, fit_table(fits, ["samples k"])], ignore_index=True)

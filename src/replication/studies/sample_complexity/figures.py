@@ -3,7 +3,7 @@
 from replication.drawing import LAW, DataFrame, Picture, PlotSettings, graded, sweep_panel
 
 REMARK_2 = 2
-"""Power of k in the samples per user that Remark 2 asks for."""
+"""Power of k in the number of samples per user required by Remark 2."""
 
 
 def draw_samples_needed(figure: Picture, numbers: DataFrame, study: PlotSettings) -> None:
@@ -16,5 +16,5 @@ def draw_samples_needed(figure: Picture, numbers: DataFrame, study: PlotSettings
     axes[0].label("$m/4 - k$", "distF over the law F3", "Samples beyond the rank", "y")
     rows = numbers[numbers["fit"] == "samples k"]
     sweep_panel(axes[1], rows, REMARK_2, "least m")
-    # Found in steps of 4, so that the exponent has no interval.
+    # The search has steps of 4, so the exponent has no interval.
     axes[1].set_title(f"Least $m$\n{rows['exponent'].iloc[0]:.2f} in steps of 4, claimed {REMARK_2}")

@@ -1,8 +1,8 @@
 """shen2023, the selection of Algorithm 3 among runs of the private power method (claims B-LF.3, B-LF.3-proof and
-B-CF.1-shared), and what a selected start costs against the main rounds.
+B-CF.1-shared), and the cost of a selected start against that of the main rounds.
 
-Made-up candidates meet the premise of Lemma F.3 without runs.
-Real runs of a cell share the data and have noise of their own; repetitions are data draws.
+Synthetic candidates meet the premise of Lemma F.3 by construction.
+Real runs of a cell share their data but not their noise; repetitions are draws of data.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ from replication.experiments.made_up_candidates import trials_needed
 from replication.run.settings import AnalysisSettings
 
 PROBABILITIES, FAILURES = (0.99, 0.7, 0.55), (0.1, 0.05, 0.01)
-"""Probability that a candidate is good, and failure probabilities asked for, in the binomial law."""
+"""Probabilities that a candidate is good, and permitted failure probabilities, in the binomial law."""
 DIM, RANK = 12, 2
-"""Size at which a candidate that passes is as far off as it can be."""
+"""Dimension and rank of the example of the worst candidate that passes."""
 
 
 def selection_points(cells: pd.DataFrame, indices: np.ndarray | None = None) -> pd.DataFrame:
-    """Return root mean squares of dist2 of the selected and other candidates by noise, and how often one passed."""
+    """Return root mean squares of dist2 of the selected and other candidates by noise, and the share that passed."""
     rows = resampled(cells[cells["series"] == "select"], indices)
     names = {"start_dist2": "selected", "dist2": "first", "runs_dist2_median": "median", "runs_dist2_max": "worst"}
     names |= {"average_dist2": "average"}
@@ -44,7 +44,7 @@ def selection_points(cells: pd.DataFrame, indices: np.ndarray | None = None) -> 
 
 
 def selection_ratios(cells: pd.DataFrame, indices: np.ndarray) -> dict[str, float]:
-    """Return the gain over the median candidate, a geometric mean over noise levels in the linear range."""
+    """Return errors over the median candidate's, geometric means over noise levels in the linear range."""
     points = selection_points(cells, indices)
     used = points[(points["noise_multiplier"] > 0) & (points["median"] <= 2 * TARGET)]
     ratios: Any = used[["selected", "worst", "average"]].div(used["median"], axis=0)
@@ -53,9 +53,9 @@ def selection_ratios(cells: pd.DataFrame, indices: np.ndarray) -> dict[str, floa
 
 
 def costs(cells: pd.DataFrame, indices: np.ndarray | None = None) -> dict[str, float]:
-    """Return mu^2 of starts, of a run and of the main rounds, where each ends at dist2 = `TARGET`, and their ratios.
+    """Return the cost mu^2 of starts, of a run and of the main rounds, each ending at dist2 = `TARGET`; and ratios.
 
-    Between noise levels the error without its floor is a power of the noise; outside of them the cost is NaN.
+    The error without its floor is interpolated between noise levels as a power of the noise; outside, the cost is NaN.
     """
     spent = {}
     for name, series, column in (
@@ -80,15 +80,15 @@ def costs(cells: pd.DataFrame, indices: np.ndarray | None = None) -> dict[str, f
 
 
 def distance_that_passes(cells: pd.DataFrame, indices: np.ndarray) -> dict[str, float]:
-    """Return mean dist2 of the selected of noiseless runs on the same samples of the fewest users, NaN unless it passes
-    in all repetitions."""
+    """Return the mean dist2 of the candidate selected among noiseless runs on the same samples, for the fewest users;
+    NaN unless it passes in all repetitions."""
     grouped = resampled(cells[cells["series"] == "shared"], indices).groupby("users")
     selected, passed = grouped["start_dist2"].mean().iloc[0], grouped["selection_passed"].min().iloc[0]
     return {"dist2 that passes on shared samples": float(selected if passed else np.nan)}
 
 
 def printed_gap(accuracy: float, target: float) -> float:
-    """Return the left side of eq. (69) less the right, negative where the proof goes through."""
+    """Return the left side of eq. (69) less the right, negative where the proof holds."""
     return np.sqrt(1 - target**2) + 1 - np.sqrt(1 - accuracy**2) + accuracy - (1 - 2 * accuracy**2)
 
 
@@ -108,7 +108,7 @@ def worst_that_passes(accuracy: float) -> float:
 
 
 def expected_failure(probability: float, failure: float) -> float:
-    """Return the probability that fewer than half of T_0 candidates are good, or half and a bad one is first."""
+    """Return the probability that fewer than half of T_0 candidates are good, or exactly half and a bad one first."""
     count = trials_needed(probability, failure)
     few, half = (bdtr(most, count, probability) for most in (np.ceil(count / 2) - 1, count // 2))
     tie = (half - few) / 2 if count % 2 == 0 else 0.0
@@ -116,7 +116,7 @@ def expected_failure(probability: float, failure: float) -> float:
 
 
 def failure_points(cells: pd.DataFrame) -> pd.DataFrame:
-    """Return how often selection among synthetic candidates fails, and what the binomial law says."""
+    """Return the share of failed selections among synthetic candidates, and that of the binomial law."""
     rows = cells[cells["series"] == "candidates"]
     rows = rows.assign(failed=rows["failed_share"] * rows["selections"], tried=rows["selections"])
     points = failed_shares(rows, ["good_share", "failure", "candidates", "bad"])
@@ -125,7 +125,7 @@ def failure_points(cells: pd.DataFrame) -> pd.DataFrame:
 
 
 def proof_measures() -> list[Measured]:
-    """Measure Lemma F.3 by arithmetic: eq. (69), the worst that passes, eq. (99) and the binomial law."""
+    """Measure Lemma F.3 by arithmetic: eq. (69), the worst candidate that passes, eq. (99) and the binomial law."""
     p = PROBABILITIES[0]
     measured = [
         exact("largest accuracy of (69)", largest_accuracy(TARGET)),
@@ -152,7 +152,7 @@ def synthetic_measures(points: pd.DataFrame) -> list[Measured]:
 
 
 def passing_measure(cells: pd.DataFrame) -> Measured:
-    """Measure the share of selections among real runs with noise in which one passes the printed test."""
+    """Measure the share of selections among real runs with noise in which a candidate passes the printed test."""
     rows = cells[(cells["series"] == "select") & (cells["noise_multiplier"] > 0)]
     draws, passed = rows["seed"].nunique(), rows["selection_passed"].sum()
     note = f"{len(rows)} selections on {draws} data sets"
@@ -160,7 +160,7 @@ def passing_measure(cells: pd.DataFrame) -> Measured:
 
 
 def analyse(cells: pd.DataFrame, study: AnalysisSettings) -> Findings:
-    """Measure gain and cost of selection, what passes on shared samples, and Lemma F.3 on synthetic candidates."""
+    """Measure gain and cost of selection, its error on shared samples, and Lemma F.3 on synthetic candidates."""
     spent = series_measures(cells, "select", costs, OUTSIDE)
     measured = series_measures(cells, "select", selection_ratios) + spent
     measured += series_measures(cells, "shared", distance_that_passes, "does not pass in all repetitions")

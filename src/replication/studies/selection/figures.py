@@ -30,7 +30,7 @@ def draw_selection(figure: Picture, numbers: DataFrame, study: PlotSettings) -> 
 
 
 def draw_start_cost(figure: Picture, numbers: DataFrame, study: PlotSettings) -> None:
-    """Draw what a start costs against the main rounds, each for the same accuracy."""
+    """Draw the cost of a start and of the main rounds, each for the same accuracy."""
     axis = figure.panel(7.9, 2.9)
     numbers = numbers.assign(place=-np.arange(len(numbers)))
     main = numbers["of"] == "main rounds"

@@ -2,7 +2,7 @@
 (epsilon, delta).
 
 A is Algorithms 3, 1 and 2 of jain2021 with one pass, B Algorithms 3, 5, 1 and 4 of shen2023;
-both charge their initialisation. Clips and budgets were chosen on seeds of their own (`choice`).
+both pay for their initialisation. Clips and budgets were chosen on separate seeds (`choice`).
 """
 
 from __future__ import annotations
@@ -38,24 +38,24 @@ from replication.studies.tradeoff.choice import CHOICES, choice
 
 METHODS = {"A": "jain2021", "B": "shen2023"}
 LOST = 0.2
-"""A run whose dist2 ends beyond this has not learned the subspace: it is the distance that shen2023 asks of a start."""
+"""A run with a larger final dist2 has not learned the subspace: shen2023 requires this distance of a start."""
 TELLS = 0.25
-"""An exponent whose interval reaches farther than this to either side cannot tell 1.5 from 1."""
+"""An exponent with an interval of a larger half-width cannot distinguish 1.5 from 1."""
 PRINTED_DIM = 20
-"""Dimension at which clips as printed are told of, at all scales."""
+"""Dimension at which the chapter reports clips as printed, at all scales."""
 COUNTED_DIM = 80
 """Dimension at which numbers sent and multiplications are counted."""
 WORKS = 0.05
 """A method works where its mean risk is at most this share of that of the zero model, k."""
 WORKING = ("neither", "A", "B", "both")
-"""Which of the methods work in a setting."""
+"""Methods that work in a setting."""
 FIRST_ALGORITHMS = ("altmin", "smallest_users")
-"""Those of jain2021."""
+"""Algorithms of jain2021."""
 
 
 @dataclass(frozen=True)
 class Setting:
-    """One way to run the comparison: the series of both methods, one of them empty where only the other ran.
+    """One way to run the comparison: the series of both methods, one of them empty if only the other ran.
 
     paired : both run on the same users, so that their errors can be divided.
     """
@@ -97,7 +97,7 @@ BY_CONDITION = {
     "label noise 1, its own floor removed": "A over B, label noise 1, floor removed",
     "epsilon = 1": "A over B, epsilon = 1",
 }
-"""Row of a table of the chapter -> how the names of its quantities begin."""
+"""Row of a table of the chapter -> beginning of the names of its quantities."""
 FACTORS = {
     "A over B": ("A", "B"),
     "A over B, whole users clipped": ("A-user", "B"),
@@ -110,9 +110,9 @@ FACTORS = {
     "A over B, both printed": ("A-printed", "B-printed"),
     "A over B, printed": ("A", "B-printed"),
 } | {f"A over B, {setting.label}": (setting.first, setting.second) for setting in CONDITIONS if setting.paired}
-"""Name of a factor -> the series above the bar, and below it."""
+"""Name of a factor -> series of its numerator and of its denominator."""
 NOISY = [setting for setting in CONDITIONS if setting.label.startswith("label noise")]
-"""Conditions with label noise, whose floor is removed as well."""
+"""Conditions with label noise; their factors are also measured without the floor."""
 DRAWN = {"chosen clips": "A over B", "generous clips": "A over B, uncut"} | {
     label: f"A over B, {label}" for label in ("whole users clipped", "label noise 0.5", "label noise 1")
 }
@@ -126,7 +126,7 @@ over all pairs."""
 def first_step(row: pd.Series) -> tuple[CutStep, float]:
     """Return the step of Algorithm 2 of a row of jain2021, and x.
 
-    Of heads of several lengths the step takes the mean square, x the shortest.
+    For heads of several lengths, the step uses their mean square, x the shortest.
     """
     n, d, k, delta = (row[name] for name in ("users", "dim", "rank", "noise_multiplier"))
     mean = float((np.geomspace(row["head_condition"], 1, int(k)) ** 2).mean())
@@ -188,7 +188,7 @@ def squares(cells: pd.DataFrame, series: str, floor: bool = False) -> pd.DataFra
     rows = rows.assign(square=rows["dist2"] ** 2)
 
     def table(part: pd.DataFrame) -> pd.DataFrame:
-        # A fit that failed leaves no number for its repetition, not the mean of the others.
+        # A failed fit makes its repetition NaN: the mean of the others would not represent it.
         return part.groupby(["dim", "seed"])["square"].agg(lambda runs: runs.mean(skipna=False)).unstack()
 
     noisy = table(rows[rows["noise_multiplier"] != 0])
@@ -198,7 +198,7 @@ def squares(cells: pd.DataFrame, series: str, floor: bool = False) -> pd.DataFra
 def typical_ratio(above: pd.DataFrame, below: pd.DataFrame, indices: np.ndarray) -> np.ndarray:
     """Return by dimension the median over repetitions of one error over another on the same users.
 
-    A run that does not learn would decide a ratio of means; such runs are counted apart.
+    One run that does not learn would dominate a ratio of means; such runs are counted separately.
     NaN where the median repetition is below its floor.
     """
     square = np.median((above.to_numpy() / below.to_numpy())[:, indices], axis=1)
@@ -206,14 +206,14 @@ def typical_ratio(above: pd.DataFrame, below: pd.DataFrame, indices: np.ndarray)
 
 
 def paired(cells: pd.DataFrame, series: str, other: str, floor: bool = False) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Return two series on the dimensions and repetitions that both have."""
+    """Return the mean squares of two series at their common dimensions and repetitions."""
     above, below = squares(cells, series, floor), squares(cells, other, floor)
     dims, seeds = above.index.intersection(below.index), above.columns.intersection(below.columns)
     return above.loc[dims, seeds], below.loc[dims, seeds]
 
 
 def factors(cells: pd.DataFrame, series: str, other: str, name: str, floor: bool = False) -> list[Measured]:
-    """Measure how many times the error of one series is that of another at each dimension."""
+    """Measure the ratio of the error of one series to that of another at each dimension."""
     above, below = paired(cells, series, other, floor)
     names = [f"{name} at d = {dim}" for dim in above.index]
 
@@ -250,7 +250,7 @@ def pairs(cells: pd.DataFrame, limit: float) -> pd.DataFrame:
 
 
 def band_measures(table: pd.DataFrame) -> list[Measured]:
-    """Measure the ends of the band, with intervals that are simultaneous over the pairs."""
+    """Measure the least and largest factor at each dimension, with intervals that are simultaneous over the pairs."""
     measured = []
     for dim, here in table.groupby("dim"):
         numbers = here[["factor", "ci_low", "ci_high", "seeds"]]
@@ -262,7 +262,7 @@ def band_measures(table: pd.DataFrame) -> list[Measured]:
 
 
 def regions(cells: pd.DataFrame) -> pd.DataFrame:
-    """Return mean risks over k of both methods by d, n and epsilon, and which of them works."""
+    """Return mean risks over k of both methods by d, n and epsilon, and the methods that work."""
     rows = cells[cells["series"].isin(["map-A", "map-B"])]
     rows = rows.assign(share=rows["excess_risk"] / rows["rank"], series=rows["series"].str.removeprefix("map-"))
     shares = rows.groupby(["dim", "users", "epsilon", "series"])["share"].agg(lambda runs: runs.mean(skipna=False))
@@ -272,11 +272,11 @@ def regions(cells: pd.DataFrame) -> pd.DataFrame:
 
 
 def work_of_moments(run: pd.Series, d: float | np.ndarray) -> dict:
-    """Return what a user of A sends and multiplies, with the split `text`: pairs of the second half for M, quarters for
-    heads and step.
+    """Return numbers sent and multiplications of a user of A, with the split `text`: pairs of the second half for M,
+    quarters for heads and step.
 
-    Sent are the upper triangles of M and of the Gram, and b. The leading count of multiplications is m/4 outer products
-    for M, m/4 of w with itself, half by symmetry, and projections for both head fits.
+    A user sends the upper triangles of M and of the Gram matrix, and b. Multiplications, to leading order: m/4 outer
+    products for M, m/4 of w with itself (half by symmetry), and projections for both fits of heads.
     """
     m, k = run["samples"], run["rank"]
     return {
@@ -286,10 +286,10 @@ def work_of_moments(run: pd.Series, d: float | np.ndarray) -> dict:
 
 
 def work_of_rounds(run: pd.Series, d: float | np.ndarray) -> dict:
-    """Return what a user of B sends and multiplies: T_0 runs of L iterations, none for a random start, then T rounds.
+    """Return numbers sent and multiplications of a user of B: T_0 runs of L iterations (none if random), then T rounds.
 
-    A (d, k) matrix is sent per run and iteration, and per round. The leading count of multiplications is 2 q_0 d k in
-    each run and iteration, 2 q d k + q d in each round, and m d k for the final heads.
+    A user sends a (d, k) matrix per iteration of each run, and per round. Multiplications, to leading order: 2 q_0 d k
+    per iteration of each run, 2 q d k + q d per round, and m d k for the final heads.
     """
     starts = 0 if run["init"] == "random" else run["starts"] * run["iterations"]
     rounds, q, k = run["rounds"], run["batch_samples"], run["rank"]
@@ -302,7 +302,7 @@ def work_of_rounds(run: pd.Series, d: float | np.ndarray) -> dict:
 
 
 def work(cells: pd.DataFrame, d: float | np.ndarray) -> dict[str, dict]:
-    """Return what a user sends and multiplies, by method as printed and in B from a random start."""
+    """Return numbers sent and multiplications of a user, by method as printed and for B from a random start."""
     runs: Any = cells.drop_duplicates("series").set_index("series")
     return {
         "A": work_of_moments(runs.loc["A-uncut"], d),
@@ -318,8 +318,8 @@ def crossing(dims: np.ndarray, first: np.ndarray, second: np.ndarray) -> float:
 
 
 def range_measures(table: pd.DataFrame) -> list[Measured]:
-    """Measure by method the range of the `exponents` that are known well, over settings whose clip grows with d."""
-    # One clip for all d is another law, in which half of the exponent is missing by design.
+    """Measure by method the range of exponents with narrow intervals, over settings whose clip grows with d."""
+    # One clip for all d follows another law: half of the exponent is missing by design.
     well = (table["setting"] != "one clip for all d") & (table["ci_high"] - table["ci_low"] <= 2 * TELLS)
     measured = []
     for word, method in itertools.product(("least", "largest"), METHODS.values()):
@@ -331,7 +331,7 @@ def range_measures(table: pd.DataFrame) -> list[Measured]:
 
 
 def gap_measures(cells: pd.DataFrame) -> list[Measured]:
-    """Measure how much larger the exponent of jain2021 is in each setting with both methods."""
+    """Measure the exponent of d in the factor of jain2021 over shen2023, in each setting with both methods."""
     measured = []
     for setting in (*CLIPS, *CONDITIONS, Setting("whole users clipped", "A-user", "B")):
         if setting.first and setting.second and setting.paired:
@@ -354,7 +354,7 @@ def exponents(fits: dict[str, Fit]) -> pd.DataFrame:
 
 
 def spent() -> pd.DataFrame:
-    """Return exact epsilons of the printed noise, a user replaced, at the epsilons of shen2023's Figure 1."""
+    """Return exact epsilons of the printed noise, for replacing a user, at the epsilons of shen2023's Figure 1."""
     stated, delta = accounting_shen2023.EPSILONS, accounting_shen2023.DELTA
     first = [accounting.achieved_exactly("A-L4.3", epsilon, accounting.SECTION6_DELTA) for epsilon in stated]
     rounds = [accounting_shen2023.exact_mu(accounting_shen2023.ROUNDS, epsilon, delta) for epsilon in stated]
@@ -362,7 +362,7 @@ def spent() -> pd.DataFrame:
 
 
 def scaled_errors(cells: pd.DataFrame, fits: dict[str, Fit]) -> pd.DataFrame:
-    """Return fits of dist2 in d with epsilon n and the error times it."""
+    """Return fits of dist2 in d, with the product epsilon n and the error times this product."""
     numbers = fit_table(fits, [f"{series} dist2" for series in ("A", "A-user", "B", "B-random", "B-fixed")])
     first = cells[cells["epsilon"].notna()].groupby("series")[["epsilon", "users"]].first().prod(axis=1)
     scale = numbers["fit"].str.removesuffix(" dist2").map(first)
@@ -379,7 +379,7 @@ def counts_by_dim(cells: pd.DataFrame) -> pd.DataFrame:
 
 
 def by_dimension(names: dict[str, str], cells: pd.DataFrame, quantities: Quantities) -> dict[str, object]:
-    """Return quantities as a table: labels of dimensions, and rows of a label and a quantity for each, if any."""
+    """Return quantities as a table: labels of dimensions, and rows of a label and a quantity or None for each."""
     table = pd.DataFrame({label: quantities.numbered(f"{name} at d =") for label, name in names.items()}).sort_index()
     if table.empty:
         raise NotMeasured(", ".join(names))

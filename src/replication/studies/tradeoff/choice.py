@@ -2,8 +2,8 @@
 run (claim B-CMP-clips).
 
 The rule: of all clips of a method take the one with the least geometric mean of dist2 over dimensions and seeds,
-at a tenth of the budget for the initialisation, which does better than half of it. The outcome stands in the series
-that are compared; what is measured here is how far its setting is from the best.
+at a tenth of the budget for the initialisation, which does better than half of it. The chosen settings are those of
+the compared series; this module measures their error over that of the best settings.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ CHOICES = {"A": ("A", "A-own"), "A-user": ("A-user",), "B": ("B",), "B-random": 
 SHARES = {"A": "A-start", "B": "B-start"}
 """Series -> the same clips with half of the budget for the initialisation."""
 KEYS = ("series", "clip_feature", "clip", "init_share")
-"""Columns that name a setting; the further clips of a method follow from its first one."""
+"""Columns that identify a setting; the further clips of a method follow from its first one."""
 TYPICAL = {"clip_feature": 1.0, "clip": 1 / 8}
-"""The typical size in the unit of each clip."""
+"""Column of a clip -> typical size of the clipped quantity, in the unit of the clip."""
 OWN = 1 / 16
-"""Where the clip 1e-4, which has no size in typical units, is drawn."""
+"""Position at which the clip 1e-4 is drawn, which has no size in typical units."""
 
 
 def settings(cells: pd.DataFrame) -> pd.DataFrame:
@@ -37,7 +37,7 @@ def settings(cells: pd.DataFrame) -> pd.DataFrame:
 
 
 def is_chosen(table: pd.DataFrame, row: pd.Series) -> pd.Series:
-    """Mark the settings that a row of the comparison has."""
+    """Mark the settings that equal those of a row of the comparison."""
     own = row["series"] == "A" and row["clip_scale"] == "absolute"
     same = table["series"] == ("A-own" if own else row["series"])
     for name in KEYS[1:]:
@@ -47,7 +47,7 @@ def is_chosen(table: pd.DataFrame, row: pd.Series) -> pd.Series:
 
 
 def share_ratio(cells: pd.DataFrame, series: str, other: str) -> float:
-    """Return the geometric mean of dist2 of one series over another on the clips, dims and seeds of both."""
+    """Return the geometric mean of dist2 of `other` over that of `series`, on the clips, dims and seeds of both."""
     keys = ["clip_feature", "clip", "dim", "seed"]
     first, second = (cells[cells["series"] == name].set_index(keys)["dist2"] for name in (series, other))
     return float(np.exp(np.log(second / first).mean()))
@@ -63,8 +63,8 @@ def described(setting: pd.Series) -> str:
 
 
 def choice(cells: pd.DataFrame) -> tuple[list[Measured], pd.DataFrame]:
-    """Measure the error of each setting of the comparison over the least one, and how errors vary over settings; return
-    also the `settings` with a tenth of the budget for the start, where each is drawn and whether it is chosen.
+    """Measure the error of each chosen setting over the least one, and the largest error over the least; return also
+    the `settings` with a tenth of the budget for the start, the position of each in the figure, and whether chosen.
 
     The repetitions are too few for an interval, so that the choice gets no verdict of agreement.
     """

@@ -85,7 +85,7 @@ def draw_settings(figure: Picture, numbers: DataFrame, study: PlotSettings) -> N
 
 
 def draw_promise(figure: Picture, numbers: DataFrame, study: PlotSettings) -> None:
-    """Draw what both papers promise, dashed, and what was measured, of the error and of epsilon."""
+    """Draw the measured error and epsilon of both papers beside their promises."""
     left, right = figure.panels(7.8, 4.2, ncols=2)
     for name, (paper, power) in PROMISES.items():
         rows = numbers[numbers["fit"] == name]
@@ -117,7 +117,7 @@ def draw_users_needed(figure: Picture, numbers: DataFrame, study: PlotSettings) 
 
 
 def draw_regions(figure: Picture, numbers: DataFrame, study: PlotSettings) -> None:
-    """Draw which method works over n and epsilon, with both risks over k in each field."""
+    """Draw the methods that work over n and epsilon, with both risks over k in each field."""
     dims = sorted(numbers["dim"].unique())
     axes = figure.panels(4.6 * len(dims) + 0.4, 4.6, ncols=len(dims), squeeze=False)
     order = list(KINDS)
@@ -142,7 +142,7 @@ def draw_regions(figure: Picture, numbers: DataFrame, study: PlotSettings) -> No
 
 
 def draw_cost(figure: Picture, numbers: DataFrame, study: PlotSettings) -> None:
-    """Draw what one user sends and computes, against d."""
+    """Draw numbers sent and multiplications per user against d."""
     axes = figure.panels(7.6, 3.8, ncols=2)
     lines = {name: Look(name, style.colour, "") for name, style in PAPERS.items()}
     lines["shen2023, random start"] = Look("shen2023, random start", look("centaur").colour, "", "--")

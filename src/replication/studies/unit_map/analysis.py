@@ -1,6 +1,6 @@
-"""Unit steps on the problem of Figure 2 (`figure2`), and which method, from how many users on (claim O-MAP): unit steps
-and the published methods at equal exact budgets, and how far each is from the non-private risk where data depart from
-the model."""
+"""Unit steps on the problem of Figure 2 (`figure2`), and the map of methods by number of users (claim O-MAP): risks of
+unit steps and the published methods at equal exact budgets, and their ratios to the non-private risk where data depart
+from the model."""
 
 from __future__ import annotations
 
@@ -32,22 +32,22 @@ WORKS = 0.02
 """A method works where its median risk is at most this share of that of predicting zero."""
 
 NOTHING = 0.1
-"""A run has found nothing where its risk is beyond this share of that of predicting zero."""
+"""A run has learned nothing if its risk exceeds this share of that of predicting zero."""
 NEAR = 1.5
-"""A risk at most so many times the floor is near it."""
+"""A risk is near the floor if it is at most this many times the floor."""
 ASTRAY = 10
-"""A run is astray where its risk is beyond so many times the median of its series and setting."""
+"""A run is astray if its risk exceeds this many times the median of its series and setting."""
 RIVALS = ("pairs", "disjoint", "averaged", "falling", "models")
-"""What ends the names of the series of private FedRep by ingredient."""
+"""Endings of the names of the series of private FedRep, by ingredient."""
 BARE = "pairs"
-"""That with the fewest: others are said beside it."""
+"""The series with the fewest ingredients: labels of others name what they add to it."""
 COMPARED = {"unit": "unit steps", "oracle": "one step at the truth"}
-"""What ends the names of those that they are compared with, and what it is."""
+"""Ending of the name of a series compared with these -> its label."""
 PROBLEMS = {"F": (0.1, 0.25), "Q": (0.1, 0.25), "R": (0.25,)}
-"""Problems on which ingredients are told apart, and the epsilons of each."""
+"""Problem on which ingredients are compared -> its epsilons."""
 SETTINGS = [(problem, epsilon) for problem, budgets in PROBLEMS.items() for epsilon in budgets]
 DIM = 100
-"""At which users are compared."""
+"""Dimension at which numbers of users are compared."""
 MISSPECIFICATIONS = {
     "rare": "rare binary features",
     "skewed": "skewed features",
@@ -61,13 +61,13 @@ MISSPECIFICATIONS = {
     "hostile": "corrupted users",
     "rank": "one dimension too many is sought",
 }
-"""Beginning of the series of a misspecification of the model, and what it is."""
+"""Beginning of the names of series -> their misspecification of the model."""
 SWEEPS = {
     "on the map": ("map-", "users"),
     "by samples": ("m-", "samples"),
     "by label noise": ("sigma-", "label_noise_sd"),
 }
-"""What is varied beside epsilon: beginning of its series' names, and the axis."""
+"""Sweep -> beginning of the names of its series, and the parameter varied beside epsilon."""
 LARGEST = "largest risk over the best rival %s"
 """Name of the quantity of a sweep."""
 
@@ -89,8 +89,8 @@ def ratios(cells: pd.DataFrame, sweep: str, indices: np.ndarray) -> dict[str, fl
 
 
 def by_kind(cells: pd.DataFrame, study: MeasureSettings) -> list[Measured]:
-    """Measure what the study's file defines; a run that broke down has the largest risk of all, and needs more users
-    than there are."""
+    """Measure the numbers defined in the study's file; a run that broke down counts with infinite risk, and with
+    infinitely many users needed."""
     risk = cells["excess_risk"].fillna(np.inf)
     usual = risk.groupby([cells["series"], cells["dim"], cells["epsilon"]]).transform("median")
     of_runs = {"risk": risk, "nothing": risk > NOTHING * cells["rank"], "astray": risk > ASTRAY * usual}
@@ -100,12 +100,12 @@ def by_kind(cells: pd.DataFrame, study: MeasureSettings) -> list[Measured]:
 
 
 def needed(cells: pd.DataFrame) -> pd.Series:
-    """Return the users that runs needed, infinitely many where none of the numbers tried reached the target."""
+    """Return the users needed by each run, infinitely many if none of the numbers tried reached the target."""
     return cells["smallest_users"].fillna(np.inf)
 
 
 def rival_points(measured: list[Measured]) -> pd.DataFrame:
-    """Return the risk of each ingredient of private FedRep, and of what it is compared with, over the floor."""
+    """Return risks over the floor: of private FedRep by ingredient, and of the methods compared with it."""
     known = {number.quantity: number for number in measured}
     rows = [
         (problem, name, epsilon, risk.measured, risk.ci_low, risk.ci_high, risk.seeds)
@@ -116,8 +116,8 @@ def rival_points(measured: list[Measured]) -> pd.DataFrame:
 
 
 def by_trials(cells: pd.DataFrame, quantities: Quantities) -> dict[str, list]:
-    """Return a table of how large the risk of the best of the first 1, 2, 4, ... trials of the search is, over that of
-    the best of all, by method: medians over its settings in this study, and how many."""
+    """Return a table of the risk of the best of the first 1, 2, 4, ... trials of the search over that of the best of
+    all, by method: medians over its settings in this study, and their number."""
     rows = pd.DataFrame(read_rows(ROOT / BY_TRIALS)).astype({"trials": int, "value": float})
     rows = rows[(rows["study"] == "unit_map") & (rows["trials"] > 0)]
     names = rows["series"].str.replace("rival-.*|.*-whitened", "fedrep", regex=True).str.removesuffix("-published")
@@ -129,7 +129,7 @@ def by_trials(cells: pd.DataFrame, quantities: Quantities) -> dict[str, list]:
 
 
 def median(values: np.ndarray, indices: np.ndarray) -> float:
-    """Return the median over the resampled repetitions that have a number."""
+    """Return the median over the resampled repetitions that are not NaN."""
     known = values[indices][~np.isnan(values[indices])]
     return float(np.median(known)) if len(known) else np.nan
 
@@ -164,7 +164,7 @@ def map_points(cells: pd.DataFrame) -> pd.DataFrame:
 
 
 def sweep_points(cells: pd.DataFrame) -> pd.DataFrame:
-    """Return each method's risk, and the floor, over predicting zero by epsilon and x, samples or label noise."""
+    """Return risks and the floor, over that of predicting zero, by method, epsilon and x (samples or label noise)."""
     cells, tables = cells.assign(share=cells["excess_risk"] / cells["rank"]), []
     sweeps = [(sweep, prefix, column) for sweep, (prefix, column) in SWEEPS.items() if prefix != "map-"]
     series = [prefix + name for _, prefix, _ in sweeps for name in METHODS]

@@ -2,7 +2,7 @@
 risks over the non-private one.
 
 The non-private risk is that of ridge heads in the true subspace, on the same users.
-Numbers are medians over repetitions, since a run that finds nothing would decide a mean.
+Numbers are medians over repetitions, since one run that learns nothing would dominate a mean.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ DATA = ("tail", "correlated", "unequal", "hostile", "heads-3", "heads-5")
 """Misspecified data, each with a floor of its own."""
 GUESSES = ("noise-high", "noise-low", "scale-high", "scale-low")
 FLOORS = {name: f"floor-{name}" for name in DATA} | dict.fromkeys(GUESSES, "floor")
-"""Misspecifications, and their floors."""
+"""Misspecification -> series of its floor."""
 RANKS = ("prior-rank-4", "prior-rank-8")
 EPSILONS = (0.05, 0.1, 0.25, 1, 5)
-"""Those of unit steps, smallest first."""
+"""Epsilons of unit steps, smallest first."""
 
 CURVES = {
     "Algorithm 1, Figure 2's deciding reading": ("deciding",),
@@ -46,7 +46,7 @@ CURVES = {
     "unit steps": UNIT,
     "one step at the truth": ORACLE,
 }
-"""Label -> series, of Figure 2."""
+"""Label of a curve of Figure 2 -> its series."""
 MISSPECIFICATIONS = {
     "Student features": "tail",
     "features of several scales": "correlated",
@@ -66,7 +66,7 @@ MISSPECIFICATIONS = {
 class Risks:
     """Excess risks of all cells.
 
-    tables : series and epsilon (0 without one) -> (choices of epochs or penalties, repetitions). rows : one by series.
+    tables : series, epsilon (0 without privacy) -> (choices of epochs or penalties, repetitions). rows : one by series.
     """
 
     tables: Mapping[tuple[str, float], np.ndarray]
@@ -84,7 +84,7 @@ class Risks:
         return cls(tables, {str(series): rows.iloc[0] for series, rows in cells.groupby("series")})
 
     def repetitions(self, *series: str) -> int:
-        """Return how many repetitions all of the series have."""
+        """Return the number of repetitions common to all of the series."""
         return min(table.shape[1] for (name, _), table in self.tables.items() if name in series)
 
     def epsilons(self, series: str) -> list[float]:
@@ -127,7 +127,7 @@ def more(risks: Risks, indices: np.ndarray) -> dict[str, float]:
 
 
 def published(risks: Risks, indices: np.ndarray) -> dict[str, float]:
-    """Return the risk of the best rival at each epsilon, over floor and unit steps."""
+    """Return the risk of the best rival at each epsilon, over the floor and over that of unit steps."""
     floor, ratios = risks.median(indices, "floor"), {}
     for eps in risks.epsilons(PUBLISHED[0]):
         best = min(risks.median(indices, name, eps) for name in PUBLISHED)
@@ -140,7 +140,7 @@ def published(risks: Risks, indices: np.ndarray) -> dict[str, float]:
 
 
 def full_rank(risks: Risks, indices: np.ndarray) -> dict[str, float]:
-    """Return risks for heads in no subspace over that of predicting zero."""
+    """Return risks over that of predicting zero, for heads of full rank."""
     zero, own = risks.zero("prior"), risks.median(indices, "prior-own")
     ratios = {"risk of own data over zero's": own / zero}
     for eps in risks.epsilons("prior"):
@@ -156,7 +156,7 @@ STATISTICS: dict[Statistic, tuple[str, ...]] = {
     more: (UNIT[1], ORACLE[1], "deciding", "floor"),
     full_rank: ("prior", *RANKS, "prior-own"),
 }
-"""Statistic -> the series whose common repetitions it is over."""
+"""Statistic -> series whose common repetitions it uses."""
 DEFINED = {
     "few": (UNIT[0], ORACLE[0]),
     "other_problem": PROBLEMS,
@@ -175,8 +175,8 @@ STREAMS = {
 def point(
     risks: Risks, label: str, x: float, series: str, epsilon: float | None = None, floor: str = "", unit: float = 1.0
 ) -> dict:
-    """Return a row of what is drawn: the risk of a series over that of its floor, on the repetitions of both, or over
-    a unit."""
+    """Return a drawn point: the risk of a series over that of its floor, on the repetitions common to both, or over a
+    unit."""
 
     def statistic(indices: np.ndarray) -> float:
         return risks.median(indices, series, epsilon) / (risks.median(indices, floor) if floor else unit)
@@ -192,14 +192,14 @@ def curve(risks: Risks, label: str, series: tuple[str, ...], unit: float = 1.0) 
 
 
 def figure2_points(risks: Risks) -> pd.DataFrame:
-    """Return the curves of Figure 2 of jain2021 with unit steps, and last the floor; delta."""
+    """Return the curves of Figure 2 of jain2021 with unit steps, the floor in the last row, and delta."""
     tables = [curve(risks, label, names) for label, names in CURVES.items()]
     floor = pd.DataFrame([point(risks, "non-private", 0.0, "floor")])
     return pd.concat([*tables, floor], ignore_index=True).assign(delta=risks.rows["unit"]["delta"])
 
 
 def ablation_points(risks: Risks) -> pd.DataFrame:
-    """Return unit steps with one part removed."""
+    """Return risks of unit steps with one part removed, over the expected non-private risk."""
     shown = {"fourth": "all ingredients"} | {name: f"without {part}" for name, part in WITHOUT.items()}
     return pd.DataFrame([point(risks, label, 1, name, unit=risks.formula(name)) for name, label in shown.items()])
 
@@ -214,7 +214,7 @@ def prior_points(risks: Risks) -> pd.DataFrame:
 
 
 def parts(cells: pd.DataFrame, quantities: Quantities) -> dict:
-    """Return the constants of unit steps by their names in small letters."""
+    """Return the constants of unit steps by their names in lower case."""
     modules = (law, unit_steps, whitening, full_prior)
     constants = {name: value for module in modules for name, value in vars(module).items() if name.isupper()}
     return {name.lower(): value for name, value in constants.items() if isinstance(value, int | float | tuple)}

@@ -32,7 +32,7 @@ CURVES = (
 )
 """Looks of the curves of Figure 2, in their order."""
 PRIORS = (look("mixed"), look("unit"), look("unit", marker="s", dash="--"))
-"""Of those with heads of full rank."""
+"""Looks of the curves for heads of full rank."""
 LOOKS = {name: look(name, METHODS_SHOWN[name]) for name in ("unit", "centaur", "fedrep", "altmin")}
 RIVAL_LOOKS = {
     "pairs": look("fedrep"),
@@ -43,7 +43,7 @@ RIVAL_LOOKS = {
     "unit": look("unit"),
     "oracle": Look(COMPARED["oracle"], "0.25", "x", ""),
 }
-"""Labels of the first are what ingredients.csv says of their series."""
+"""Series -> look; labels of private FedRep are the descriptions of its series in ingredients.csv."""
 USERS_LOOKS = {f"{name}-published": look(name, filled=False, dash="") for name in METHODS_SHOWN if name != "unit"}
 
 
@@ -56,7 +56,7 @@ def by_epsilon(axis: Panel, numbers: DataFrame, looks: tuple[Look, ...], y: str)
 
 
 def draw_figure2(figure: Picture, numbers: DataFrame, study: PlotSettings) -> None:
-    """Draw Figure 2 of jain2021 with unit steps in it."""
+    """Draw Figure 2 of jain2021 with a curve of unit steps."""
     axis = figure.panel(7.4, 5.2)
     curves, floor = numbers.iloc[:-1], numbers["y"].iloc[-1]
     by_epsilon(axis, curves, CURVES, "excess risk")

@@ -1,4 +1,4 @@
-"""Rates of unit steps, and the users from which on they work (claims O-RATE and O-USERS)."""
+"""Rates of unit steps, and the numbers of users that they need (claims O-RATE and O-USERS)."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from replication.evidence.scaling import fit_all
 from replication.run.settings import MeasureSettings
 
 LAWS = ("n", "d", "k", "m", "sigma", "noise")
-"""Series that have a law: heads of one length."""
+"""Series with a law: their heads have one length."""
 USERS = ("users-d", "users-k", "users-start")
 SETTING = ["series", "users", "samples", "dim", "rank", "label_noise_sd", "noise_multiplier"]
-"""Columns that the seeds of one mean share."""
+"""Columns that identify a setting, over whose seeds a mean is taken."""
 ASTRAY = 10.0
-"""A run has gone astray if its error is more than so many times the law's."""
+"""A run has gone astray if its error exceeds this many times that of the law."""
 
 
 def expected_error2(sizes: Sizes, mu: float, noise2: float) -> float:
@@ -33,7 +33,7 @@ def expected_error2(sizes: Sizes, mu: float, noise2: float) -> float:
 
 
 def sizes_of(row: pd.Series, users: float) -> Sizes:
-    """Return the sizes of a row, for so many users."""
+    """Return the sizes of a row, for the given number of users."""
     return Sizes(users, int(row["samples"]), int(row["dim"]), int(row["rank"]))
 
 
@@ -47,7 +47,7 @@ def law(row: pd.Series) -> float:
 
 
 def users_law(row: pd.Series) -> float:
-    """Return the users at which the recursion expects the target; NaN where there is none."""
+    """Return the users at which the recursion expects the target risk; NaN for series without a target."""
     if row["series"] not in USERS:
         return math.nan
     mu, noise2 = gdp_mu(row["epsilon"], row["delta"]), row["label_noise_sd"] ** 2
@@ -78,7 +78,7 @@ def over_law(cells: pd.DataFrame) -> dict[str, float]:
 
 
 def users_constant(cells: pd.DataFrame) -> dict[str, float]:
-    """Return the range over settings of mean users over k d / (eps sqrt(m - k))."""
+    """Return the range over settings of the mean users needed, over k d / (eps sqrt(m - k))."""
     rows = cells[cells["series"].isin(USERS)]
     unit = rows["rank"] * rows["dim"] / (rows["epsilon"] * np.sqrt(rows["freedom"]))
     means = (rows["smallest_users"] / unit).groupby([rows["series"], rows["dim"], rows["rank"]]).mean()
@@ -87,7 +87,7 @@ def users_constant(cells: pd.DataFrame) -> dict[str, float]:
 
 
 def runs_astray(cells: pd.DataFrame, quantities: Quantities) -> dict[str, object]:
-    """Return how many runs go astray, and the worst."""
+    """Return the number of runs that go astray, and error and setting of the worst."""
     rows = with_predictions(cells)
     rows = rows[rows["law"].notna()]
     over = rows["distF"] / rows["law"]

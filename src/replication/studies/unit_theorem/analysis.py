@@ -1,5 +1,5 @@
 """The theorems on plain unit steps (docs/unit_steps_theorem.md): closed forms against simulated users, both sides of
-each inequality over random and attaining instances, runs with the theorems' schedules, and the shipped method over
+each inequality over random and extreme instances, runs with the theorems' schedules, and the shipped method over
 the lower bound (claims O-PLAIN and O-BOUND).
 
 An instance is a subspace by its singular values: x of C = B^T U and e = sqrt(1 - x^2) of S.
@@ -27,10 +27,10 @@ from replication.studies.measures import mean_over
 
 STUDY = "unit_theorem"
 SIZES = ("samples", "dim", "rank", "label_noise_sd")
-LEAST = 0.55  # of r is the lower bound of Theorem 4
+LEAST = 0.55  # the lower bound of Theorem 4, over r
 DRAWS = 200  # random instances of an inequality
-HEADS = 200  # heads of which the mean K of an instance is taken, each with its coordinates turned round
-USERS, PARTS = 4000, 25  # simulated users of a closed form, so many times
+HEADS = 200  # heads whose mean is K of an instance, each with all cyclic shifts of its coordinates
+USERS, PARTS = 4000, 25  # simulated users of a closed form, and repetitions
 
 
 def draws(name: str) -> np.random.Generator:
@@ -46,7 +46,7 @@ def sizes(rng: np.random.Generator) -> Plain:
 
 
 def sphere(rng: np.random.Generator, rank: int) -> np.ndarray:
-    """Draw heads of length sqrt(k), (HEADS k, k), whose second moments are the identity on the diagonal."""
+    """Draw heads of length sqrt(k), (HEADS k, k), whose coordinates have second moments of 1."""
     heads = rng.normal(size=(HEADS, rank))
     heads *= math.sqrt(rank) / np.linalg.norm(heads, axis=1)[:, None]
     return np.concatenate([np.roll(heads, turn, axis=1) for turn in range(rank)])
@@ -89,7 +89,7 @@ def closed_forms() -> Iterator[Measured]:
 
 
 def bounds_of_cosines() -> Iterator[Measured]:
-    """Measure gamma and omega over their bounds, steps 2 and 3; each is attained at an end of A."""
+    """Measure gamma and omega over their bounds, steps 2 and 3; each bound is attained at an end of the range of A."""
     rng, ends = draws("bounds"), np.concatenate([np.geomspace(1e-6, 0.5, 9), 1 - np.geomspace(1e-9, 0.5, 9)])
     rows = []
     for theory in (sizes(rng) for _ in range(DRAWS)):
@@ -107,7 +107,7 @@ def bounds_of_cosines() -> Iterator[Measured]:
 
 
 def instances(rng: np.random.Generator, most: float) -> Iterator[tuple[Plain, np.ndarray]]:
-    """Yield sizes and sines up to `most`: random ones, then those that attain (4), and the largest turn."""
+    """Yield sizes and sines up to `most`: random ones, then one that attains (4), and one with the largest turn."""
     for _ in range(DRAWS):
         theory = sizes(rng)
         yield theory, np.sort(rng.uniform(0.01, most, theory.rank))
@@ -201,11 +201,11 @@ def general_heads() -> Measured:
 
 
 def bound_from_parts() -> Iterator[Measured]:
-    """Measure the lower bound of Theorem 4 against its parts, and how far the polar map stretches."""
+    """Measure the lower bound of Theorem 4 against its parts, and the largest stretch of the polar map."""
     theory, users, mu, rng = Plain(6, 14, 2, 0.3), 1000, 0.05, draws("lower bound")
     change = rng.normal(size=(theory.outside, theory.rank))
     change /= np.linalg.norm(change)
-    # At Theta = 0 the polar map moves as Theta does.
+    # At Theta = 0 the polar map is an isometry to first order.
     heads = np.tile(sphere(rng, theory.rank), (100, 1))
     seen = rng.normal(size=(len(heads), theory.samples, theory.outside)) @ (heads @ change.T)[:, :, None]
     scores = (rng.normal(size=seen.shape) * seen).sum(axis=(1, 2)) / theory.noise
@@ -232,7 +232,7 @@ def polar(tangents: np.ndarray) -> np.ndarray:
 
 
 def with_predictions(cells: pd.DataFrame) -> pd.DataFrame:
-    """Return the results table with r of Theorem 4, for everything released together."""
+    """Return the results table with r of Theorem 4, for the budget of all releases together."""
     bounds = [
         Plain(*(row[name] for name in SIZES)).lower_bound(row["users"], row["mu"]) for row in cells.to_dict("records")
     ]
