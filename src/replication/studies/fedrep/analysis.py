@@ -98,7 +98,7 @@ def factor_points(above: Sweep, below: Sweep, name: str) -> list[Measured]:
 
 
 def code_measures() -> list[Measured]:
-    """Measure the epsilon spent by the code's noise, sqrt(12 T ln(1.25 / delta)) / eps, and its ratio to exact."""
+    """Measure the epsilon of the code's noise, sqrt(12 T ln(1.25 / delta)) / eps, and its ratio to the exact noise."""
     measured = []
     for epsilon in CODE_EPSILONS:
         multiplier = math.sqrt(12 * CODE_ROUNDS * math.log(1.25 / CODE_DELTA)) / epsilon

@@ -149,7 +149,7 @@ def chosen(values: pd.DataFrame, names: pd.Series) -> np.ndarray:
 
 
 def over_others(observed: pd.DataFrame, expected: pd.DataFrame) -> dict[str, float]:
-    """Return the largest ratio by setting of the recommended method's risk to the least risk of the other methods."""
+    """Return the largest ratio over settings of the risk of the recommended method to the least of the others."""
     ratios = {}
     for words, names in CHOICES.items():
         named = method_to_use(expected[names])
@@ -213,7 +213,7 @@ def is_example(rows: pd.DataFrame) -> pd.Series:
 
 
 def shown(cells: pd.DataFrame, quantities: Quantities) -> list[dict[str, object]]:
-    """Return by measured setting sizes, the recommended method, and predicted and measured risks of all methods."""
+    """Return for each measured setting sizes, recommended method, and predicted and measured risks of all methods."""
     expected, known = predictions(settings_of(cells))
     points = law_points(cells, expected, known)
     close = points["measured"] <= CLOSE * points.groupby(KEYS)["measured"].transform("min")

@@ -40,7 +40,7 @@ def with_predictions(cells: pd.DataFrame) -> pd.DataFrame:
 
 def two_models_drift(bias, dim, samples):
     """Return the drift of a clipped full model at its optimum, rank 1."""
-    # Heads are -1 or 1 of mean b. Clipped gradients have one length; their mean is shortened by the cosine to it.
+    # Heads are -1 or 1 of mean b. Clipped gradients have equal lengths; their mean is shortened by the cosine to it.
     return bias / np.sqrt(1 + (dim + 1) / samples)
 
 

@@ -203,7 +203,7 @@ def leads(runs: pd.DataFrame, setting: Setting, reading: str = "unmoved") -> dic
 
 
 def rivals(runs: pd.DataFrame, setting: Setting) -> list[str]:
-    """Return the other methods, without those that ran at the first seed only since they were far behind there."""
+    """Return the other methods, except those that ran at the first seed only because they were far behind there."""
     of = {other: lines(runs, setting, other)["accuracy"] for other in OTHERS}
     best = max((100 * scores.iloc[0] for scores in of.values() if len(scores)), default=math.nan)
     return [o for o, scores in of.items() if len(scores) != 1 or 100 * scores.iloc[0] > best - FAR_BEHIND]
@@ -388,7 +388,7 @@ def orders(cells: pd.DataFrame, quantities: Quantities) -> list[dict]:
 
 
 def machines(cells: pd.DataFrame, quantities: Quantities) -> list[dict]:
-    """Return images, device, number and hours of the runs."""
+    """Return number and hours of the runs by data set of images and device."""
     return [
         {"images": images, "device": device, "runs": len(part), "hours": part["seconds"].sum() / 3600}
         for (images, device), part in long_runs().groupby(["images", "device"])

@@ -83,7 +83,7 @@ def near_starts(cells: pd.DataFrame, noise: bool, near_error: float) -> Measured
 
 
 def basin(points: pd.DataFrame, noise: bool, near_error: float) -> float:
-    """Return the largest start sine up to which a round halves the distance, or ends about as near as from the nearest."""
+    """Return the largest start sine up to which one round halves the distance, or ends about where the nearest does."""
     rows = points[(points["noise_multiplier"] > 0) == noise].sort_values("start_sine")
     sines, left = rows["start_sine"].to_numpy(), (rows["ratio"] * rows["start_sine"]).to_numpy()
     good = left <= np.maximum(near_error * left[0], sines / 2)

@@ -29,7 +29,7 @@ FITS = {0.5: 0.96, 1: 1.0, 2: 1.0, 8: 1.0}  # epsilon -> quantile of single fits
 EPSILONS = tuple(FITS)
 WORST = dict.fromkeys(("most above own data", "single fits above own data"), 1)
 WORST |= dict.fromkeys(("four tables in five above the rival", "most above the rival"), 0)
-"""Quantity of each epsilon -> least epsilon at and above which one limit judges the maximum."""
+"""Quantity measured at each epsilon -> least epsilon of those over which its maximum is judged."""
 NO_GAIN = 0.01  # difference in error, over the variance of labels, of a tie
 CLEAR, GAIN, MANY, SOME = 0.03, 0.05, 1000, 300  # a clear and a large gain; many users, more than a few
 ENOUGH, TOO_FEW, HARM, BEHIND = 150, 75, 0.02, 0.005  # n mu; misses: above own data, above the better baseline
