@@ -1,4 +1,4 @@
-"""The mixed model on real tables of many people (claim O-TABLES); tables without their package are not run."""
+"""The mixed model on real tables of many people (claim O-TABLES); a table whose package is missing is not run."""
 
 from __future__ import annotations
 
