@@ -38,7 +38,7 @@ def drawn_points(figure: Figure) -> dict:
     shown = [(axis, _panel(axis, height)) for axis in figure.axes if axis.axison]
     panels = [panel for _, panel in shown if panel["series"]]
     rest = [_frame(axis, figure, height) for axis, panel in shown if not panel["series"]]
-    rest += [_frame(one, figure, height) for one in figure.legends]
+    rest += [_frame(legend, figure, height) for legend in figure.legends]
     entries = [entry for panel in panels for entry in panel["series"]]
     every = max(1, math.ceil(sum(len(entry["points"]) for entry in entries) / MOST_IN_A_FIGURE))
     for entry in entries:
@@ -58,17 +58,17 @@ def plain(label: str) -> str:
 def _panel(axis: Any, height: float) -> dict:
     axis.get_xlim()  # matplotlib scales a panel when it is asked
     places = {}
-    for one in axis.recorded:
-        places.setdefault(plain(one.name), []).extend(_points(axis, one, height))
-    series = [{"name": name, "points": sorted(found)} for name, found in places.items() if found]
+    for drawn in axis.recorded:
+        places.setdefault(plain(drawn.name), []).extend(_points(axis, drawn, height))
+    series = [{"name": name, "points": sorted(points)} for name, points in places.items() if points]
     labels = {name: plain(shared_label(axis, name)) for name in "xy"}
     labels |= {"frame": _frame(axis, axis.figure, height), "own": bool(axis.get_ylabel())}
     return {"title": plain(axis.get_title("left").split("\n")[0]), **labels, "series": series}
 
 
-def _frame(one: Artist, figure: Figure, height: float) -> list[float]:
+def _frame(artist: Artist, figure: Figure, height: float) -> list[float]:
     """Return left, top, width and height of a panel with its labels, or of a legend."""
-    box, scale = one.get_tightbbox(), SVG_DPI / figure.dpi
+    box, scale = artist.get_tightbbox(), SVG_DPI / figure.dpi
     assert box is not None
     edges = box.x0 * scale - 2, height - box.y1 * scale - 2, box.width * scale + 4, box.height * scale + 4
     return [round(edge, 1) for edge in edges]
@@ -86,16 +86,16 @@ def shared_label(axis: Axes, name: str) -> str:
     return next((text for other in (axis, *nearer) if (text := getattr(other, f"get_{name}label")())), "")
 
 
-def _points(axis: Axes, one: Drawn, height: float) -> list[list]:
+def _points(axis: Axes, drawn: Drawn, height: float) -> list[list]:
     """Return position, numbers and interval of each place of a series that lies in the panel."""
-    rows = one.points if one.marked else one.points[:: max(1, len(one.points) // MOST_ON_A_LINE)]
+    rows = drawn.points if drawn.marked else drawn.points[:: max(1, len(drawn.points) // MOST_ON_A_LINE)]
     scale, (low, high) = SVG_DPI / axis.figure.dpi, axis.bbox.get_points()
     with np.errstate(all="ignore"):
         pixels = axis.transData.transform(rows[:, :2])
-    found = []
+    places = []
     for pixel, row in zip(pixels, rows, strict=True):
         if np.isfinite(pixel).all() and (low - 1 <= pixel).all() and (pixel <= high + 1).all():
             numbers = [float(f"{value:.{DIGITS}g}") for value in row if np.isfinite(value)]
             left, top = round(float(pixel[0]) * scale, 1), round(height - float(pixel[1]) * scale, 1)
-            found.append([left, top, *(numbers if len(numbers) == len(row) else numbers[:2])])
-    return found
+            places.append([left, top, *(numbers if len(numbers) == len(row) else numbers[:2])])
+    return places

@@ -37,13 +37,13 @@ def distances(
     step = 0.25 / problem.head_condition**2
     multiplier = noise * problem.users / (step * 2 * WIDE)
     release = Release.from_one(multiplier, streams["noise"], problem.users, Ledger())
-    basis, found = planted_subspace(users.truth.basis, sine, streams["init"]), []
+    basis, distances = planted_subspace(users.truth.basis, sine, streams["init"]), []
     for _ in range(rounds):
         contribution = RepresentationGradients(basis, *draws.take(batch, batch))
         gradient = Server(rounds, WIDE).mean("erratum", users, contribution, release)
         basis = orthonormalise(basis + direction * step * gradient)
-        found.append(dist2(basis, users.truth.basis))
-    return np.array(found)
+        distances.append(dist2(basis, users.truth.basis))
+    return np.array(distances)
 
 
 def steady(problem: Problem, rounds: int, **options) -> float:
@@ -70,11 +70,11 @@ def least_eigenvalue_is_one_minus_the_squared_start(rng: np.random.Generator) ->
     overlap = truth.T @ planted_subspace(truth, START, rng)
     moments = head_moments(users)
     # V^T V for heads without error, V = V* B*^T B, over s_k^2.
-    found = np.linalg.eigvalsh(overlap.T @ moments @ overlap)[0] / np.linalg.eigvalsh(moments)[0]
+    ratio = np.linalg.eigvalsh(overlap.T @ moments @ overlap)[0] / np.linalg.eigvalsh(moments)[0]
     return Finding(
-        f"least eigenvalue of V^T V over s_k^2 at distance {START:g} is {found:.4f}; sqrt(1 - eps_0^2) = "
+        f"least eigenvalue of V^T V over s_k^2 at distance {START:g} is {ratio:.4f}; sqrt(1 - eps_0^2) = "
         f"{math.sqrt(1 - START**2):.4f}, 1 - eps_0^2 = {1 - START**2:.4f}",
-        decides(found, printed=math.sqrt(1 - START**2), correct=1 - START**2, within=0.005),
+        decides(ratio, printed=math.sqrt(1 - START**2), correct=1 - START**2, within=0.005),
     )
 
 
@@ -231,23 +231,23 @@ def some_label_exceeds_the_clip_in_many_data_sets(rng: np.random.Generator) -> F
     # |y| <= zeta_y fails with probability 2 exp(-zeta_y^2 / 2) <= n^-k at most, heads of norm 1.
     threshold = math.sqrt(2 * (k * math.log(n) + math.log(2)))
     above = largest_labels(sets, n, batch, rng) > threshold
-    one, some = float(above.mean()), float(above.any(axis=1).mean())
+    clients, some = float(above.mean()), float(above.any(axis=1).mean())
     allowed = batch * n**-k
     return Finding(
-        f"a label above zeta_y in {100 * one:.2g} % of clients and {100 * some:.0f} % of data sets; mbar n^-k is "
+        f"a label above zeta_y in {100 * clients:.2g} % of clients and {100 * some:.0f} % of data sets; mbar n^-k is "
         f"{100 * allowed:.2g} %",
-        one <= allowed < some / 10,
+        clients <= allowed < some / 10,
     )
 
 
 @demonstrates("E57")
 def noise_of_rounds_adds_in_squares(rng: np.random.Generator) -> Finding:
     conditions, noise = [1.0, 1.5, 2.0], 1e-3
-    found = []
+    ratios = []
     for condition in conditions:
         problem = Problem(150, 24, 20, 2, head_law="aniso" if condition > 1 else "sphere", head_condition=condition)
-        found.append(steady(problem, round(40 * condition**2), sine=0.01, noise=noise) / noise)
-    power = log_slope(conditions, found)
+        ratios.append(steady(problem, round(40 * condition**2), sine=0.01, noise=noise) / noise)
+    power = log_slope(conditions, ratios)
     problem = sphere(2000, 32, 20, 2)
     users = Users(problem)
     basis = planted_subspace(users.truth.basis, START, rng)
@@ -255,7 +255,7 @@ def noise_of_rounds_adds_in_squares(rng: np.random.Generator) -> Finding:
     norms = np.linalg.norm(left, axis=1) * np.linalg.norm(heads, axis=1)
     spare = gradient_threshold("prescribed", 1.0, problem.known) / np.quantile(norms, [0.5, 1.0])
     return Finding(
-        f"steady distance over the noise of a round {spell(found)} for kappa = {spell(conditions)}, exponent "
+        f"steady distance over the noise of a round {spell(ratios)} for kappa = {spell(conditions)}, exponent "
         f"{power:.2f}; the prescribed zeta_g with constant 1 is {spare[1]:.0f} times the largest gradient and "
         f"{spare[0]:.0f} times the median one",
         decides(power, printed=2, correct=1, within=0.4) and spare[1] > 10,

@@ -157,7 +157,7 @@ def eigenvalues_are_those_of_the_matrix() -> Finding:
     users = Users(sphere(users=20_000, samples=8, dim=10, rank=2))
     matrix, signal = spectral_matrix(users), np.linalg.eigvalsh(head_moments(users))[0] * signal_scale(10) ** 2
     kinds = {"H": matrix, "the projector": top_projectors(np.linalg.eigh(matrix)[1], 2)}
-    ratios = {name: np.linalg.eigvalsh(one)[[-2, -3]].round(9) / signal for name, one in kinds.items()}
+    ratios = {name: np.linalg.eigvalsh(each)[[-2, -3]].round(9) / signal for name, each in kinds.items()}
     inside = {name: bool(0.5 <= kth <= 2 and next_one <= 0.5) for name, (kth, next_one) in ratios.items()}
-    said = "; ".join(f"{name}: {spell(found)} times that of G" for name, found in ratios.items())
+    said = "; ".join(f"{name}: {spell(pair)} times that of G" for name, pair in ratios.items())
     return Finding(said, inside["H"] and not inside["the projector"])

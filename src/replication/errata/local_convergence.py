@@ -35,8 +35,8 @@ def step_needs_more_users_than_assumed_as_the_rank_grows(rng: np.random.Generato
         # eta^2 = 2 d k clips few samples.
         drawn = noisy_steps(users, multiplier, 10, 2.0, rng)
         definite = [np.linalg.eigvalsh(second)[0] > 0 for second, _ in drawn]
-        found = [dist_frobenius(basis, users.truth.basis) for _, basis in drawn]
-        return float(np.mean(found)), float(np.mean(definite))
+        distances = [dist_frobenius(basis, users.truth.basis) for _, basis in drawn]
+        return float(np.mean(distances)), float(np.mean(definite))
 
     (distances, shares), (_, enough) = (zip(*(step(k, power) for k in ranks), strict=True) for power in (1.0, 1.5))
     return Finding(
@@ -151,7 +151,7 @@ def samples_must_grow_with_the_squared_noise_ratio() -> Finding:
         """||M||_F of the proof at U = U*, where Q = I: M = sum_j (v_j* - v_j) v_j^T (sum_j v_j v_j^T)^-1."""
         users = Users(sphere(200, samples, d, k, label_noise_sd=float(noise)))
         true, fitted = rows(
-            users, lambda one: (true_heads(one), fit_heads(one.features, one.labels, users.truth.basis))
+            users, lambda block: (true_heads(block), fit_heads(block.features, block.labels, users.truth.basis))
         )
         return float(np.linalg.norm((true - fitted).T @ fitted @ np.linalg.inv(fitted.T @ fitted)))
 

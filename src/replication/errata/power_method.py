@@ -31,8 +31,8 @@ from replication.printed.prescribed_powers import (
 
 def clipped(features: tuple[float, float], basis: np.ndarray, bound: float) -> np.ndarray:
     """Return clip(y^2 x x^T X; bound), (d, k), of a user with one sample (x, y = 30)."""
-    one = np.ones((1, 1), np.float32)
-    user = Block(0, np.array([[features]], np.float32), 30 * one, one)
+    ones = np.ones((1, 1), np.float32)
+    user = Block(0, np.array([[features]], np.float32), 30 * ones, ones)
     (products,) = Products(np.arange(1), basis[None], bound)(user)
     return products.clipped(bound)[0]
 
@@ -62,15 +62,15 @@ def printed_start_clip_is_loose_in_the_rank(rng: np.random.Generator) -> Finding
         def largest(block: Block, basis=basis) -> tuple[np.ndarray, ...]:
             """|y|, ||x|| and ||x^T X||, which the proof bounds one by one."""
             seen = np.linalg.norm(block.features @ basis, axis=2)
-            return tuple(np.asarray(one.max()) for one in (np.abs(block.labels), block.feature_norms, seen))
+            return tuple(np.asarray(sizes.max()) for sizes in (np.abs(block.labels), block.feature_norms, seen))
 
         label, length, projected = np.max(parts(users, largest), axis=1)
         ratios.append(float(label**2 * length * projected / moment_threshold("prescribed", 1.0, users.problem.known)))
-    found, correct = log_slope(ranks, ratios), power(moment_norm, "k") - power(moment_clip, "k")
+    growth, correct = log_slope(ranks, ratios), power(moment_norm, "k") - power(moment_clip, "k")
     return Finding(
         f"largest |y|^2 times largest ||x|| times largest ||x^T X|| over the printed zeta_0 is {spell(ratios)}, "
-        f"exponent of k {found:.2f}",
-        decides(found, printed=0, correct=correct, within=0.2),
+        f"exponent of k {growth:.2f}",
+        decides(growth, printed=0, correct=correct, within=0.2),
     )
 
 

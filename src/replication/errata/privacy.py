@@ -39,7 +39,7 @@ def noise_is_too_small_for_large_epsilons() -> Finding:
         name: [gdp_epsilon(math.sqrt(2 * rho), delta) for rho in of] / (times * log) for name, of in costs.items()
     }
     said = [f"Lemma {name}: {spell(chain[name])} by the proofs, {spell(precise[name])} exactly" for name in costs]
-    right = all(found[name][0] <= 1 < found[name][-1] for found in (chain, precise) for name in costs)
+    right = all(ratios[name][0] <= 1 < ratios[name][-1] for ratios in (chain, precise) for name in costs)
     return Finding("; ".join(said), bool(right and chain["4.3"][1] <= 1 < chain["4.3"][2]))
 
 
@@ -75,8 +75,8 @@ def proof_has_less_noise_than_a_user_moves(rng: np.random.Generator) -> Finding:
 
 @demonstrates("E35")
 def replacing_changes_two_records() -> Finding:
-    one, other = Counter("abcd"), Counter("abce")
-    difference = ((one - other) + (other - one)).total()
+    first, second = Counter("abcd"), Counter("abce")
+    difference = ((first - second) + (second - first)).total()
     return Finding(f"{difference} records", difference == 2)
 
 

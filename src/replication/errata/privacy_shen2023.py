@@ -52,13 +52,13 @@ def replacing_costs_four_times_removing() -> Finding:
 @demonstrates("E41")
 def start_sets_the_least_epsilon() -> Finding:
     symbols = ("k", "kappa", "mu", "d", "n")
-    printed, found = ({name: power(least_epsilon(cap), name) for name in symbols} for cap in (utility_cap, privacy_cap))
+    printed, right = ({name: power(least_epsilon(cap), name) for name in symbols} for cap in (utility_cap, privacy_cap))
     reached = power(utility(privacy_cap), "k")
     return Finding(
-        f"exponents of k, kappa, mu, d, n in the least epsilon {spell(found.values())}, by Theorem 5.1's bound on "
+        f"exponents of k, kappa, mu, d, n in the least epsilon {spell(right.values())}, by Theorem 5.1's bound on "
         f"sigma_g alone {spell(printed.values())}; the accuracy at it has k^{reached:.3g}",
-        decides(found["k"], printed=printed["k"], correct=4, within=0.01)
-        and decides(found["kappa"], printed=printed["kappa"], correct=1, within=0.01)
+        decides(right["k"], printed=printed["k"], correct=4, within=0.01)
+        and decides(right["kappa"], printed=printed["kappa"], correct=1, within=0.01)
         and decides(reached, printed=0, correct=-2.5, within=0.01),
     )
 
@@ -129,5 +129,5 @@ def stated_epsilons_are_for_removal() -> Finding:
         f"epsilon {spell(replaced)} for {spell(EPSILONS)} when a user is replaced, {spell(removed)} when one is "
         "removed",
         decides(replaced[EPSILONS.index(1.0)], printed=1, correct=1.97, within=0.01)
-        and all(found <= stated for found, stated in zip(removed, EPSILONS, strict=True)),
+        and all(spent <= stated for spent, stated in zip(removed, EPSILONS, strict=True)),
     )

@@ -132,8 +132,8 @@ def assumed_users_grow_with_the_rank() -> Finding:
     for k in (4, 6):
         users = Users(sphere(users=2 * d, samples=k**2, dim=d, rank=k))
         task = Task(users, None, lambda role, users=users: stream(0, role, users.problem.axes), Ledger())
-        found = fit(nonprivate_altmin.NonprivateAltminOptions(tolerance=1e-4), task)
-        distances.append(dist_frobenius(np.asarray(found.subspace), users.truth.basis))
+        outcome = fit(nonprivate_altmin.NonprivateAltminOptions(tolerance=1e-4), task)
+        distances.append(dist_frobenius(np.asarray(outcome.subspace), users.truth.basis))
     return Finding(
         f"Assumption 4.1 over d {spell(over_dim)}, exponent of k {power:.2f}; Frobenius distance without privacy at "
         f"n = 2d, m = k^2: {spell(distances)}",

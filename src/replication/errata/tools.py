@@ -42,5 +42,5 @@ def noisy_steps(
     problem, clip = users.problem, thresholds(users.problem, slack)
     contribution = UserMoments(true_heads, slice(0, problem.samples))
     release = Release.from_one(multiplier, rng, problem.users, Ledger())
-    sums = ([one.value for one in release.sums(users, contribution, NamedSum("erratum", clip))] for _ in range(draws))
+    sums = ([part.value for part in release.sums(users, contribution, NamedSum("erratum", clip))] for _ in range(draws))
     return [(a, orthonormalise(np.linalg.solve(a, b).reshape(-1, problem.dim).T)) for a, b in sums]

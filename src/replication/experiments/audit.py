@@ -147,7 +147,7 @@ class Stage:
         """Run the mechanism with the noise of this number in one world, and replay its answers in both."""
         transcript, ledger = self._recorded(world, run)
         ledger = self.mutant.ledger(ledger)
-        if all(one.rate == 1 for one in transcript.records):
+        if all(record.rate == 1 for record in transcript.records):
             other = self._recorded(1 - world, run, replayed=transcript)[0]
             return ReplayedRun(transcript, (other, transcript) if world else (transcript, other), None, ledger)
         first, second = (self._recorded(each, run, INSIDE, transcript)[0] for each in (0, 1))
@@ -163,7 +163,7 @@ def largest_attained(run: ReplayedRun) -> float:
     """Return the larger of `attained` of the whole run and of its worst release in the ledger; above 1 is a fault."""
     parts = []
     if len(run.ledger.entries) == len(run.transcript.records):
-        pairs = zip(*([Transcript(records=[one]) for one in each.records] for each in run.both), strict=True)
+        pairs = zip(*([Transcript(records=[record]) for record in each.records] for each in run.both), strict=True)
         alone = zip(run.ledger.entries, pairs, strict=True)
         parts = [replace(run, both=pair, ledger=Ledger([entry])) for entry, pair in alone]
     return max(map(attained, (run, *parts)))
@@ -200,7 +200,7 @@ def staged(name: str, mutant: str, problem: Problem, sound: float, draws: int, c
         pair, _ = worst(name, problem, multiplier, *search, mutant)
     if wrong.clip:
         longer = [larger(pair, *factors) for factors in product(LARGER, repeat=2)]
-        pair = max(longer, key=lambda one: attained(stage(one).run(0, 0)))
+        pair = max(longer, key=lambda canaries: attained(stage(canaries).run(0, 0)))
     return stage(pair)
 
 
@@ -305,4 +305,4 @@ def audit(
         if claim.gaussian:
             log["epsilon_low_score"] = gdp_epsilon(game.by_score(np.array(distances)), budget.delta)
             log["epsilon_low_order"] = gdp_epsilon(game.by_order(), budget.delta)
-    return log | {f"caught_{name}": float(found) for name, found in caught.items()}
+    return log | {f"caught_{name}": float(alarm) for name, alarm in caught.items()}

@@ -136,27 +136,27 @@ def client_lemmas(
     zeta = gradient_threshold(clip_scale, clip, problem.known)
     start = planted_subspace(truth, start_sine, release.streams["init"])
     draws = SampleDraws("reuse", problem.samples, release.streams["samples"])
-    found = clients(users, start, *draws.take(batch_samples, batch_samples))
-    iterate = start - step * release.sum("client_lemmas", users, found.gradients, clip=zeta).value / n
-    second = found.heads.T @ found.heads / n
-    mean = start @ second - truth @ (found.true.T @ found.heads) / n
-    singular = np.linalg.svd(found.true, compute_uv=False) / np.sqrt(n)
+    measured = clients(users, start, *draws.take(batch_samples, batch_samples))
+    iterate = start - step * release.sum("client_lemmas", users, measured.gradients, clip=zeta).value / n
+    second = measured.heads.T @ measured.heads / n
+    mean = start @ second - truth @ (measured.true.T @ measured.heads) / n
+    singular = np.linalg.svd(measured.true, compute_uv=False) / np.sqrt(n)
     log = {
         "zeta": zeta,
-        "gradient_median": np.median(found.norms),
-        "gradient_max": found.norms.max(),
-        "clipped_share": (found.norms > zeta).mean(),
-        "gradient_2": np.linalg.norm(found.gradient, 2),
-        "isometry_2": np.abs(np.linalg.eigvalsh(found.grams) - 1).max(),
-        "gram_least": np.linalg.eigvalsh(found.grams).min(),
-        "heads_F": np.linalg.norm(found.heads) / np.sqrt(n),
+        "gradient_median": np.median(measured.norms),
+        "gradient_max": measured.norms.max(),
+        "clipped_share": (measured.norms > zeta).mean(),
+        "gradient_2": np.linalg.norm(measured.gradient, 2),
+        "isometry_2": np.abs(np.linalg.eigvalsh(measured.grams) - 1).max(),
+        "gram_least": np.linalg.eigvalsh(measured.grams).min(),
+        "heads_F": np.linalg.norm(measured.heads) / np.sqrt(n),
         "descent_2": np.linalg.norm(np.eye(problem.rank) - step * second, 2),
         "inverse_2": 1 / np.linalg.svd(iterate, compute_uv=False).min(),
-        "cross_2": np.linalg.norm(found.crosses, 2, axis=(1, 2)).max(),
-        "deviation_2": np.linalg.norm(found.gradient - mean, 2),
-        "head_errors_F": np.linalg.norm(found.head_errors) / np.sqrt(n),
+        "cross_2": np.linalg.norm(measured.crosses, 2, axis=(1, 2)).max(),
+        "deviation_2": np.linalg.norm(measured.gradient - mean, 2),
+        "head_errors_F": np.linalg.norm(measured.head_errors) / np.sqrt(n),
         "signal_max": singular.max(),
         "signal_min": singular.min(),
-        "true_head_max": np.linalg.norm(found.true, axis=1).max(),
+        "true_head_max": np.linalg.norm(measured.true, axis=1).max(),
     }
     return Outcome(subspace=orthonormalise(iterate), log=log)

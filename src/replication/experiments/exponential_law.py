@@ -109,12 +109,12 @@ def exponential_law(
         "score_error": spread / n,
         "largest_gap": largest_gap(score, users, states),
         "law_distF": np.sqrt(np.mean([dist_frobenius(basis, truth) ** 2 for basis in states])),
-        "excess_loss": np.mean([personal_loss(users, one.basis, one.heads, score.loss) for one in models]),
+        "excess_loss": np.mean([personal_loss(users, fit.basis, fit.heads, score.loss) for fit in models]),
     }
     if radius:
         net = chart_net(known.dim, known.rank, radius)
         over = excess(net.bases)
         law = np.exp(-(over - over.min()) / scale)
-        printed, weighted = (float((one * over).sum() / one.sum()) for one in (law, net.volumes * law))
+        printed, weighted = (float((weights * over).sum() / weights.sum()) for weights in (law, net.volumes * law))
         log |= {"net_excess": printed / n, "net_excess_uniform": weighted / n, "net_size": len(net.bases)}
-    return Outcome(excess_risk=float(np.mean([personal_risk(users, one.basis, one.heads) for one in models])), log=log)
+    return Outcome(excess_risk=float(np.mean([personal_risk(users, fit.basis, fit.heads) for fit in models])), log=log)

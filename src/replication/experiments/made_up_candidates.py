@@ -25,13 +25,13 @@ def candidates(
 ) -> np.ndarray:
     """Draw candidates (count, d, k): good ones at a random distance up to eps_i, bad ones just above eps_0."""
     wrong = planted_subspace(truth, needed * 1.001, rng)
-    found = []
+    drawn = []
     for good in rng.random(count) < share:
         if good:
-            found.append(planted_subspace(truth, accuracy * rng.random(), rng))
+            drawn.append(planted_subspace(truth, accuracy * rng.random(), rng))
         else:
-            found.append(wrong if bad == "alike" else planted_subspace(truth, needed * 1.001, rng))
-    return np.array(found)
+            drawn.append(wrong if bad == "alike" else planted_subspace(truth, needed * 1.001, rng))
+    return np.array(drawn)
 
 
 @experiment(

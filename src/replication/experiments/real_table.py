@@ -47,10 +47,10 @@ def split(table: str, number: int) -> Halves:
     from replication.experiments.table_baselines import halves
 
     try:
-        found = real_tables.TABLES[table]()
+        rows = real_tables.TABLES[table]()
     except ModuleNotFoundError as error:
         raise NotRun(str(error)) from None
-    return halves(found, table, number)
+    return halves(rows, table, number)
 
 
 def of_users(data: Halves, who: np.ndarray) -> Halves:

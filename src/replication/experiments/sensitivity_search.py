@@ -66,6 +66,6 @@ def sensitivity_search(
         return Stage.of_pair(method, problem, pair, multiplier, seed).run(0, 0)
 
     rng = np.random.default_rng([seed, 1])
-    pair, found = worst_pair(lambda pair: attained(run(pair)), problem, draws, changes, rng)
+    pair, distance = worst_pair(lambda pair: attained(run(pair)), problem, draws, changes, rng)
     task.ledger.entries.extend(run(pair).ledger.entries)
-    return {"noise_multiplier": multiplier, "attained": found}
+    return {"noise_multiplier": multiplier, "attained": distance}

@@ -57,7 +57,7 @@ def searching(kind: type[Any], fewest: Callable[[Any], int] = lambda options: 1)
     numbers = {"smallest_users": "smallest number of users that reaches the target", "trials": "fits in the search"}
 
     def plain(options: MethodOptions) -> Any:
-        return kind(**{one.name: getattr(options, one.name) for one in fields(kind)})
+        return kind(**{field.name: getattr(options, field.name) for field in fields(kind)})
 
     @experiment(
         numbers | scores,
@@ -86,8 +86,8 @@ def searching(kind: type[Any], fewest: Callable[[Any], int] = lambda options: 1)
                 outcome = None
             finally:
                 task.ledger.entries.extend(ledger.entries)
-            found = math.inf if outcome is None or outcome.excess_risk is None else outcome.excess_risk
-            tried[users] = outcome if found <= risk else None
+            excess = math.inf if outcome is None or outcome.excess_risk is None else outcome.excess_risk
+            tried[users] = outcome if excess <= risk else None
             return tried[users] is not None
 
         failed, enough = bracket(reached, fewest(method), problem.users)

@@ -37,14 +37,14 @@ def head_errors(users: Users, rule: HeadRule, overlap: np.ndarray) -> tuple[np.n
     def statistics(block: Block) -> tuple[np.ndarray, ...]:
         heads = rule(block)
         errors = heads - np.linalg.solve(overlap, true_heads(block).T.astype(np.float64)).T
-        squares = (np.einsum("bk,bk->b", one, one) for one in (errors, heads))
+        squares = (np.einsum("bk,bk->b", vectors, vectors) for vectors in (errors, heads))
         return (heads.T @ heads, errors.T @ heads, *squares)
 
     second, cross, errors, lengths = parts(users, statistics)
     squares, longest = np.concatenate(errors), float(max(map(np.max, lengths)))
     rms, most = float(np.sqrt(squares.mean())), float(np.sqrt(squares.max()))
-    found = {"head_error_rms": rms, "head_error_max": most, "head_norm_max": longest**0.5}
-    return sum(second, np.zeros(())), sum(cross, np.zeros(())), found
+    log = {"head_error_rms": rms, "head_error_max": most, "head_norm_max": longest**0.5}
+    return sum(second, np.zeros(())), sum(cross, np.zeros(())), log
 
 
 def whitened(matrix: np.ndarray, second: np.ndarray) -> np.ndarray:

@@ -69,8 +69,8 @@ def updates(
         left, heads = representation_gradients(block, first, second, basis)
         moved, _ = model_steps(block, [second], both, np.zeros_like(heads), 1.0, 0.0)
         full = gradient(block.features[second], block.labels[second], np.broadcast_to(model, left.shape))
-        found = (left[:, :, None] * heads[:, None, :], full, moved)
-        return tuple(part.reshape(block.users, -1) for part in found)
+        moves = (left[:, :, None] * heads[:, None, :], full, moved)
+        return tuple(part.reshape(block.users, -1) for part in moves)
 
     return dict(zip(WHAT, rows(users, of_block), strict=True)), basis
 
@@ -93,14 +93,14 @@ def update_norms(
     drift_bound: float = option("clip at which drift is measured, over the full model's median", check_bound, 0.25),
 ) -> Outcome:
     """The measurement at distance `start_sine` from the optimum."""
-    found, basis = updates(task.simulated, start_sine, batch_samples, task.stream("init"))
-    norms = {name: np.linalg.norm(rows, axis=1) for name, rows in found.items()}
+    moves, basis = updates(task.simulated, start_sine, batch_samples, task.stream("init"))
+    norms = {name: np.linalg.norm(rows, axis=1) for name, rows in moves.items()}
     bound = drift_bound * np.median(norms["full"])
     heads = all_heads(task.simulated).astype(np.float64)
     log: dict[str, Any] = {"heterogeneity": 1 - (heads.mean(axis=0) ** 2).sum() / (heads**2).sum(axis=1).mean()}
     for name in WHAT:
         log[f"{name}_rms"] = np.sqrt((norms[name] ** 2).mean())
         log |= {f"{name}_{mark}": np.quantile(norms[name], at) for mark, at in QUANTILES.items()}
-        drift = clip_factor(norms[name], bound) @ found[name] / len(heads)
+        drift = clip_factor(norms[name], bound) @ moves[name] / len(heads)
         log[f"{name}_drift"] = np.linalg.norm(drift) / bound
     return Outcome(subspace=basis, log=log)

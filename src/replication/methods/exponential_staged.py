@@ -52,13 +52,13 @@ class StagedCandidates:
         return self.runs / self.relative**2 * self.first.cost
 
     def bases(self, users: UserData, release: Release) -> np.ndarray:
-        norms, found = np.geomspace(*SPREAD, self.around), []
+        norms, bases = np.geomspace(*SPREAD, self.around), []
         for _ in range(self.runs):
-            found += [iterate.basis for iterate in self.first.fit(users, release.start(self.relative))]
-            basis = found[-1]
+            bases += [iterate.basis for iterate in self.first.fit(users, release.start(self.relative))]
+            basis = bases[-1]
             drawn = release.streams["candidates"].standard_normal((self.around, *basis.shape))
-            found += list(np.linalg.qr(basis + (norms / math.sqrt(basis.size))[:, None, None] * drawn)[0])
-        return np.array(found)
+            bases += list(np.linalg.qr(basis + (norms / math.sqrt(basis.size))[:, None, None] * drawn)[0])
+        return np.array(bases)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -115,16 +115,16 @@ def bar_of(row: dict) -> Bar | None:
 
 def drawn(row: dict) -> Bar | None:
     """The bar of a row with the places of its marks on one scale, in units of the picture."""
-    found = bar_of(row)
-    if found is None:
+    bar = bar_of(row)
+    if bar is None:
         return None
-    marks = astuple(found)
+    marks = astuple(bar)
     finite = [mark for mark in marks if math.isfinite(mark)]
     least, most = min(finite), max(finite)
     scale = math.log if least > 0 and most > LOG_FROM * least else float
     least, most = scale(least), scale(most)
     span = (most - least) or abs(most) or 1.0
-    left, right = (MARGIN if math.isfinite(end) else OPEN_MARGIN for end in (found.low, found.high))
+    left, right = (MARGIN if math.isfinite(end) else OPEN_MARGIN for end in (bar.low, bar.high))
     start_at = left if most > least else (BAR_WIDTH + left - right) / 2
 
     def place(value: float) -> float:

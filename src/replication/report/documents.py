@@ -66,7 +66,7 @@ class Documented(Run):
         """Return the table and the line that have a quantity: the first row of claims.csv that it decides, or its own
         of measures.csv."""
         decides = {
-            (claim.id, one.quantity) for claim, one in judged() if one.measured == quantity and claim.study == study
+            (claim.id, item.quantity) for claim, item in judged() if item.measured == quantity and claim.study == study
         }
         tables = ("claims", "id", self.claims, decides), ("measures", "study", self.measured, {(study, quantity)})
         for name, key, rows, wanted in tables:
@@ -81,8 +81,8 @@ class LinkedNumbers(ChapterNumbers):
 
     def run_on(self, images: str) -> list[str]:
         """Name the methods that were run on a set of images."""
-        found = set(read_text(self.run.results / "images.csv").query("images == @images")["method"])
-        return [name for method, name in LABELS.items() if method in found]
+        methods = set(read_text(self.run.results / "images.csv").query("images == @images")["method"])
+        return [name for method, name in LABELS.items() if method in methods]
 
     def _link(self, place: tuple[str, str], text: str, whole: str) -> Markup:
         record: Any = self.run  # of record, whose tables have lines
@@ -114,7 +114,7 @@ def letters(docs: Path = DOCS) -> dict[str, str]:
     claims, errata = (read_text(docs / "record" / f"{name}.csv") for name in ("claims", "errata"))
     own = own_statements(claims)
     own = own[own["verdict"] != Verdict.NOT_TESTED]
-    found = {}
+    written = {}
     for key, paper in read_papers().items():
         mine, wrong = own[own["paper"] == key], errata[errata["paper"] == key].fillna("").to_dict("records")
         holds = mine.groupby("id", sort=False).filter(lambda rows: rows["verdict"].isin(AGREES).all())
@@ -127,14 +127,14 @@ def letters(docs: Path = DOCS) -> dict[str, str]:
             for letter in SEVERITIES
         }
         if key in set(claims.loc[claims["whose"] == "paper", "paper"]):
-            found[key] = laid_out(
+            written[key] = laid_out(
                 "letter.md.jinja",
                 paper=paper,
                 holds=holds.drop_duplicates("id").to_dict("records"),
                 counts=by_outcome(mine),
                 errata=by_letter,
             )
-    return found
+    return written
 
 
 def pages(docs: Path = DOCS) -> dict[str, str]:
@@ -181,9 +181,9 @@ def confirmation_page(rows: list[dict]) -> str:
 def explained(pairs: list[Pair], docs: Path = DOCS) -> list[list[str]]:
     """Return the rows whose verdicts differ with why, or raise ConfigError if an explanation is missing or idle."""
     known = reasons(docs)
-    found = {(row["id"], row["quantity"]) for row, _ in pairs}
-    wrong = [(name, "is not explained") for name in sorted(found - known.keys())]
-    wrong += [(name, "has the same verdict in both runs") for name in sorted(known.keys() - found)]
+    differing = {(row["id"], row["quantity"]) for row, _ in pairs}
+    wrong = [(name, "is not explained") for name in sorted(differing - known.keys())]
+    wrong += [(name, "has the same verdict in both runs") for name in sorted(known.keys() - differing)]
     if wrong:
         lines = "; ".join(f"{' '.join(name)} {what}" for name, what in wrong)
         raise ConfigError(f"docs/record/differences.yaml: {lines}")

@@ -31,9 +31,9 @@ SKIPPED = ("code", "pre", "svg", "style", "script", "math", "button")
 
 def from_markdown(source: str) -> Markup:
     """Markdown as HTML, with its formulas left as they are; its tables scroll, with headers of columns."""
-    found = MarkdownWithMath(renderer=IPythonRenderer(escape=False, exclude_anchor_links=True)).render(source)
-    found = re.sub(r"<th(?=>| style)", '<th scope="col"', found)
-    parts = re.split(r"(<table>.*?</table>)", found, flags=re.DOTALL)
+    text = MarkdownWithMath(renderer=IPythonRenderer(escape=False, exclude_anchor_links=True)).render(source)
+    text = re.sub(r"<th(?=>| style)", '<th scope="col"', text)
+    parts = re.split(r"(<table>.*?</table>)", text, flags=re.DOTALL)
     parts[1::2] = [PIECES.scrolling(caller=lambda table=table: Markup(table)) for table in parts[1::2]]
     return Markup("".join(parts))
 
@@ -79,8 +79,8 @@ def contents(content: str) -> list[tuple[str, list]]:
     """The parts of the page, each with name and words of its headings of second level, and of those of third level
     below them."""
     parts: list[tuple[str, list]] = []
-    found = r'<!-- part: (.*?) -->|<h([23]) id="([^"]+)"[^>]*>(.*?)</h\2>'
-    for part, level, name, words in re.findall(found, content, flags=re.DOTALL):
+    pattern = r'<!-- part: (.*?) -->|<h([23]) id="([^"]+)"[^>]*>(.*?)</h\2>'
+    for part, level, name, words in re.findall(pattern, content, flags=re.DOTALL):
         heading = name, Markup(re.sub(r"<[^>]+>", "", words).strip())
         if part:
             parts.append((part, []))

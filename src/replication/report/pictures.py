@@ -109,8 +109,8 @@ def in_colours_of_the_page(style: str) -> str:
 
 def points(svg: str) -> dict:
     """Return the numbers of a picture for the page's script, or nothing where the file has none."""
-    found = POINTS.search(svg)
-    told = json.loads(html.unescape(found[1])) if found else {"panels": []}
+    match = POINTS.search(svg)
+    told = json.loads(html.unescape(match[1])) if match else {"panels": []}
     for panel in told["panels"]:
         panel |= {name: _letters(panel[name]) for name in ("title", "x", "y")}
         for series in panel["series"]:

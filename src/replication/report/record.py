@@ -30,7 +30,7 @@ def confirmation_of(docs: Path = DOCS) -> list[Pair]:
 def reasons(docs: Path = DOCS) -> Names:
     """Claim and quantity -> why the default run has another verdict than the run of record."""
     entries = read_yaml(docs / "record" / "differences.yaml")["differences"]
-    return {(one["id"], one["quantity"]): one["why"] for one in entries}
+    return {(entry["id"], entry["quantity"]): entry["why"] for entry in entries}
 
 
 def _shown(pairs: list[Pair], anchors: Names = NONE, why: Names = NONE) -> list[dict]:
@@ -39,7 +39,7 @@ def _shown(pairs: list[Pair], anchors: Names = NONE, why: Names = NONE) -> list[
             "id": row["id"],
             "quantity": row["quantity"],
             "anchor": anchors.get((row["id"], row["quantity"]), ""),
-            "both": [(one["verdict"], compare.number_text(one)) for one in (row, other)],
+            "both": [(each["verdict"], compare.number_text(each)) for each in (row, other)],
             "why": why.get((row["id"], row["quantity"]), ""),
         }
         for row, other in pairs

@@ -64,10 +64,10 @@ class Measures:
 
     def named(self, prefix: str) -> list[str]:
         """Return the quantities with a number whose names begin with a prefix that the study lists."""
-        found = [name for name in self.listed if name.startswith(prefix)]
-        if not found:
+        names = [name for name in self.listed if name.startswith(prefix)]
+        if not names:
             raise ConfigError(misnamed(prefix, "the beginning of no quantity", self.listed))
-        return [name for name in found if name in self]
+        return [name for name in names if name in self]
 
     def value(self, quantity: str) -> float:
         return float(self.row(quantity)["measured"])
@@ -75,10 +75,10 @@ class Measures:
     def numbered(self, prefix: str) -> dict[float, float]:
         """Values of the quantities whose name is the prefix and a number, by that number, ascending; at least one."""
         names = {name.removeprefix(prefix): name for name in self.named(prefix)}
-        found = {float(end): self.value(name) for end, name in names.items() if re.fullmatch(r" ?[\d.]+", end)}
-        if not found:
+        values = {float(end): self.value(name) for end, name in names.items() if re.fullmatch(r" ?[\d.]+", end)}
+        if not values:
             raise NotMeasured(prefix)
-        return dict(sorted(found.items()))
+        return dict(sorted(values.items()))
 
 
 @cache
@@ -106,7 +106,7 @@ def captions() -> dict[str, dict[str, dict[str, str]]]:
 @cache
 def judged() -> list[tuple[Claim, Quantity]]:
     """All quantities of all claims, each with its claim."""
-    return [(claim, one) for claims in checked_claims().values() for claim in claims for one in claim.quantities]
+    return [(claim, item) for claims in checked_claims().values() for claim in claims for item in claim.quantities]
 
 
 def told(name: str, study: str, facts: Mapping[str, object]) -> object:
@@ -234,7 +234,7 @@ class Run:
         if not study or not self.has(study):
             return Markup()
         fits, name = study_of(study).fits, (row["id"], row["quantity"])
-        measured_for = [one.measured for claim, one in judged() if (claim.id, one.quantity) == name]
+        measured_for = [item.measured for claim, item in judged() if (claim.id, item.quantity) == name]
         series = [fits[fit].series for fit in fits if f"exponent {fit}" in measured_for]
         return grid_line(self.sizes(study), *series)
 
@@ -246,8 +246,8 @@ class Run:
     @cached_property
     def first_decided(self) -> dict[tuple[str, str], tuple[str, str]]:
         """Claim and quantity of the first row that a measured quantity of a study decides."""
-        found = (((claim.study, one.measured), (claim.id, one.quantity)) for claim, one in reversed(judged()))
-        return {place: row for place, row in found if row in self.rows}
+        decided = (((claim.study, item.measured), (claim.id, item.quantity)) for claim, item in reversed(judged()))
+        return {place: row for place, row in decided if row in self.rows}
 
     @cached_property
     def undecided(self) -> set[tuple[str, str]]:

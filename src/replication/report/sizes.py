@@ -109,11 +109,11 @@ def grid_line(table: pd.DataFrame | None, series: str = "") -> Markup:
         return Markup("arithmetic, nothing is drawn")
     if series:
         table = table[table["series"] == series]
-    found = dict(list(table.groupby("column")["value"]))
-    shown = {sign: [*map(_short, found[column])] for column, sign in SIGNS.items() if column in found}
+    by_column = dict(list(table.groupby("column")["value"]))
+    shown = {sign: [*map(_short, by_column[column])] for column, sign in SIGNS.items() if column in by_column}
     parts = [typeset(f"{sign} = {enumerated(values)}") for sign, values in shown.items()]
-    if "seed" in found:
-        parts.append(Markup.escape(plural(found["seed"].nunique(), "repetition")))
+    if "seed" in by_column:
+        parts.append(Markup.escape(plural(by_column["seed"].nunique(), "repetition")))
     return Markup("; ").join(parts)
 
 

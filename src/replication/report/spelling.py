@@ -124,9 +124,9 @@ def count(number: int) -> str:
     return words[number] if number < len(words) else str(number)
 
 
-def plural(number: int, one: str, many: str = "") -> str:
+def plural(number: int, singular: str, many: str = "") -> str:
     """A count with its noun."""
-    return f"{count(number)} {one if number == 1 else many or one + 's'}"
+    return f"{count(number)} {singular if number == 1 else many or singular + 's'}"
 
 
 def sentence(text: str) -> str:

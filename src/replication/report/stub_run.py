@@ -55,8 +55,8 @@ class StubRun(Run):
     def fact(self, study: str, name: str) -> object:
         facts = facts_of(study)
         if name in facts:
-            found = spelled(facts[name], self.cells(study), quantities(self.measures(study)))
-            facts = facts | {name: json.loads(found)}
+            text = spelled(facts[name], self.cells(study), quantities(self.measures(study)))
+            facts = facts | {name: json.loads(text)}
         return told(name, study, facts)
 
     def section_figure(self, study: str, figure: str) -> str:

@@ -29,7 +29,7 @@ NARROWER = (2 / 3, 1 / 3)
 def by_verdict(verdicts: Iterable[str]) -> dict[str, int]:
     """How many there are of each verdict, from agreement to no test."""
     counts = Counter(verdicts)
-    return {word: counts[word] for word in sorted(Verdict, key=lambda one: LEVELS.index(one.level)) if word in counts}
+    return {word: counts[word] for word in sorted(Verdict, key=lambda kind: LEVELS.index(kind.level)) if word in counts}
 
 
 def tally(claims: pd.DataFrame) -> Markup:
@@ -109,11 +109,11 @@ def by_change(errata: pd.DataFrame) -> dict[str, pd.DataFrame]:
 
 def claims_touched(errata: pd.DataFrame) -> dict[str, list[str]]:
     """Id of a claim -> ids of the errata that a reader of it should know."""
-    found: dict[str, list[str]] = {}
+    touched: dict[str, list[str]] = {}
     for row in decided(errata).to_dict("records"):
         for claim in filter(None, row["claims"].split("; ")):
-            found.setdefault(claim, []).append(row["id"])
-    return found
+            touched.setdefault(claim, []).append(row["id"])
+    return touched
 
 
 def errata_list(errata: pd.DataFrame) -> Markup:

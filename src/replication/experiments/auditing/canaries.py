@@ -80,7 +80,7 @@ def structured_pair(problem: Problem, rng: np.random.Generator) -> Pair:
 
 def changed(pair: Pair, rng: np.random.Generator) -> Pair:
     """Replace one sample of one of the two users, or turn all its features a little in the same way."""
-    new = [Canary(one.features.copy(), one.labels.copy()) for one in pair]
+    new = [Canary(user.features.copy(), user.labels.copy()) for user in pair]
     user = new[rng.integers(2)]
     samples, dim = user.features.shape
     at = rng.integers(samples)
@@ -97,7 +97,7 @@ def changed(pair: Pair, rng: np.random.Generator) -> Pair:
 
 def larger(pair: Pair, features: float, labels: float) -> Pair:
     """Return the pair with all features and all labels multiplied by these factors."""
-    first, second = (Canary(features * one.features, labels * one.labels) for one in pair)
+    first, second = (Canary(features * user.features, labels * user.labels) for user in pair)
     return first, second
 
 

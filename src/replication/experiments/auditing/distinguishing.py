@@ -84,8 +84,8 @@ class PrivacyClaim:
 
     @cached_property
     def _parts(self) -> tuple[tuple[tuple[float, float], ...], tuple[float, ...]]:
-        gaussian = tuple((one.mu, one.rate) for one in self.ledger.entries if isinstance(one, GaussianRelease))
-        return gaussian, tuple(one.epsilon for one in self.ledger.entries if not isinstance(one, GaussianRelease))
+        gaussian = tuple((entry.mu, entry.rate) for entry in self.ledger.entries if isinstance(entry, GaussianRelease))
+        return gaussian, tuple(entry.epsilon for entry in self.ledger.entries if not isinstance(entry, GaussianRelease))
 
     @cached_property
     def mu(self) -> float:
@@ -109,7 +109,7 @@ class PrivacyClaim:
 
     def _scaled(self, factor: float) -> tuple[tuple[tuple[float, float], ...], tuple[float, ...]]:
         gaussian, pure = self._parts
-        return tuple((factor * mu, rate) for mu, rate in gaussian), tuple(factor * one for one in pure)
+        return tuple((factor * mu, rate) for mu, rate in gaussian), tuple(factor * epsilon for epsilon in pure)
 
     def right(self, noise_reduction: float = 1.0) -> float:
         """Return the accuracy of the best attack, in [1/2, 1], at so many times less noise."""

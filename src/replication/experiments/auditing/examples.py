@@ -16,5 +16,5 @@ def example_options(name: str) -> dict:
     lines = re.findall(r"^(?:>>>|\.\.\.) (.*)$", str(sys.modules[kind.__module__].__doc__), re.MULTILINE)
     calls = [node for node in ast.walk(ast.parse("\n".join(lines))) if isinstance(node, ast.Call)]
     (fit,) = [call for call in calls if ast.unparse(call.func) == "fit"]
-    given = {one.arg: ast.literal_eval(one.value) for one in fit.keywords}
-    return {one.name: given[one.name] for one in fields(kind) if one.name in given}
+    given = {keyword.arg: ast.literal_eval(keyword.value) for keyword in fit.keywords}
+    return {field.name: given[field.name] for field in fields(kind) if field.name in given}

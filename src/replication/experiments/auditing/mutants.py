@@ -30,8 +30,8 @@ class WrongClip:
 def _first_free(honest: Callable, free: Callable) -> Callable:
     def wrong(given: np.ndarray, bound: float) -> np.ndarray:
         clipped = np.array(honest(given, bound))
-        one = (0,) * clipped.ndim  # of the first user, wherever users lie
-        clipped[one] = free(given)[one]
+        first = (0,) * clipped.ndim  # of the first user, wherever users lie
+        clipped[first] = free(given)[first]
         return clipped
 
     return wrong
@@ -59,7 +59,7 @@ def _clips(modules: int) -> list[tuple[ModuleType, str, Callable]]:
         if name.startswith(("privrep.methods.", "privrep.privacy.", "replication.methods."))
         and name != clip_factor.__module__
         for key, value in vars(module).items()
-        if any(value is one for one in HONEST)
+        if any(value is clip for clip in HONEST)
     ]
 
 
@@ -98,16 +98,16 @@ class Mutant:
     def applicable(self, transcript: Transcript, multiplier: float, clips: bool) -> bool:
         """Return whether the fault applies to a mechanism with this transcript, which `clips` by the library or not."""
         releases = transcript.records
-        streams = Counter(one.role for one in releases for _ in range(one.parts))
-        sampled = any(one.rate < 1 for one in releases)
+        streams = Counter(record.role for record in releases for _ in range(record.parts))
+        sampled = any(record.rate < 1 for record in releases)
         has = {
             "": True,
             "several": len(releases) > 1,
             "one stream": max(streams.values()) > 1,
             "not 1": abs(multiplier - 1) > 0.05,
             "composed": len(releases) > 1 and not sampled,
-            "start": {one.role for one in releases} == {"noise", "init_noise"},
-            "moments": any(one.parts > 1 for one in releases),
+            "start": {record.role for record in releases} == {"noise", "init_noise"},
+            "moments": any(record.parts > 1 for record in releases),
             "participation": sampled,
             "clip": clips,
         }

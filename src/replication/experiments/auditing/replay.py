@@ -166,8 +166,8 @@ class RecordingRelease(Release):
             answer, noisy = given.answer, given.noisy
         else:
             scale, pairs = self.fault.noise_scale, zip(exact, super()._gaussian(name, exact, spec), strict=True)
-            answer = tuple(replace(found, value=part + scale * (found.value - part)) for part, found in pairs)
-            noisy = in_units(tuple(found.value for found in answer))
+            answer = tuple(replace(released, value=part + scale * (released.value - part)) for part, released in pairs)
+            noisy = in_units(tuple(released.value for released in answer))
         record = GaussianRecord(name, self.role, in_units(exact), noisy, answer, self.rate, len(exact))
         self.transcript.records.append(record)
         return answer
@@ -248,31 +248,31 @@ def recorded(
     return transcript, ledger
 
 
-def attained_mu(one: Transcript, other: Transcript) -> float:
+def attained_mu(first: Transcript, second: Transcript) -> float:
     """Return mu of two worlds under one history: the root of all squared distances of Gaussian releases."""
-    pairs = zip(one.records, other.records, strict=True)
+    pairs = zip(first.records, second.records, strict=True)
     return float(np.sqrt(sum(((a.exact - b.exact) ** 2).sum() for a, b in pairs if isinstance(a, GaussianRecord))))
 
 
-def loss(one: Transcript, other: Transcript) -> float:
+def loss(first: Transcript, second: Transcript) -> float:
     """Return the largest privacy loss of two worlds under one history, by choices."""
-    pairs = zip(one.records, other.records, strict=True)
+    pairs = zip(first.records, second.records, strict=True)
     return float(sum(np.abs(a.logs - b.logs).max() for a, b in pairs if isinstance(a, ChoiceRecord)))
 
 
-def log_ratio(one: Transcript, other: Transcript, without: Transcript | None = None) -> float:
+def log_ratio(first: Transcript, second: Transcript, without: Transcript | None = None) -> float:
     """Return the log likelihood ratio of the answers, the first world over the second."""
-    outside = without.records if without else [None] * len(one.records)
-    pairs = zip(one.records, other.records, outside, strict=True)
+    outside = without.records if without else [None] * len(first.records)
+    pairs = zip(first.records, second.records, outside, strict=True)
     return float(sum(a.log_density(out) - b.log_density(out) for a, b, out in pairs))
 
 
 def noises(transcript: Transcript) -> dict[tuple[str, int], np.ndarray]:
     """Return the noise of each release in units of the claimed noise, by its name and its number under that name."""
     before, noise = Counter(), {}
-    for one in transcript.records:
-        noise[one.name, before[one.name]] = one.noise
-        before[one.name] += 1
+    for record in transcript.records:
+        noise[record.name, before[record.name]] = record.noise
+        before[record.name] += 1
     return noise
 
 

@@ -72,7 +72,7 @@ def statement_curves() -> pd.DataFrame:
 
 def statements() -> list[Measured]:
     """Measure jain2021's ratios of epsilons, limits of validity, sensitivities by search, and zCDP of Section 6."""
-    found, log_term = [], math.log(1 / SECTION6_DELTA)
+    measures, log_term = [], math.log(1 / SECTION6_DELTA)
     for claim in STATEMENTS:
 
         def gap(ratio: float, claim: str = claim) -> float:
@@ -83,7 +83,7 @@ def statements() -> list[Measured]:
             for delta in DELTAS
             for epsilon in np.geomspace(0.1, 1, 41) * math.log(1 / delta)
         )
-        found += [
+        measures += [
             exact(f"{claim} worst ratio", max(ratios)),
             exact(f"{claim} limit", brentq(gap, 0.1, 50)),
             exact(f"{claim} exact epsilon at 1", achieved_exactly(claim, 1, SECTION6_DELTA)),
@@ -91,16 +91,16 @@ def statements() -> list[Measured]:
     rng = stream(0, "adversary", {})
     parts = {"second moment": "second", "first moment": "first", "joint": "joint"}
     changes = {name: moved(statistic, 2, rng) for name, statistic in parts.items()}
-    found += [exact(f"{name} change", change) for name, change in changes.items()]
+    measures += [exact(f"{name} change", change) for name, change in changes.items()]
     # The bounds: two each, by the triangle inequality; both of Algorithm 2 in squares.
     over = matrix_moved(2, rng) / 2, *(change / (8 if name == "joint" else 2) for name, change in changes.items())
-    found.append(exact("largest change over its bound", max(over)))
-    found += [exact(f"rho at {epsilon}", section6_rho(epsilon)) for epsilon in SECTION6_PRINTED]
+    measures.append(exact("largest change over its bound", max(over)))
+    measures += [exact(f"rho at {epsilon}", section6_rho(epsilon)) for epsilon in SECTION6_PRINTED]
     explained = sum(
         f"{section6_rho(epsilon):.{len(printed.partition('.')[2])}f}" == printed
         for epsilon, printed in SECTION6_PRINTED.items()
     )
-    return [*found, exact("printed zCDP values explained", explained)]
+    return [*measures, exact("printed zCDP values explained", explained)]
 
 
 def conversion_curves() -> pd.DataFrame:
@@ -137,12 +137,12 @@ def listed(values: dict[float, float]) -> str:
 
 def conversion() -> list[Measured]:
     """Measure what the conversion in the last step of Theorem 5.2 achieves."""
-    found = []
+    measures = []
     for scope in SCOPES:
         deltas = {epsilon: gdp_delta(epsilon, exact_mu(scope, epsilon, DELTA)) for epsilon in EPSILONS}
         premise = "; the start is charged as much as the rounds, which the theorem permits" if scope == WHOLE else ""
         note = f"at Figure 1's epsilons; exact delta where {DELTA:g} is claimed: {listed(deltas)}{premise}"
-        found += [
+        measures += [
             exact(f"{scope}: largest exact over claimed delta", max(deltas.values()) / DELTA, note),
             exact(f"{scope}: smallest exact over claimed delta", min(deltas.values()) / DELTA, note),
             exact(f"{scope}: largest ratio", largest(lambda *args: achieved(*args) / args[1], scope)),
@@ -151,9 +151,9 @@ def conversion() -> list[Measured]:
         ]
         for epsilon, delta in deltas.items():
             spent = gdp_epsilon(exact_mu(scope, epsilon, DELTA), DELTA)
-            found.append(exact(f"{scope}: exact epsilon at {epsilon:g}", spent))
-            found.append(exact(f"{scope}: exact delta at {epsilon:g}", delta))
-    return found
+            measures.append(exact(f"{scope}: exact epsilon at {epsilon:g}", spent))
+            measures.append(exact(f"{scope}: exact delta at {epsilon:g}", delta))
+    return measures
 
 
 def sampled_round() -> list[Measured]:
@@ -212,18 +212,18 @@ def powers() -> list[Measured]:
         "eps_a at the least eps": prescribed.utility(prescribed.privacy_cap),
     }
     shorter = {"eps'_init": -2, "eps_init": -2, "cap": 1, "least eps": -1, "eps_a at the least eps": 1}
-    found = []
+    measures = []
     for name, law in laws.items():
         for symbol in ("n", "d", "k", "mu", "kappa"):
             value = round(prescribed.power(law, symbol), 6) + 0.0
             note = LENGTH.format(value + shorter[name]) if symbol == "kappa" and name in shorter else ""
-            found.append(exact(f"{name}: exponent of {symbol}", value, note))
-    by_name = {one.quantity: one for one in found}
+            measures.append(exact(f"{name}: exponent of {symbol}", value, note))
+    by_name = {row.quantity: row for row in measures}
     for name, printed in PRINTED_POWERS.items():
         powers = {symbol: by_name[f"{name}: exponent of {symbol}"] for symbol in printed}
         gap = max(abs(powers[symbol].measured - value) for symbol, value in printed.items())
-        found.append(exact(f"{name}: largest difference from the printed powers", gap, powers["kappa"].note))
-    return found
+        measures.append(exact(f"{name}: largest difference from the printed powers", gap, powers["kappa"].note))
+    return measures
 
 
 def experiments() -> list[Measured]:
@@ -232,17 +232,17 @@ def experiments() -> list[Measured]:
         {epsilon: stated.experiments_epsilon(epsilon, shift) for epsilon in EPSILONS} for shift in (1.0, 2.0)
     )
     note = f"exact epsilons where these are stated: removed {listed(removed)}; replaced {listed(replaced)}"
-    found = []
+    rows = []
     for relation, values in (("remove", removed), ("replace", replaced)):
         worst = max(value / epsilon for epsilon, value in values.items())
-        found.append(exact(f"experiments: largest exact over stated epsilon, {relation} a user", worst, note))
-        found += [exact(f"experiments at {epsilon:g}, {relation} a user", value) for epsilon, value in values.items()]
-    return found
+        rows.append(exact(f"experiments: largest exact over stated epsilon, {relation} a user", worst, note))
+        rows += [exact(f"experiments at {epsilon:g}, {relation} a user", value) for epsilon, value in values.items()]
+    return rows
 
 
 FACTS = {
     # What two triangle inequalities allow, and the share of it that was found.
-    "joint release": lambda cells, found: {"allowed": ALLOWED, "share": found["joint change"].measured / ALLOWED},
+    "joint release": lambda cells, values: {"allowed": ALLOWED, "share": values["joint change"].measured / ALLOWED},
 }
 
 

@@ -73,16 +73,16 @@ def audit_table(cells: pd.DataFrame) -> pd.DataFrame:
     rows["place"] = rows.index
     bad = faulty(cells)
     bad = bad.assign(found=bad["caught"].astype(int) + bad["caught_game"].astype(int))
-    found = bad.pivot_table(index="mechanism", columns="mutant", values="found", sort=False)
-    return rows.merge(found, left_on="mechanism", right_index=True, how="left", sort=False).reset_index(drop=True)
+    table = bad.pivot_table(index="mechanism", columns="mutant", values="found", sort=False)
+    return rows.merge(table, left_on="mechanism", right_index=True, how="left", sort=False).reset_index(drop=True)
 
 
 def mechanisms(cells: pd.DataFrame, quantities: Quantities) -> pd.DataFrame:
     """Return claim, four empirical epsilons, attained distance and number of mutants found, by mechanism."""
     limits = ["epsilon_low", "epsilon_low_score", "epsilon_low_order", "epsilon_low_rates"]
     good = sound(cells)[["mechanism", "epsilon_exact", *limits, "attained", "noise_found"]]
-    found = faulty(cells).groupby("mechanism")["caught"].agg(found="sum", mutants="count")
-    return good.join(found.reindex(good["mechanism"], fill_value=0), on="mechanism")
+    counts = faulty(cells).groupby("mechanism")["caught"].agg(found="sum", mutants="count")
+    return good.join(counts.reindex(good["mechanism"], fill_value=0), on="mechanism")
 
 
 def mutants(cells: pd.DataFrame, quantities: Quantities) -> list[dict[str, object]]:
@@ -106,8 +106,8 @@ def guesses(cells: pd.DataFrame, quantities: Quantities) -> list[dict[str, float
     """Return accuracy and advantage of the best attack, and the largest posterior in percent, for each epsilon."""
     right = {epsilon: float(ndtr(gdp_mu(epsilon, cells["delta"].iloc[0]) / 2)) for epsilon in EPSILONS}
     return [
-        {"epsilon": epsilon, "right": one, "advantage": 2 * one - 1, "posterior": 100 * float(expit(epsilon))}
-        for epsilon, one in right.items()
+        {"epsilon": epsilon, "right": accuracy, "advantage": 2 * accuracy - 1, "posterior": 100 * float(expit(epsilon))}
+        for epsilon, accuracy in right.items()
     ]
 
 
@@ -134,7 +134,7 @@ def analyse(cells: pd.DataFrame, study: MeasureSettings) -> Findings:
     """Measure all quantities."""
     good, once = sound(cells), searches(cells)["attained"]
     single = good[(good["releases"] == 1) & good["ledger"].str.contains("gaussian")]
-    found = [
+    measures = [
         exact("mechanisms with a fault", good["caught"].sum()),
         exact("limits of epsilon above the claim", (good["epsilon_low"] > good["epsilon"]).sum()),
         exact("noise found in every mechanism", good["noise_found"].min()),
@@ -146,4 +146,4 @@ def analyse(cells: pd.DataFrame, study: MeasureSettings) -> Findings:
         *games(cells),
         *defined(study, cells),
     ]
-    return Findings(found, {"beyond/audits": audit_table(cells)})
+    return Findings(measures, {"beyond/audits": audit_table(cells)})

@@ -91,8 +91,8 @@ def share_points(cells: pd.DataFrame) -> pd.DataFrame:
 def progress(name: str, factor: Measured, expected: Values) -> Measured:
     """Measure the share of the way to 1 that a contraction makes over the expected share."""
     left = 1 - float(np.asarray(expected))
-    found, low, high = ((1 - end) / left for end in (factor.measured, factor.ci_high, factor.ci_low))
-    return Measured(name, found, low, high, factor.seeds)
+    share, low, high = ((1 - end) / left for end in (factor.measured, factor.ci_high, factor.ci_low))
+    return Measured(name, share, low, high, factor.seeds)
 
 
 def participation(cells: pd.DataFrame, quantities: Quantities) -> dict[str, float]:
@@ -109,11 +109,11 @@ def analyse(cells: pd.DataFrame, study: MeasureSettings) -> Findings:
     """Measure exponents, constants, contractions, caps on the noise, participation and the use of samples."""
     cells = with_predictions(cells)
     rates, caps, starts = rate_points(cells), cap_points(cells), start_points(cells)
-    found = []
+    measures = []
     by_kappa: Any = contractions(rates).iterrows()
     for kappa, factors in by_kappa:
         mean = mean_over(f"contraction at kappa = {kappa:g}", factors.to_numpy(), name=f"rate {kappa}")
-        found += [
+        measures += [
             mean,
             progress(f"rate over law at kappa = {kappa:g}", mean, shen2023.centaur_contraction(kappa)),
             progress(f"rate over bound at kappa = {kappa:g}", mean, shen2023.centaur_bound(kappa)),
@@ -122,7 +122,7 @@ def analyse(cells: pd.DataFrame, study: MeasureSettings) -> Findings:
         worst = part.iloc[int(part["dist2"].argmax())]
         note = f"kappa = {worst['kappa']:g}, k = {worst['rank']:g}; the largest mean over settings"
         runs = int((cells["series"] == f"cap-{form}").sum())
-        found.append(bare(f"largest steady dist2, {form} cap", worst["dist2"], runs, note))
+        measures.append(bare(f"largest steady dist2, {form} cap", worst["dist2"], runs, note))
     curves = rates.groupby(["kappa", "rounds", "law", "bound"])["ratio"].agg(ratio="mean", lowest="min", highest="max")
     ranges = starts.groupby(["form", "rank"], as_index=False).agg(
         steady=("steady", "mean"), lowest=("largest", "min"), highest=("largest", "max"), law=("law", "first")
@@ -133,4 +133,4 @@ def analyse(cells: pd.DataFrame, study: MeasureSettings) -> Findings:
         "shen2023/noise_cap": pd.concat([caps, ranges], ignore_index=True),
         "shen2023/participation": share_points(cells),
     }
-    return Findings(found + defined(study, cells), tables, fit_all(study, cells))
+    return Findings(measures + defined(study, cells), tables, fit_all(study, cells))

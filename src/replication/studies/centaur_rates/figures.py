@@ -15,12 +15,12 @@ DIVISORS = {
 def draw_centaur_rate(figure: Picture, numbers: DataFrame, study: PlotSettings) -> None:
     """Draw the distance over that of the start against rounds."""
     axis = figure.panel(5.4, 4.0)
-    for kappa, one in graded(numbers["kappa"], r"$\kappa$ = {}", dash="").items():
+    for kappa, look in graded(numbers["kappa"], r"$\kappa$ = {}", dash="").items():
         part = numbers[numbers["kappa"] == kappa]
-        axis.series(part, "rounds", "ratio", one, ends=("lowest", "highest"))
+        axis.series(part, "rounds", "ratio", look, ends=("lowest", "highest"))
         rounds = np.arange(part["rounds"].max() + 1)
         for column, dash in (("law", ":"), ("bound", "--")):
-            axis.curve(rounds, part[column].iloc[0] ** rounds, Look(f"{one.label}, {column}", one.colour, "", dash))
+            axis.curve(rounds, part[column].iloc[0] ** rounds, Look(f"{look.label}, {column}", look.colour, "", dash))
     axis.label("rounds", "dist2 over that of the start", log="y")
 
 
@@ -35,10 +35,10 @@ def draw_noise_cap(figure: Picture, numbers: DataFrame, study: PlotSettings) -> 
     left.level(BALL, "radius of the theorem")
     ticks = {place: f"$\\kappa$ = {kappa:g}\n$k$ = {rank:g}" for place, (kappa, rank) in enumerate(settings)}
     left.label(y="steady dist2", title="At a tenth of the cap", log="y", xticks=ticks)
-    for form, one in FORMS.items():
+    for form, look in FORMS.items():
         part = starts[starts["form"] == form]
-        right.series(part, "rank", "steady", one, ends=ends)
-        right.curve(part["rank"], part["law"], Look(f"{one.label}, law", one.colour, "", ":"))
+        right.series(part, "rank", "steady", look, ends=ends)
+        right.curve(part["rank"], part["law"], Look(f"{look.label}, law", look.colour, "", ":"))
     right.level(1, "the start", dash="-")
     y, title = "dist2 over that of the start", "At a quarter, all rounds"
     right.label("$k$", y, title, xticks=starts["rank"], ylim=(0, None))

@@ -180,18 +180,18 @@ def chance_inside(lemma: str, users: int, samples: int, factor: float, draws: in
 
 def chances() -> list[Measured]:
     """Measure chances of Lemmas C.2 and C.3 with normal samples, as printed and with their norm squared as factor."""
-    found = []
+    measures = []
     for lemma in ("C.2", "C.3"):
         inside, wide = (
             [chance_inside(lemma, n, q, factor) for n in CHANCE_USERS for q in CHANCE_SAMPLES]
             for factor in (1, NORMAL_NORM2)
         )
         note = f"n = {min(CHANCE_USERS)} to {max(CHANCE_USERS)}, mbar = {CHANCE_SAMPLES[0]} and {CHANCE_SAMPLES[1]}"
-        found += [
+        measures += [
             exact(f"{lemma} at k = 1, largest chance inside the printed value", max(inside), note),
             exact(f"{lemma} at k = 1, least chance inside 8/3 of it", min(wide), note),
         ]
-    return found
+    return measures
 
 
 FACTS = {"F8 over eq. (19)": lambda cells, quantities: 4 / (1 - BALL**2)}
@@ -201,17 +201,17 @@ FACTS = {"F8 over eq. (19)": lambda cells, quantities: 4 / (1 - BALL**2)}
 def analyse(cells: pd.DataFrame, study: MeasureSettings) -> Findings:
     """Measure exponents, the ratios of each inequality, the contraction of a round, and lemmas of algebra."""
     cells = with_predictions(cells)
-    runs, points, found = cells[cells["lemma"]], step_points(cells), defined(study, cells)
+    runs, points, measures = cells[cells["lemma"]], step_points(cells), defined(study, cells)
     by_kappa: Any = points[points["noise_multiplier"] == 0].groupby("kappa")
     for kappa, part in by_kappa:
         factors = part.groupby("seed")["factor"].mean().to_numpy()
         mean = mean_over(f"C.5 factor at kappa = {kappa:g}", factors, name=f"step {kappa}")
         law = shen2023.centaur_contraction(kappa)
-        found += [mean, progress(f"C.5 progress over law at kappa = {kappa:g}", mean, law)]
-    found += [*(exact(name, value) for name, value in kronecker().items()), *subgaussian_norms(), *chances()]
+        measures += [mean, progress(f"C.5 progress over law at kappa = {kappa:g}", mean, law)]
+    measures += [*(exact(name, value) for name, value in kronecker().items()), *subgaussian_norms(), *chances()]
     norms = runs[["series", "head_law", "seed", "gradient_max", "gradient_median"]]
     tables = {
         "shen2023/gradient_norms": norms.assign(printed=printed_clip(runs), law=runs["gradient"]),
         "shen2023/one_step": pd.concat([points, step_ranges(points), path_points(cells)], ignore_index=True),
     }
-    return Findings(found, tables, fit_all(study, cells))
+    return Findings(measures, tables, fit_all(study, cells))

@@ -62,12 +62,12 @@ def net_points(cells: pd.DataFrame, net: str, indices: np.ndarray | None = None)
 
 def ratios(cells: pd.DataFrame, indices: np.ndarray) -> dict[str, float]:
     """Return by net geometric means of chains over it, and of it as printed over that with uniform weights."""
-    found = {}
+    means = {}
     for net in NETS:
         points = net_points(cells, net, indices)
         for name, above in (("chain over net", "score_excess"), ("net as printed over uniform", "net_excess")):
-            found[f"{name}, {net}"] = float(np.exp(np.log(points[above] / points["net_excess_uniform"]).mean()))
-    return found
+            means[f"{name}, {net}"] = float(np.exp(np.log(points[above] / points["net_excess_uniform"]).mean()))
+    return means
 
 
 def loss_measures(cells: pd.DataFrame) -> list[Measured]:
@@ -122,15 +122,15 @@ def users_needed(cells: pd.DataFrame, indices: np.ndarray) -> dict[str, float]:
 
     A risk that rises in between is taken for its later fall.
     """
-    found = {}
+    needed = {}
     for name, table in risks(cells, (*LINE, *FEW), indices).items():
         logs = pd.Series(np.log(table)).dropna()
         first, users = int((logs[::-1].cummax()[::-1] <= math.log(WORKS)).to_numpy().argmax()), math.nan
         if first > 0:
             here = logs.iloc[[first - 1, first]]
             users = np.interp(-math.log(WORKS), -here.to_numpy(), np.log(here.index))
-        found[f"users for a twentieth, {name}"] = float(np.exp(users))
-    return found
+        needed[f"users for a twentieth, {name}"] = float(np.exp(users))
+    return needed
 
 
 def score_measures(cells: pd.DataFrame) -> list[Measured]:
@@ -171,7 +171,7 @@ def clip_measures(cells: pd.DataFrame) -> list[Measured]:
     users = {name: users_by_law(row, scale) for name, scale in SCALES.items()}
     return [
         exact("error, printed clip over short", printed / projected),
-        *(exact(f"users for a tenth, {name}, exponent of the proof", found) for name, found in users.items()),
+        *(exact(f"users for a tenth, {name}, exponent of the proof", number) for name, number in users.items()),
         exact("users, printed clip over short", users["printed clip"] / users["short clip"]),
     ]
 
@@ -204,7 +204,7 @@ def analyse(cells: pd.DataFrame, study: MeasureSettings) -> Findings:
     clip costs."""
     with_nets = cells["series"].str.startswith("net-")
     nets, rest = cells[with_nets], with_predictions(cells[~with_nets])
-    found = [
+    measures = [
         *loss_measures(cells),
         *series_measures(nets, "net-line", ratios),
         *defined(study, cells.assign(net=with_nets)),
@@ -220,9 +220,9 @@ def analyse(cells: pd.DataFrame, study: MeasureSettings) -> Findings:
     points = [net_points(cells, net).assign(net=net, **sizes.loc[f"net-{net}"]) for net in NETS]
     tables = {
         "jain2021/exponential_privacy": pd.concat(
-            losses(cells, one).assign(series=name) for name, one in series.items()
+            losses(cells, key).assign(series=name) for name, key in series.items()
         ),
         "jain2021/exponential_sampler": pd.concat(points),
         "comparison/exponential_methods": method_risks(cells),
     }
-    return Findings(found, tables, fit_all(study, rest))
+    return Findings(measures, tables, fit_all(study, rest))

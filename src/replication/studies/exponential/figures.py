@@ -46,10 +46,10 @@ def draw_exponential_sampler(figure: Picture, numbers: DataFrame, study: PlotSet
     numbers = numbers.assign(
         size=[f"$d$ = {d}, $k$ = {k}" for d, k in zip(numbers["dim"], numbers["rank"], strict=True)]
     )
-    for size, one in graded(numbers["size"], dash="").items():
+    for size, shade in graded(numbers["size"], dash="").items():
         part = numbers[numbers["size"] == size]
-        axis.series(part, "beta_n", "score_excess", one)
-        axis.curve(part["beta_n"], part["net_excess_uniform"], Look(f"{size}, over a net", one.colour, ""))
+        axis.series(part, "beta_n", "score_excess", shade)
+        axis.curve(part["beta_n"], part["net_excess_uniform"], Look(f"{size}, over a net", shade.colour, ""))
     axis.label(r"$\beta n$", "score above the truth's, per user", log="xy")
 
 
