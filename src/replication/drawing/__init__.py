@@ -1,4 +1,4 @@
-"""What figures are drawn with: a picture, its panels, looks, numbers on axes, and panels of fitted exponents."""
+"""Tools for figures: a picture, its panels, looks, numbers on axes, and panels of fitted exponents."""
 
 from pandas import DataFrame
 

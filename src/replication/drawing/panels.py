@@ -1,4 +1,4 @@
-"""Figures and their panels: what is drawn by these is recorded, so that picture, pointer texts and table agree."""
+"""Figures and their panels, which record all that they draw, so that picture, pointer texts and table agree."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from replication.drawing.points import Drawn
 from replication.drawing.style import GREY, LAW, Look, log_ticks, short
 
 CI, ENDS = ("ci_low", "ci_high"), ("low", "high")
-"""Columns of the ends of a confidence interval, and of another one."""
+"""Columns with the ends of a confidence interval, and of any other interval."""
 Size = tuple[float, float]
-"""Inches of a margin, and of a panel."""
+"""Inches for the margins, and for each panel."""
 Ticks = Sequence[float] | np.ndarray | pd.Series | Mapping[int, str] | Mapping[float, str]
 LINE, LETTER = 0.62, 0.068
-"""Inches that a line and a letter of the legend take."""
+"""Width in inches of the line of an entry in the legend, and of each letter."""
 
 
 class Panel(Axes):
-    """A panel, which records its series and the looks that the legend names."""
+    """A panel that records its series, and their looks for the legend."""
 
     def __init__(self, *args, **words) -> None:
         self.recorded: list[Drawn] = []
@@ -49,10 +49,10 @@ class Panel(Axes):
         hollow: pd.Series | None = None,
         size: float = 26,
     ) -> None:
-        """Draw one column against another with the interval between two more, as bars, or as a band beside a line;
-        hollow marks where a column of flags says so.
+        """Draw column y against column x, with intervals between the columns `ends` as bars, or as a band at a line;
+        marks are hollow where the flags `hollow` are true.
 
-        A look without a mark is a curve. sideways : the interval is along x. size : of a mark, in square points.
+        A look without a mark is a curve. sideways : draw intervals along x. size : area of a mark, in square points.
         """
         if rows.empty:
             return
@@ -75,14 +75,14 @@ class Panel(Axes):
                     words = {"s": 40, "color": look.colour, "linewidth": 1.4}
                 if len(part):
                     sns.scatterplot(part, x=x, y=y, ax=self, marker=look.marker, legend=False, zorder=3, **words)
-        if look.marker or len(rows) > 2:  # a straight line has no places of its own
+        if look.marker or len(rows) > 2:  # the two ends of a straight line are no data points
             points = rows[[x, y, *(() if sideways else ends)]].to_numpy(float)
             self.recorded.append(Drawn(look.label, points, bool(look.marker)))
         self.named(look)
 
     def groups(self, rows: pd.DataFrame, x: str, y: str, by: str, looks: Mapping[T, Look], **more) -> None:
-        """Draw a series for each value of a column, as `series` does, in the order of their looks; ValueError names a
-        value without a look, which would be missing in silence."""
+        """Draw a series for each value of the column `by`, in the order of the looks; raise ValueError for a value
+        without a look, which would be missing in silence. more : options of `series`."""
         unknown = set(rows[by].dropna()) - set(looks)
         if unknown:
             raise ValueError(f"{by} is {min(unknown)!r}; it has no look, and {', '.join(map(repr, looks))} have one")
@@ -90,16 +90,16 @@ class Panel(Axes):
             self.series(rows[rows[by] == value], x, y, look, **more)
 
     def law(self, rows: pd.DataFrame, x: str, y: str, label: str = "law") -> None:
-        """Draw what a law expects, dotted."""
+        """Draw the prediction of a law, dotted."""
         self.series(rows, x, y, Look(label, LAW, "", ":"))
 
     def level(self, value: float, label: str, *, along: str = "x", colour: str = GREY, dash: str = "--") -> None:
-        """Draw a level of y along x, or of x along y, with its name in the legend."""
+        """Draw a line at a level of y along x, or at a level of x along y, and name it in the legend."""
         (self.axhline if along == "x" else self.axvline)(value, color=colour, linestyle=dash, linewidth=1, zorder=1)
         self.named(Look(label, colour, "", dash))
 
     def curve(self, x: ArrayLike, y: ArrayLike, look: Look) -> None:
-        """Draw a line through given places."""
+        """Draw a line through given points."""
         self.series(pd.DataFrame({"x": np.asarray(x, float), "y": np.asarray(y, float)}), "x", "y", look)
 
     def fit(self, rows: pd.DataFrame, look: Look) -> None:
@@ -112,7 +112,7 @@ class Panel(Axes):
             self.power(rows, rows["exponent"].iloc[0], Look("fitted power", look.colour, "", "-"))
 
     def power(self, rows: pd.DataFrame, exponent: float, look: Look) -> None:
-        """Draw a power of the parameter through the middle of the points that are not left out."""
+        """Draw a power law through the geometric mean of the points that are not left out."""
         middle, height = np.exp(np.log(used(rows)[["value", "error"]]).mean())
         ends = np.array([rows["value"].min(), rows["value"].max()])
         self.curve(ends, height * (ends / middle) ** exponent, look)
@@ -125,8 +125,8 @@ class Panel(Axes):
     def label(
         self, x: str = "", y: str = "", title: str = "", log: str = "", xticks: Ticks = (), yticks: Ticks = (), **more
     ) -> None:
-        """Name the panel and its axes. log : letters of its logarithmic axes, "x", "y" or "xy". xticks, yticks : the
-        only ticks, or their texts. more : what `Axes.set` takes."""
+        """Name the panel and its axes. log : its logarithmic axes, "x", "y" or "xy". xticks, yticks : places of all
+        ticks, or place -> text. more : keyword arguments of `Axes.set`."""
         self.set(**{f"{name}scale": "log" for name in log}, **more)
         # seaborn names an axis after its column
         self.set(xlabel=x, ylabel=y, title=title)
@@ -141,7 +141,7 @@ class Panel(Axes):
 
 
 def enter(look: Look, looks: dict[str, Look]) -> None:
-    """Enter a look under its label; what is drawn in several colours is grey in the legend."""
+    """Enter a look under its label; a label with several colours is grey in the legend."""
     known = looks.setdefault(look.label, look)
     if look.colour != known.colour:
         looks[look.label] = known.but(colour=GREY)
@@ -164,19 +164,19 @@ class Picture(Figure):
         super().__init__(layout="constrained")
 
     def panels(self, width: float, height: float, **subplots) -> np.ndarray:
-        """Divide into several panels, in inches; keyword arguments go to `Figure.subplots`."""
+        """Divide the figure, of this size in inches, into panels; keyword arguments go to `Figure.subplots`."""
         self.set_size_inches(width, height)
         return self.subplots(**subplots, subplot_kw={"axes_class": Panel})
 
     def panel(self, width: float, height: float) -> Panel:
-        """Take the whole as one panel, in inches."""
+        """Return one panel for the whole figure, of this size in inches."""
         return self.panels(width, height, squeeze=False)[0, 0]
 
     def facets(
         self, rows: pd.DataFrame, by: str, width: Size, height: Size, columns: int = 9, **subplots
     ) -> Iterator[tuple[Panel, str, pd.DataFrame]]:
-        """Give a panel to each text of a column, in their order, and yield it with the value and its rows. columns :
-        most panels beside each other."""
+        """Yield a panel for each value of the column `by`, in order of appearance, with the value and its rows.
+        columns : largest number of panels in a row."""
         values = list(rows[by].unique())
         columns = min(columns, len(values))
         lines = -(-len(values) // columns)
@@ -188,8 +188,8 @@ class Picture(Figure):
             yield panel, value, rows[rows[by] == value]
 
     def finish(self) -> None:
-        """Leave out a label that repeats the one to its left, and draw the legend below all panels, each look once, in
-        as many columns as fit; it covers no point."""
+        """Remove a label of y that repeats the label to its left, and draw the legend below all panels, each look once,
+        in as many columns as fit; the legend covers no point."""
         panels: list[Any] = self.axes  # each is a Panel, and has a place
         for left, right in reversed(list(pairwise(panels))):
             if right.get_ylabel() == left.get_ylabel() and not right.get_subplotspec().is_first_col():

@@ -1,4 +1,4 @@
-"""What was drawn, recorded where it is drawn, and where each number stands in the picture."""
+"""Series as they were drawn, and the position of each of their points in the picture."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from matplotlib.figure import Figure
 
 SVG_DPI = 72
 MOST_ON_A_LINE = 40
-"""A line without marks is a curve; it is shown at so many places at most."""
+"""Approximate number of points that are shown of a curve, a line without marks."""
 MOST_IN_A_FIGURE = 1500
-"""Of a figure with more points every second, third, ... is kept."""
+"""A figure with more points keeps every second, third, ... point of each series."""
 DIGITS = 4
 
 
@@ -30,10 +30,10 @@ class Drawn:
 
 
 def drawn_points(figure: Figure) -> dict:
-    """Return width, height and panels of a figure, all in points from the upper left corner; a panel has a title, x and
-    y as labels, its frame [left, top, width, height], whether the label of y is its own, and series, each with a name
-    and points [left, top, x, y, low, high], where low and high are left out unless there is an interval. rest : frames
-    of other panels, and of the legend."""
+    """Return width, height and panels of a figure, in 1/72 inch from the upper left corner; a panel has a title, labels
+    x and y, its frame [left, top, width, height], `own` if it has its own label of y, and series, each with a name and
+    points [left, top, x, y, low, high], without low and high where there is no interval. rest : frames of the panels
+    without series, and of the legend."""
     width, height = (float(inches) * SVG_DPI for inches in figure.get_size_inches())
     shown = [(axis, _panel(axis, height)) for axis in figure.axes if axis.axison]
     panels = [panel for _, panel in shown if panel["series"]]
@@ -56,7 +56,7 @@ def plain(label: str) -> str:
 
 
 def _panel(axis: Any, height: float) -> dict:
-    axis.get_xlim()  # matplotlib scales a panel when it is asked
+    axis.get_xlim()  # makes matplotlib set the scale of the panel
     places = {}
     for drawn in axis.recorded:
         places.setdefault(plain(drawn.name), []).extend(_points(axis, drawn, height))
@@ -75,7 +75,7 @@ def _frame(artist: Artist, figure: Figure, height: float) -> list[float]:
 
 
 def shared_label(axis: Axes, name: str) -> str:
-    """Return the label of an axis; one that panels share stands at a panel to the left, or below."""
+    """Return the label of axis x or y of a panel; panels that share it have it at the left, or below."""
     span, along, sign = ("rowspan", "colspan", 1) if name == "y" else ("colspan", "rowspan", -1)
 
     def place(other: Axes, of: str) -> range:
@@ -87,7 +87,7 @@ def shared_label(axis: Axes, name: str) -> str:
 
 
 def _points(axis: Axes, drawn: Drawn, height: float) -> list[list]:
-    """Return position, numbers and interval of each place of a series that lies in the panel."""
+    """Return position, numbers and interval of each point of a series that lies in the panel."""
     rows = drawn.points if drawn.marked else drawn.points[:: max(1, len(drawn.points) // MOST_ON_A_LINE)]
     scale, (low, high) = SVG_DPI / axis.figure.dpi, axis.bbox.get_points()
     with np.errstate(all="ignore"):

@@ -1,5 +1,5 @@
 """The style of all figures: seaborn's theme for papers, one look for each method, one format of numbers on an axis; and
-how figures are written: SVG and PDF that are the same bytes on every run.
+the files of figures: SVG and PDF with the same bytes in every run.
 
 The only module that sets up matplotlib; no simulation imports it.
 """
@@ -62,14 +62,14 @@ sns.set_theme(
 POINTS = "points"
 """Id of the metadata with the numbers that an SVG shows."""
 GREY, LAW = "0.45", "0.25"
-"""Colour of a level that is stated or asked for, and of a law."""
+"""Colours of a level, such as a claimed value, and of a law."""
 NOTE: dict[str, Any] = {"fontsize": 8.5, "color": "0.35", "textcoords": "offset points"}
 """Keywords of an annotation."""
 
 
 @dataclass(frozen=True)
 class Look:
-    """How a series is drawn. dash : of its line, as matplotlib has it, or "" for none. filled : its marks."""
+    """Look of a series. dash : matplotlib's style of its line, or "" for no line. filled : whether marks are filled."""
 
     label: str
     colour: str
@@ -105,15 +105,15 @@ def look(method: str, label: str | None = None, **changed: object) -> Look:
 
 
 def graded(values: Iterable[object], label: str = "{}", **changed: object) -> dict[object, Look]:
-    """Return looks for values in an order, from light to dark: numbers by size, texts as they come. label : with {} for
-    a value, which is written as `short` does."""
+    """Return looks for ordered values, from light to dark: numbers by size, texts in the given order. label : text in
+    which {} stands for a value, as `short` writes it."""
     different: list[Any] = list(dict.fromkeys(values))
     different.sort(key=lambda value: 0 if isinstance(value, str) else value)
     return _looks(different, sns.color_palette("crest", len(different)).as_hex(), "osD^vPX*", label, changed)
 
 
 def distinct(values: Iterable[object], label: str = "{}", **changed: object) -> dict[object, Look]:
-    """Return looks for names that are in no order."""
+    """Return looks for values without an order."""
     colours = [
         METHODS[name].colour for name in ("centaur", "altmin", "unit", "fedrep", "fedavg", "ppsgd", "exponential")
     ]
@@ -130,7 +130,7 @@ def _looks(values: Iterable[Any], colours: Iterable[str], marks: str, label: str
 
 
 def short(value: float) -> str:
-    """Write a number for a tick: thousands as k, powers of ten below a thousandth as such, fractions to three digits.
+    """Write a number for a tick: thousands as k, very small and large ones as powers of ten, fractions to three digits.
 
     >>> short(20_000), short(0.25), short(8.95323), short(1e-6)
     ('20k', '0.25', '8.95', '$10^{-6}$')
@@ -141,18 +141,18 @@ def short(value: float) -> str:
 
 
 def power_of_ten(value: float) -> str:
-    """Write a number as a power of ten, with a factor where it is none."""
+    """Write a number as a power of ten, times a factor unless the factor is 1."""
     exponent = math.floor(math.log10(abs(value)) + 1e-9)
     factor = value / 10.0**exponent
     return f"$10^{{{exponent}}}$" if math.isclose(factor, 1) else rf"${factor:.3g}\cdot10^{{{exponent}}}$"
 
 
 FEW, MANY = 4, 100
-"""Ratios of an axis's ends up to which ticks are as on a linear one, and from which they are powers of ten."""
+"""Ratios of the ends of an axis below which its ticks are evenly spaced, and from which they are powers of ten."""
 
 
 def log_ticks(axis: Axis) -> None:
-    """Put ticks on a logarithmic axis in one format: decimal numbers, or powers of ten where one is out of hand."""
+    """Put ticks on a logarithmic axis in one format: decimals, or powers of ten if one is very small or large."""
     low, high = sorted(axis.get_view_interval())
     subs = (1, 2, 5) if high < MANY * low else (1,)
     axis.set_major_locator(
@@ -167,14 +167,14 @@ def log_ticks(axis: Axis) -> None:
 
 
 def with_points(svg: str, figure: Figure) -> str:
-    """Add to an SVG file, as metadata, which numbers it shows where."""
+    """Add to an SVG file, as metadata, the numbers that it shows and their positions."""
     points = json.dumps(drawn_points(figure), separators=(",", ":"), ensure_ascii=False)
     head, end = svg.rsplit("</svg>", 1)
     return f'{head}<metadata id="{POINTS}">{escape(points, quote=False)}</metadata>\n</svg>{end}'
 
 
 def save(figure: Figure, path: Path) -> None:
-    """Write `path`.svg, which holds where it shows which numbers (`replication.drawing.points`)."""
+    """Write `path`.svg, with the numbers that it shows and their positions (`replication.drawing.points`)."""
     _fix_layout(figure)
     picture = io.BytesIO()
     FigureCanvasSVG(figure).print_svg(picture, metadata={"Date": None})
@@ -184,7 +184,7 @@ def save(figure: Figure, path: Path) -> None:
 
 def save_pdf(figure: Figure, path: Path) -> None:
     """Write `path`.pdf: the same picture for print."""
-    # This import reads fonts, which takes as long as all others.
+    # Imported late: it reads fonts, which takes as long as all other imports.
     from matplotlib.backends.backend_pdf import FigureCanvasPdf
 
     _fix_layout(figure)

@@ -15,7 +15,7 @@ COLUMNS = 3
 WIDTH = 27
 """Letters in a line of a title."""
 LEAST_HEIGHT = 3
-"""A panel spans at least this factor, so that a flat law looks flat."""
+"""Least ratio of the ends of a panel's y axis, so that a flat law looks flat."""
 AXES = {
     "users": "$n$",
     "samples": "$m$",
@@ -39,7 +39,7 @@ AXES = {
     "rounds": "$T$",
     "starts": "$T_0$",
 }
-"""Column -> sign on the axis."""
+"""Column -> symbol on its axis."""
 MEASURED = Look("measured", METHODS["centaur"].colour, dash="")
 CLAIMED = Look("claimed exponent", METHODS["altmin"].colour, "", "--")
 
@@ -63,7 +63,7 @@ def sweep_panel(axis: Panel, rows: pd.DataFrame, claimed: float | None, title: s
 
 
 def thinned(values: pd.Series) -> list[float]:
-    """Return values for ticks, at least a sixth of the axis apart on a logarithmic one."""
+    """Return the values that get a tick: on a logarithmic axis, at least a sixth of its length apart."""
     ascending, kept = sorted(set(values)), []
     apart = math.log(ascending[-1] / ascending[0]) / 6 if len(ascending) > 1 else 0
     for value in ascending:
@@ -73,7 +73,7 @@ def thinned(values: pd.Series) -> list[float]:
 
 
 def exponent_text(rows: pd.DataFrame) -> str:
-    """Write the exponent of a fit with its interval, if it has them."""
+    """Write the exponent of a fit with half the width of its interval; nothing without an exponent."""
     exponent, low, high = rows[["exponent", "exponent_low", "exponent_high"]].iloc[0]
     text = "" if math.isnan(exponent) else f"{exponent:.2f}"
     return (text if math.isnan(low) or not text else f"{text} ± {(high - low) / 2:.2f}").replace("-", "\N{MINUS SIGN}")

@@ -1,4 +1,4 @@
-"""The rounds of CENTAUR: Theorem 5.1, its proof, and Assumption 5.3's batches (shen2023)."""
+"""Errata on the rounds of CENTAUR: Theorem 5.1, its proof, and Assumption 5.3's batches (shen2023)."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ WIDE = 1e6  # a clip that cuts no gradient
 def distances(
     problem: Problem, rounds: int, *, sine: float = 0.1, noise: float = 0.0, batch: int = 12, direction: float = -1.0
 ) -> np.ndarray:
-    """Return dist2 after each unclipped round of CENTAUR from a planted start, with `noise` of this sd on B."""
+    """Return dist2 after each unclipped round of CENTAUR from a planted start, with noise of sd `noise` on B."""
     users = Users(problem)
     streams = {name: stream(0, "erratum", {"erratum": 0, "part": name}) for name in ("init", "noise", "samples")}
     draws = SampleDraws("reuse", problem.samples, streams["samples"])
@@ -94,7 +94,7 @@ def rounds_grow_as_the_noise_falls() -> Finding:
 
 
 def printed_cap(n: float, d: float, k: float) -> float:
-    """Return sigma_g of Theorem 5.1 over c_sigma, for mu = kappa = 1: n / (d sqrt(k ln n))."""
+    """Return the cap on sigma_g of Theorem 5.1 over c_sigma, for mu = kappa = 1: n / (d sqrt(k ln n))."""
     return n / (d * math.sqrt(k * math.log(n)))
 
 
@@ -104,7 +104,7 @@ def corrected_cap(n: float, d: float, k: float) -> float:
 
 
 def at_cap(cap, rank: int) -> float:
-    """Return the steady distance at a hundredth of a cap, with the prescribed zeta_g, c_zeta = 1."""
+    """Return the steady distance at a hundredth of a cap on sigma_g, with the prescribed zeta_g for c_zeta = 1."""
     # d >= k^3 ln n up to k = 4, as the theorem assumes; n >= m.
     n, d, batch = 200, 344, 2 * rank + 8
     problem = sphere(n, 2 * batch, d, rank)
@@ -121,7 +121,7 @@ def distance_at_the_printed_cap_grows_with_the_rank() -> Finding:
     return Finding(
         f"steady distance at a hundredth of the cap for k = {spell(ranks)}, kappa = 1: {spell(printed)} as printed, "
         f"exponent {growth:.2f}; {spell(corrected)} corrected, exponent {kept:.2f}",
-        # A universal c_sigma moves the level alone.
+        # Another universal c_sigma changes the level alone, not the exponent.
         decides(growth, printed=0, correct=1, within=0.3) and decides(kept, printed=1, correct=0, within=0.3),
     )
 
@@ -221,14 +221,14 @@ def batch_grows_with_the_fourth_power_of_the_condition() -> Finding:
 
 
 def largest_labels(sets: int, users: int, samples: int, rng: np.random.Generator) -> np.ndarray:
-    """Draw max |y| of each client with a head of norm 1, in each data set; (sets, users)."""
+    """Draw the largest |y| of each client in each data set, for heads of norm 1; (sets, users)."""
     return np.abs(rng.standard_normal((sets, users, samples), dtype=np.float32)).max(axis=2)
 
 
 @demonstrates("E47")
 def some_label_exceeds_the_clip_in_many_data_sets(rng: np.random.Generator) -> Finding:
     k, n, batch, sets = 1, 1000, 8, 200
-    # |y| <= zeta_y fails with probability 2 exp(-zeta_y^2 / 2) <= n^-k at most, heads of norm 1.
+    # For heads of norm 1 the probability of |y| > zeta_y is at most 2 exp(-zeta_y^2 / 2) <= n^-k.
     threshold = math.sqrt(2 * (k * math.log(n) + math.log(2)))
     above = largest_labels(sets, n, batch, rng) > threshold
     clients, some = float(above.mean()), float(above.any(axis=1).mean())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from replication.errata import (  # noqa: F401  Each enters what it demonstrates.
+from replication.errata import (  # noqa: F401  Each module registers its demonstrations.
     centaur,
     exponential,
     initialisation,
@@ -15,4 +15,4 @@ from replication.errata import (  # noqa: F401  Each enters what it demonstrates
 from replication.errata.finding import ENTERED
 
 DEMONSTRATIONS = {erratum: ENTERED[erratum] for erratum in sorted(ENTERED, key=lambda name: int(name[1:]))}
-"""Erratum -> demonstration, in the order of their numbers. The texts stand in errata.yaml under the same ids."""
+"""Erratum -> demonstration, in the order of their numbers. errata.yaml has their texts under the same ids."""

@@ -1,4 +1,4 @@
-"""Algorithm 4, the exponential mechanism: Section 5 and its proofs in Appendix C."""
+"""Errata on Algorithm 4, the exponential mechanism: Section 5 and its proofs in Appendix C (jain2021)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from replication.methods.steps.nets import Net, chart_net
 from replication.methods.steps.user_scores import BoundedHeads, Shares, UserScore
 
 ABSOLUTE, SMOOTH = Loss("absolute", 0.0), Loss("pseudo-huber", 1.0)  # both are 1-Lipschitz: xi = 1
-PAIR = UserScore(ABSOLUTE, clip=1.0, bound=1.0, samples=slice(0, 1))  # of neighbours, L_f = C = 1, one sample
+PAIR = UserScore(ABSOLUTE, clip=1.0, bound=1.0, samples=slice(0, 1))  # for neighbours: L_f = C = 1, one sample
 
 
 def proved_exponent(epsilon: float, users: int, width: float) -> float:
@@ -38,7 +38,7 @@ def printed_exponent(epsilon: float, users: int, width: float) -> float:
 
 
 def laws(net: Net, users: int, others: str, exponent: float) -> list[np.ndarray]:
-    """Return ln p of the draw for both neighbours."""
+    """Return ln p(U) of the draw from the net, for both neighbours."""
     return [exact_law(scores, 1 / exponent) for scores in neighbouring_scores(PAIR, net, users, others)]
 
 
@@ -149,7 +149,7 @@ def complexity_grows_with_the_rank(rng: np.random.Generator) -> Finding:
 
 
 def expected_risk(users: Users, unit: float, clip: float, epsilon: float, net: Net) -> float:
-    """Return the mean excess loss of Algorithm 4's draw with the best heads, for N(0, unit^2 I) and no label noise."""
+    """Return the mean excess loss of Algorithm 4's draw with the best heads, x from N(0, unit^2 I), no label noise."""
 
     def in_units(block: Block) -> Block:
         return replace(block, features=np.float32(unit) * block.features, labels=np.float32(unit) * block.labels)
@@ -187,7 +187,7 @@ def alternation_needs_at_most_rank_times_as_much() -> Finding:
     ranks = [4, 8, 16, 32]
 
     def power(alternating, exponential, risks) -> float:
-        """Exponent of k in how much more Theorem 4.2 needs, both risks being given for each k."""
+        """Return the exponent of k in the need of Theorem 4.2 over that of Theorem 5.2, at given risks for each k."""
         needs = [alternating(k, a) / exponential(k, b) for k, (a, b) in zip(ranks, risks, strict=True)]
         return log_slope(ranks, needs)
 
@@ -212,7 +212,7 @@ def exponential_needs_twice_the_width(rng: np.random.Generator) -> Finding:
     losses = [privacy_loss(net, n, proved_exponent(epsilon, n, PAIR.width)) / epsilon for n in sizes]
     projected = np.clip(2 * rng.standard_normal((1, 2, 10_000)), -1, 1)
     labels = 3 * rng.standard_normal((2, 10_000))
-    # What users add to the score less what they add at the head 0, by the loss itself; L_f = C = 1, k = 1.
+    # Contributions of users to the score less those at the head 0, by the loss itself; L_f = C = 1, k = 1.
     terms = fit_bounded(projected, labels, ABSOLUTE, 1.0).values - ABSOLUTE.value(labels).mean(axis=0)
     least, most = float(terms.min()), float(terms.max())
     return Finding(

@@ -1,4 +1,4 @@
-"""What a demonstration returns, and the decorator that enters it under its erratum."""
+"""The result of a demonstration, and the decorator that registers it under its erratum."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ENTERED: dict[str, Callable[[], Finding]] = {}  # erratum -> its demonstration, 
 
 
 def demonstrates(erratum: str, role: str = "erratum") -> Callable[[Callable[..., Finding]], Callable[[], Finding]]:
-    """Register the demonstration of an erratum by its id; one with a parameter gets the generator of this role."""
+    """Register the demonstration of an erratum by its id; a function with a parameter gets a generator."""
 
     def enter(show: Callable[..., Finding]) -> Callable[[], Finding]:
         if erratum in ENTERED:

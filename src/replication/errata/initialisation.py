@@ -1,4 +1,4 @@
-"""Algorithm 3 and the proof of Lemma 4.6."""
+"""Errata on Algorithm 3 and the proof of Lemma 4.6 (jain2021)."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def leading(matrix: np.ndarray, rank: int) -> np.ndarray:
 def mean_norm_is_twice_the_printed(rng: np.random.Generator) -> Finding:
     dims = [5, 20, 80]
     norms = [np.linalg.norm(rng.standard_normal((20_000, d)), axis=1).mean() / d for d in dims]
-    # The printed expression has sqrt(2) below the line, where the mean has it above.
+    # The printed expression has sqrt(2) in the denominator, the mean has it in the numerator.
     correct = [float(mean / np.asarray(signal_scale(d))) for mean, d in zip(norms, dims, strict=True)]
     printed = [2 * ratio for ratio in correct]
     return Finding(
@@ -52,7 +52,7 @@ def top_projectors(eigenvectors: np.ndarray, count: int) -> np.ndarray:
 
 
 def sine_theorem(g: np.ndarray, h: np.ndarray, i: int, j: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return both sides of Lemma B.2, the left with eig^(j+1)(G) and with eig^(j+1)(H), for (..., p, p) matrices."""
+    """Return the left side of Lemma B.2 with eig^(j+1)(G) and with eig^(j+1)(H), and its right side; (..., p, p)."""
     (g_values, g_vectors), (h_values, h_vectors) = np.linalg.eigh(g), np.linalg.eigh(h)
     outside = np.eye(g.shape[-1]) - top_projectors(h_vectors, j)
     angle = np.linalg.norm(outside @ top_projectors(g_vectors, i), ord=2, axis=(-2, -1))
@@ -81,7 +81,7 @@ def frobenius_distance_exceeds_the_spectral_bound(rng: np.random.Generator) -> F
     for k in ranks:
         users = Users(sphere(users=20_000, samples=4, dim=60, rank=k))
         clean, truth = spectral_matrix(users, 3 * k**0.5), users.truth.basis
-        # A fifth of the smallest signal eigenvalue, in operator norm.
+        # The operator norm of the noise is about a fifth of the smallest signal eigenvalue.
         noise = 0.2 / users.problem.dim / (2 * users.problem.dim**0.5)
         noisy = [leading(clean + symmetric_noise(len(clean), noise, rng), k) for _ in range(5)]
         ratios.append(np.mean([dist_frobenius(each, truth) / dist2(each, truth) for each in noisy]))
@@ -95,7 +95,7 @@ def subspace_error_is_quadratic_in_the_clip(rng: np.random.Generator) -> Finding
     multiplier, clips, ranks = 0.002, [8.0, 16.0, 32.0], [1, 2, 4, 8]
 
     def moved(k: int, label_clip: float) -> tuple[float, float]:
-        """dist2 and distF between the private and the non-private subspace, a mean over noise draws."""
+        """Return dist2 and distF between the private and the non-private subspace, means over noise draws."""
         users = Users(sphere(users=20_000, samples=4, dim=60, rank=k))
         clean, noise = spectral_matrix(users, label_clip), 2 * multiplier * label_clip**2 / users.problem.users
         pairs = [(leading(clean + symmetric_noise(len(clean), noise, rng), k), leading(clean, k)) for _ in range(10)]

@@ -1,4 +1,4 @@
-"""Algorithm 2, Lemma 4.4 and its proof."""
+"""Errata on Algorithm 2, Lemma 4.4 and its proof (jain2021)."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def step_needs_more_users_than_assumed_as_the_rank_grows(rng: np.random.Generato
     ranks, d, constant, multiplier = [1, 4, 9], 12, 20, 1.0
 
     def step(k: int, power: float) -> tuple[float, float]:
-        """Mean distF, and the share of draws with a positive definite A, for n = constant k^power d^1.5 Delta."""
+        """Return mean distF and the share of draws with positive definite A, for n = constant k^power d^1.5 Delta."""
         users = Users(sphere(round(constant * k**power * d**1.5 * multiplier), 4, d, k))
         # eta^2 = 2 d k clips few samples.
         drawn = noisy_steps(users, multiplier, 10, 2.0, rng)
@@ -100,7 +100,7 @@ def whitened_noise_falls_as_one_over_users(rng: np.random.Generator) -> Finding:
     noise = symmetric_noise(d * k, 1.0, rng)
 
     def norms(n: int, unit: float) -> tuple[float, float, float]:
-        """Measured and printed norm over Delta, and lam_k, with labels in the given unit."""
+        """Return measured and printed norm over Delta, and lam_k, with labels in the given unit."""
         users = Users(sphere(users=n, samples=1, dim=d, rank=k))
         sigma = unit**2 * head_moments(users)
         lam = np.linalg.eigvalsh(sigma)[0]
@@ -148,7 +148,7 @@ def samples_must_grow_with_the_squared_noise_ratio() -> Finding:
     ratios, d, k, constant = [1, 4, 16], 4, 2, 16
 
     def head_bias(noise: float, samples: int) -> float:
-        """||M||_F of the proof at U = U*, where Q = I: M = sum_j (v_j* - v_j) v_j^T (sum_j v_j v_j^T)^-1."""
+        """Return ||M||_F of the proof at U = U*, where Q = I: M = sum_j (v_j* - v_j) v_j^T (sum_j v_j v_j^T)^-1."""
         users = Users(sphere(200, samples, d, k, label_noise_sd=float(noise)))
         true, fitted = rows(
             users, lambda block: (true_heads(block), fit_heads(block.features, block.labels, users.truth.basis))

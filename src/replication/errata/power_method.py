@@ -1,4 +1,4 @@
-"""The private power method of shen2023, the selection among its runs, and the samples that both use."""
+"""Errata on the private power method of shen2023, the selection among its runs, and the samples that both use."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def clipped(features: tuple[float, float], basis: np.ndarray, bound: float) -> n
 
 @demonstrates("E13")
 def replacing_costs_twice_the_printed() -> Finding:
-    # X = e_1 sees the small first coordinates alone, and y^2 x x^T X points along x.
+    # X = e_1 sees the first coordinate alone, which is small, and y^2 x x^T X points along x.
     basis = np.array([[1.0], [0.0]])
     user, other = (clipped((2e-3, sign), basis, 1.0) for sign in (1.0, -1.0))
     removed, replaced = float(np.linalg.norm(user)), float(np.linalg.norm(user - other))
@@ -60,7 +60,7 @@ def printed_start_clip_is_loose_in_the_rank(rng: np.random.Generator) -> Finding
         basis = random_subspace(users.problem.dim, k, rng)
 
         def largest(block: Block, basis=basis) -> tuple[np.ndarray, ...]:
-            """|y|, ||x|| and ||x^T X||, which the proof bounds one by one."""
+            """Return the largest |y|, ||x|| and ||x^T X|| of a block, which the proof bounds one by one."""
             seen = np.linalg.norm(block.features @ basis, axis=2)
             return tuple(np.asarray(sizes.max()) for sizes in (np.abs(block.labels), block.feature_norms, seen))
 
@@ -134,7 +134,7 @@ def fresh_samples_need_rank_to_the_sixth() -> Finding:
 
 
 def mean_gain(users: Users, summed: int, divided_by: int) -> float:
-    """Return the mean of tr(U*^T M_i U*) / k, `samples` summed and divided by a number, over 2 lam_k + tr."""
+    """Return the mean of tr(U*^T M_i U*) / k over 2 lam_k + tr, M_i a sum over `summed` samples over `divided_by`."""
     truth, rank = users.truth.basis, users.problem.rank
 
     def gains(block: Block) -> tuple[np.ndarray]:

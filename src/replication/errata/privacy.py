@@ -1,4 +1,4 @@
-"""Sensitivities, noise and accounting."""
+"""Errata on sensitivities, noise and accounting (jain2021)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def printed_noise_fits_one_split_alone(rng: np.random.Generator) -> Finding:
         split = split_samples(preset, m)
         q, used = count(split.subspace), count(split.init)
         change, spectral = moved("first", q, rng), matrix_moved(used, rng)
-        # The printed sensitivities are m eta zeta / 2 and m zeta^2; changes are found per q eta zeta and P zeta^2.
+        # The printed sensitivities are m eta zeta / 2 and m zeta^2; changes are in units of q eta zeta and P zeta^2.
         ratios[preset] = (change * q / (m / 2), spectral * (used / 2) / m)
     expected = {"text": (1, 0.5), "proof-halves": (2, 0.5), "all-samples-reused": (4, 1)}
     agree = all(math.isclose(a, b, rel_tol=0.01) for p in expected for a, b in zip(ratios[p], expected[p], strict=True))

@@ -1,4 +1,4 @@
-"""Neighbours, random participation and the conversion to (epsilon, delta) in shen2023."""
+"""Errata on neighbours, random participation and the conversion to (epsilon, delta) in shen2023."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from replication.printed.renyi import Mixture, renyi_divergence
 
 
 def moved(users: np.ndarray, others: np.ndarray) -> float:
-    """Return how far the sum of clipped updates moves between two sets of users, (B, d), in clipping thresholds."""
+    """Return the distance between the sums of clipped updates of two sets of users, (B, d), in clipping thresholds."""
     return float(np.linalg.norm(Rows(users).clipped(1.0)[0] - Rows(others).clipped(1.0)[0]))
 
 
@@ -79,7 +79,7 @@ def printed_divergence_is_negative() -> Finding:
 
 
 def mean_of_present(others: int, rate: float, own_rate: float, update: float, sd: float) -> tuple[Mixture, float]:
-    """Return the law of a mean over C_t, one user's update beside zeros, and the chance of |C_t| = 0."""
+    """Return the law of a noisy mean over C_t, with one user's update and zeros of all others, and P(|C_t| = 0)."""
     present = binom.pmf(np.arange(others + 1), others, rate)
     parts = [((1 - own_rate) * weight, 0.0, sd / count) for count, weight in enumerate(present) if count]
     parts += [(own_rate * weight, update / (count + 1), sd / (count + 1)) for count, weight in enumerate(present)]
@@ -87,7 +87,7 @@ def mean_of_present(others: int, rate: float, own_rate: float, update: float, sd
 
 
 def mean_divergence(alpha: float, others: int, rate: float, sd: float, *, replaced: bool) -> float:
-    """Return that round's RDP where a user with 0 is removed or 1 replaced by -1; it may be empty."""
+    """Return the RDP of this round if a user with update 0 is removed, or update 1 replaced by -1; C_t may be empty."""
     own_rate, update = (rate, 1.0) if replaced else (0.0, 0.0)
     seen, empty = mean_of_present(others, rate, own_rate, update, sd)
     other, other_empty = mean_of_present(others, rate, rate, -update, sd)

@@ -1,4 +1,4 @@
-"""Theorems 1.1 and 4.2 with the proof of its risk bound, Assumption 4.1, the remarks and Section 6 (jain2021)."""
+"""Errata on Theorems 1.1 and 4.2, the proof of its risk bound, Assumption 4.1, remarks and Section 6 (jain2021)."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def mean_risk_exceeds_twice_its_expectation_too_often(rng: np.random.Generator) 
     k, sets, users, samples = 2, 2000, (25, 100), (5, 8, 12, 16)
 
     def above(n: int, h: int) -> float:
-        """Share of data sets whose mean risk in U* is above twice its expectation."""
+        """Return the share of data sets with a mean risk in U* above twice its expectation."""
         features = rng.standard_normal((h, sets * n, k), dtype=np.float32)
         heads = fit_heads(features, rng.standard_normal((h, sets * n)), np.eye(k))
         risks = (heads**2).sum(axis=1).reshape(sets, n).mean(axis=1)
@@ -109,7 +109,7 @@ def bound_says_nothing_at_its_premise(rng: np.random.Generator) -> Finding:
     power = log_slope(ranks, sizes)
 
     def risk_over_rank(constant: float, dim: int, rank: int) -> float:
-        """At n = constant (kd)^1.5 Delta, Delta = 1: the premise with Delta for 1/eps, which asks for more users."""
+        """Return risk / k at n = constant (kd)^1.5 Delta, Delta = 1: the premise with Delta for 1/eps, more users."""
         users = Users(sphere(round(constant * (rank * dim) ** 1.5), 2, dim, rank))
         return noisy_risk(users, 1.0, 20, 4.0, rng) / rank
 
@@ -148,7 +148,7 @@ def ten_samples_do_not_suit_the_algorithm() -> Finding:
 
 
 def predicts(basis: np.ndarray, numbers: int) -> bool:
-    """Return whether U v is defined for a head of so many numbers."""
+    """Return whether U v is defined for a head v with `numbers` entries."""
     try:
         np.matmul(basis, np.ones(numbers))
     except ValueError:

@@ -1,4 +1,4 @@
-"""What several demonstrations share: synthetic users, one private step with the noise drawn anew, exponents."""
+"""Tools of several demonstrations: synthetic users, their head moments and risk, and private steps under new noise."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ def subspace_risk(users: Users, basis: np.ndarray) -> float:
 
 
 def thresholds(problem: Problem, slack: float) -> SampleClip:
-    """Return the thresholds of Lemma 4.4 for heads of norm sqrt(k): eta^2 = slack d k, and zeta of six deviations."""
+    """Return the thresholds of Lemma 4.4 for heads of norm sqrt(k): eta^2 = slack d k, zeta = 6 sqrt(k)."""
     return SampleClip((slack * problem.dim * problem.rank) ** 0.5, 6 * problem.rank**0.5)
 
 
 def noisy_steps(
     users: Users, multiplier: float, draws: int, slack: float, rng: np.random.Generator
 ) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Return, for each draw of noise, A as released, (dk, dk), and the subspace after one step with the true heads."""
+    """Return the released A, (dk, dk), and the subspace after one step with the true heads, for each draw of noise."""
     problem, clip = users.problem, thresholds(users.problem, slack)
     contribution = UserMoments(true_heads, slice(0, problem.samples))
     release = Release.from_one(multiplier, rng, problem.users, Ledger())

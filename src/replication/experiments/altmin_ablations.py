@@ -1,4 +1,4 @@
-"""Alternating minimisation with one part in place of another: the true heads, or averaged noise."""
+"""Alternating minimisation with one part exchanged: true heads in the subspace step, or averaged noise of the Gram."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from privrep.users.heads import FittedHeads, HeadRule
 
 @dataclass(frozen=True)
 class AltminAblationsOptions(AltminOptions):
-    """Options of alternating minimisation, and its parts.
+    """Options of alternating minimisation, and two exchanged parts.
 
-    True heads make the subspace step the one regression of jain2021 Remark 1. Averaged noise is not in the paper."""
+    With true heads the subspace step is the single regression of jain2021 Remark 1. Averaged noise is our variant."""
 
     heads: str = option("heads in the subspace step: fitted, or the true ones", among(("fitted", "true")), "fitted")
     symmetry: str = option("how noise of the Gram is made symmetric: copied, or averaged", among(SYMMETRIES), "copied")

@@ -92,13 +92,13 @@ AUDITED = {
 """Mechanism -> options, with thresholds at which the canaries are clipped."""
 OTHERS = tuple(name for name in method_files() if name not in AUDITED)  # audited with their file's example
 NETWORKS = "rounds of networks"  # a further mechanism: `replication.experiments.auditing.network_rounds`
-NOT_BY_LIBRARY = (NETWORKS, "unit_steps", "full_prior", "exponential")  # mutants of the clip do not apply
-HISTORIES = 4  # runs over whose noise the distance of a pair is averaged while the worst pair is sought
+NOT_BY_LIBRARY = (NETWORKS, "unit_steps", "full_prior", "exponential")  # their clips cannot be replaced
+HISTORIES = 4  # runs over which the distance of a pair is averaged in the search for the worst pair
 ROUNDING = 1e-5  # relative error of sums of float32 data
 GAME_ALARM = 0.9999  # level of the lower limit at which the game alarms
-LARGER = (1.0, 10.0, 100.0)  # factors on the worst pair, the best of which is taken where a clip is wrong
+LARGER = (1.0, 10.0, 100.0)  # factors on features and labels of the worst pair; mutants of the clip take the best ones
 MUTANT_SHARE, FEWEST_RUNS = 10, 100
-"""A mutant is played so many times less, and at least so often, unless only the game sees its fault (participation)."""
+"""A mutant plays a tenth of the runs, at least 100; all of them if only the game sees its fault (participation)."""
 
 
 def mechanism(name: str, problem: Problem) -> Method:
@@ -144,7 +144,7 @@ class Stage:
             return replay.recorded(self.method, self.worlds[world], self.multiplier, drawn, replayed, fault)
 
     def run(self, world: int, run: int) -> ReplayedRun:
-        """Run the mechanism with the noise of this number in one world, and replay its answers in both."""
+        """Run the mechanism in one world, with the noise of number `run`, and replay its answers in both worlds."""
         transcript, ledger = self._recorded(world, run)
         ledger = self.mutant.ledger(ledger)
         if all(record.rate == 1 for record in transcript.records):
@@ -155,12 +155,12 @@ class Stage:
 
 
 def attained(run: ReplayedRun) -> float:
-    """Return the distance of the two worlds of a run over that of its ledger."""
+    """Return mu or privacy loss between the two worlds of a run over that of its ledger, the larger ratio."""
     return PrivacyClaim(run.ledger).attained(attained_mu(*run.both), loss(*run.both))
 
 
 def largest_attained(run: ReplayedRun) -> float:
-    """Return the larger of `attained` of the whole run and of its worst release in the ledger; above 1 is a fault."""
+    """Return the largest `attained` of the whole run and of each release in the ledger alone; above 1 is a fault."""
     parts = []
     if len(run.ledger.entries) == len(run.transcript.records):
         pairs = zip(*([Transcript(records=[record]) for record in each.records] for each in run.both), strict=True)
@@ -185,7 +185,7 @@ def worst(
 
 
 def staged(name: str, mutant: str, problem: Problem, sound: float, draws: int, changes: int, seed: int) -> Stage | None:
-    """Return a mutant, at the multiplier `sound`, on its worst pair of users; None where it does not apply."""
+    """Return a mutant on its worst pair of users, given the sound noise multiplier; None where it does not apply."""
     method, wrong, search = mechanism(name, problem), MUTANTS[mutant], (draws, changes, seed)
     pair, _ = worst(name, problem, sound, *search)
     transcript = Stage.of_pair(method, problem, pair, sound, seed).run(0, 0).transcript
@@ -205,7 +205,7 @@ def staged(name: str, mutant: str, problem: Problem, sound: float, draws: int, c
 
 
 def expected_epsilon(stage: Stage, delta: float) -> float:
-    """Return the epsilon of a mechanism or a mutant for users that attain all that its noise allows."""
+    """Return the epsilon of a mechanism or mutant, by its actual noise, for users who attain the sensitivity."""
     if stage.mutant.unbounded:
         return inf
     all_in = replace(MUTANTS["none"], everyone=stage.mutant.everyone)
@@ -217,7 +217,7 @@ def expected_epsilon(stage: Stage, delta: float) -> float:
 
 
 def prepare(options, problem: Problem) -> Spending:
-    """The cost is that of the mechanism; a mutant's ledger has no limit, so that the audit sees what it spends."""
+    """Return the cost of the mechanism; the ledger of a mutant has no limit, so that the audit sees its whole cost."""
     spends = None if options.mutant == "none" else UNLIMITED
     method = mechanism(options.mechanism, problem)
     return Spending(declared(method), spends=spends)
@@ -225,16 +225,16 @@ def prepare(options, problem: Problem) -> Spending:
 
 NUMBERS = {
     "attained": "canaries' distance under one history over the ledger's, mean over the runs; above 1 is a fault",
-    "attained_honest": "the same for the mechanism as it is, in the runs for which the canaries were sought",
-    "noise_alarm": "smallest p-value of the looks at the noise, times their number",
+    "attained_honest": "the same for the sound mechanism, in the runs of the search for the canaries",
+    "noise_alarm": "smallest p-value of the tests of the noise, times their number",
     "noise_found": f"largest actual noise over the claimed one that the noise check finds with probability {POWER}",
     "share_right": "attack accuracy in the game",
-    "share_attainable": "the share of the best adversary against the ledger",
-    "epsilon_low": "empirical epsilon: lower 95 % limit by attack accuracy; of no mutant, like the next three",
+    "share_attainable": "accuracy of the best attack that the ledger allows",
+    "epsilon_low": "empirical epsilon: lower 95 % limit by attack accuracy; not for mutants, as the next three",
     "epsilon_low_score": "the same from a z-test on the scores, with the noise as claimed",
     "epsilon_low_order": "the same from the AUC of the scores",
     "epsilon_low_rates": "the same from TPR and FPR",
-    "epsilon_expected": "epsilon of the mutant for users that attain all of it",
+    "epsilon_expected": "epsilon by the actual noise, for users who attain the sensitivity",
     "caught": "1 where a check found a fault; nothing where the fault does not apply to the mechanism",
     "caught_replay": "1 where the replay found it",
     "caught_ledger": "1 where the number of entries did",
@@ -249,13 +249,13 @@ def audit(
     task: Task,
     release: Release,
     *,
-    mechanism: str = option("what is audited, see replication.experiments.audit", among((*AUDITED, NETWORKS, *OTHERS))),
+    mechanism: str = option("mechanism, see replication.experiments.audit", among((*AUDITED, NETWORKS, *OTHERS))),
     mutant: str = option("injected fault, see replication.experiments.auditing.mutants", among(MUTANTS), "none"),
     runs: int = option("runs of the game; for most mutants a tenth of them, and at least 100", check_count, 1000),
     draws: int = option("pairs of users that the adversary draws", check_count, 300),
     changes: int = option("changes of one sample that the adversary tries", check_count, 400),
 ) -> dict[str, float]:
-    """Make all five checks of a mechanism on canaries and their background."""
+    """Run all five checks of a mechanism on a pair of canaries among other users."""
     problem, budget, multiplier = task.simulated.problem, task.given, release.noise_multiplier
     assert isinstance(budget, Budget)
     seed = int(task.stream("init").integers(2**31))

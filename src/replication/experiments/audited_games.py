@@ -1,6 +1,6 @@
 """False alarms of the game of the audits, on uninformative scores and on scores as informative as an epsilon allows.
 
-A limit above 0 on blind scores is one, and one above the truth on calibrated scores; at most 5 % of each should be.
+A false alarm is a limit above 0 on blind scores, or above the true epsilon on calibrated ones; at most 5 % may be.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def game(mu: float, runs: int, rng: np.random.Generator) -> Game:
 def audited_games(
     task: Task,
     *,
-    kind: str = option("scores that know nothing (blind), or as much as epsilon allows (calibrated)", among(SCORES)),
+    kind: str = option("scores without information, or with as much as epsilon allows (calibrated)", among(SCORES)),
     runs: int = option("runs of a game", check_count, 1000),
     repeats: int = option("games", check_count, 200),
 ) -> dict[str, float]:

@@ -9,7 +9,7 @@ sqrt(n) as rows,
     Q = B V^T - B* V*^T,    G = (1/n) sum_i G_i                 E[G | V] = Q V
     B - eta G + noise = B' R                                    QR; B' is the next iterate
 
-Lemmas C.2 and C.3 take a supremum over all n x k matrices. It is attained in a single user, so that it is a largest
+Lemmas C.2 and C.3 take a supremum over all n x k matrices. A single user attains it, so that it is the largest
 norm of k x k matrices. G is measured before clipping; the iterate follows from the clipped sum, as in
 `privrep.methods.centaur`.
 
@@ -94,7 +94,7 @@ def check_round(batch_samples: int, problem: Problem) -> None:
 
 
 def prepare(options, problem: Problem) -> Spending:
-    """Check sizes; Theorem 5.2 with T = 1."""
+    """Check sizes; the privacy statement is Theorem 5.2 with T = 1."""
     check_round(options.batch_samples, problem)
     return Spending(GAUSSIAN_COST, Theorem("B-T5.2", 1))
 
@@ -130,7 +130,7 @@ def client_lemmas(
     step: float = option("step size, in units of 1 / s_1^2", check_bound, 0.25),
     start_sine: float = option("sine of every principal angle between a planted start and the truth", check_sine, 0.1),
 ) -> Outcome:
-    """One round from a planted start, with options as in `privrep.methods.centaur`."""
+    """Run one round from a planted start, with options as in `privrep.methods.centaur`."""
     users, problem, truth = task.simulated, task.simulated.problem, task.simulated.truth.basis
     n, step = problem.users, step / problem.head_condition**2
     zeta = gradient_threshold(clip_scale, clip, problem.known)

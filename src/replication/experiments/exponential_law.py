@@ -1,6 +1,6 @@
 """The law of the exponential mechanism, by several Markov chains, and over a net where one is small enough.
 
-Expectations under the law, with the truth in hand, and whether the chains have found it; nothing here is released.
+Expectations under the law, computed with the known truth, and convergence of the chains; nothing here is released.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from replication.methods.steps.grassmann_chain import Walk, walk
 from replication.methods.steps.nets import chart_net, check_net
 from replication.methods.steps.user_scores import UserScore
 
-KEPT = 4  # states of each chain in which the users' final models are scored
+KEPT = 4  # states of each chain at which the users' final models are scored
 
 
 def largest_gap(score: UserScore, users: UserData, bases: np.ndarray) -> float:
@@ -35,8 +35,8 @@ def largest_gap(score: UserScore, users: UserData, bases: np.ndarray) -> float:
 
 
 def mixing(path: Walk) -> dict[str, float]:
-    """Return the agreement of the chains' scores, their effective sample size, and the share of accepted proposals."""
-    # Half a second of import that only these cells pay.
+    """Return R-hat of the chains' scores, their effective sample size, and the share of accepted proposals."""
+    # Imported here: it takes half a second, which only these cells need.
     from arviz_stats.base import array_stats
 
     statistics: Any = array_stats
@@ -49,7 +49,7 @@ def mixing(path: Walk) -> dict[str, float]:
 
 
 def prepare(options: Any, problem: Problem) -> Spending:
-    """Check that the score and the net can be had."""
+    """Check that the score is defined and the net is not too large."""
     if options.radius:
         check_net(problem.dim, problem.rank, options.radius)
     options.score(problem.known)
@@ -58,17 +58,17 @@ def prepare(options: Any, problem: Problem) -> Spending:
 
 NUMBERS = {
     "beta_n": "factor of the mean score in the exponent, beta n",
-    "score_truth": "score(U*) / n: without label noise, what the clip of the features alone costs" + EXACT,
+    "score_truth": "score(U*) / n: without label noise, the cost of the clip of the features alone" + EXACT,
     "score_excess": "mean over the law of (score(U) - score(U*)) / n" + EXACT,
     "score_error": "standard error of score_excess between the chains" + EXACT,
     "largest_gap": "largest certified distance of a user's loss from its minimum, in the states that are scored"
     + EXACT,
     "law_distF": "root mean square over the law of the Frobenius distance to the true subspace",
     "net_excess": "score_excess over the net, as Algorithm 4 is printed" + EXACT,
-    "net_excess_uniform": "the same with the points of the net weighted as the uniform law has them" + EXACT,
+    "net_excess_uniform": "the same with the points of the net weighted by the uniform law" + EXACT,
     "net_size": "subspaces of the net",
     "r_hat": "agreement of the chains' scores, 1 where they have mixed (Vehtari et al. 2021)" + EXACT,
-    "ess": "independent draws that the chains' scores are worth" + EXACT,
+    "ess": "effective sample size of the chains' scores" + EXACT,
     "accepted": "share of the chains' proposals that is accepted" + EXACT,
     "excess_loss": SCORE_COLUMNS["excess_loss"],
 }
@@ -85,7 +85,7 @@ def exponential_law(
     steps: int = option("steps of a chain after that", check_count, 500),
     radius: float = option("radius of a net over which the law is summed as well; 0 for none", check_nonnegative, 0.0),
 ) -> Outcome:
-    """The law for one data set."""
+    """Estimate the law for one data set."""
     users, known, score = task.simulated, task.users.known, options.score(task.users.known)
     n = known.users
     scale = release.temperature("subspace", width=score.width, limit=True)

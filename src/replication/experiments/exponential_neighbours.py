@@ -1,7 +1,7 @@
-"""The privacy loss of the exponential mechanism on neighbours who disagree as much as users can.
+"""The privacy loss of the exponential mechanism on neighbouring data sets whose users differ as much as users can.
 
 Users of the first kind have every sample at x = L_f e_1 with label L_f C, those of the second kind at an angle to it.
-In the first data set a user is of the first kind, in its neighbour of the second; the others are all of the first kind,
+One user is of the first kind in one data set and of the second in its neighbour; the others are all of the first kind,
 or divided between both. Over a net the law of Algorithm 4 of jain2021 is a list of probabilities, for the exact draw
 and for a Metropolis chain after any number of steps, so that
 
@@ -75,7 +75,7 @@ def delta_at(epsilon: float, first: np.ndarray, second: np.ndarray) -> float:
 
 
 def prepare(options: Any, problem: Problem) -> Spending:
-    """Check that there are such users, the net and the score."""
+    """Check that these sizes allow such users, the net and the score."""
     if problem.rank != 1 or problem.dim < 2:
         raise ValueError(f"dim and rank are {problem.dim} and {problem.rank}; these users need rank 1, dim at least 2")
     check_net(problem.dim, problem.rank, options.radius)
@@ -103,10 +103,10 @@ def exponential_neighbours(
     ),
     chain_steps: int = option("steps of a Metropolis chain from uniform; 0: the exact draw", unless(0, check_count), 0),
 ) -> dict[str, float]:
-    """The privacy loss on one pair of neighbours."""
+    """Compute the privacy loss on one pair of neighbours."""
     problem, score = task.simulated.problem, options.score(task.users.known)
     if not isinstance(task.budget, Budget):
-        raise ValueError("the grid has noise_multiplier; losses are held against an epsilon, which it must have")
+        raise ValueError("the grid has noise_multiplier; it must have epsilon, with which losses are compared")
     scale = release.temperature("subspace", width=score.width, limit=chain_steps > 0)
     net = chart_net(problem.dim, problem.rank, radius)
     laws = [

@@ -35,7 +35,7 @@ def candidates(
 
 
 @experiment(
-    {"candidates": "candidates in each, T_0", "failed_share": "share of the selections that fail"},
+    {"candidates": "candidates of a selection, T_0", "failed_share": "share of the selections that fail"},
     prepare=lambda options, problem: check_planted(problem.dim, problem.rank),
 )
 def made_up_candidates(

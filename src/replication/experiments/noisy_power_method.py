@@ -2,7 +2,7 @@
 
     for l = 1..L:   X <- QR(A X + G_l)          G_l: any perturbation
 
-It looks at no data: A = diag(1, .., 1, 1 - gap, ..) with k ones, and the perturbation that the theorem permits.
+It reads no data: A = diag(1, .., 1, 1 - gap, ..) with k ones, and G_l is the perturbation that the theorem permits.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def noisy_iterates(
 
 
 def limit_noise(basis: np.ndarray, gap: float, tau: float, accuracy: float) -> np.ndarray:
-    """Return the perturbation that Theorem G.1 permits, used against it: U^T G inward, the rest out of U."""
+    """Return the perturbation that Theorem G.1 permits, turned against convergence: U^T G inward, the rest out of U."""
     dim, rank = basis.shape[-2:]
     norm = accuracy * gap / 5
     inward = min(gap / (5 * tau * math.sqrt(rank * dim)), norm)
@@ -48,7 +48,7 @@ def least_cosine(bases: np.ndarray) -> np.ndarray:
 
 
 def check_room(options, problem: Problem) -> None:
-    """Raise ValueError unless there is room beside U for what pushes out of it."""
+    """Raise ValueError unless there are k dimensions beside U for the perturbation out of it."""
     if problem.dim < 2 * problem.rank:
         raise ValueError(f"dim is {problem.dim}; it must be at least twice the rank, {problem.rank}")
 
@@ -67,7 +67,7 @@ def noisy_power_method(
     *,
     gap: float = option("1 - s_{k+1} / s_k of the matrix", check_share),
     tau: float = option(
-        "tau of Theorem G.1; the less, the more the perturbation shrinks what was found", check_positive
+        "tau of Theorem G.1; the smaller it is, the more the perturbation shrinks the part in U", check_positive
     ),
     length: float = option("iterations over ln(k d tau / eps) / gap", check_positive, 1.0),
     starts: int = option("independent runs", check_count, 54),

@@ -6,7 +6,7 @@
     g_i <- (I - U* U*^T) X_i^T (y_i - X_i U* v_i)
     U   <- QR( U* + ( sum_i (g_i/|g_i|) (v_i/|v_i|)^T + noise ) / (n kappa) ),     kappa = sqrt(m/d) E|v| / (k sigma_F)
 
-Its error is that of the noise in the best of steps, and of the labels.
+Its error comes from the noise of one step at the best place, and from the labels.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class StepAtTruth:
 
 
 def prepare(options, problem: Problem) -> Spending | None:
-    """Check what the step needs; the floor spends nothing."""
+    """Check the conditions of the step; the floor spends nothing."""
     final_penalty(options.final_heads, problem.known)
     if options.kind == "floor":
         return None
@@ -63,7 +63,7 @@ def oracle_step(
     kind: str = option("which reference model", among(("floor", "step")), "step"),
     final_heads: str = option(FINAL_HEADS_COLUMN, among(FINAL_HEADS), "least squares"),
 ) -> Outcome:
-    """A reference model, with heads on all samples, in the true subspace or after one release at the truth."""
+    """Fit a reference model: heads on all samples, in the true subspace or after one release at the truth."""
     users, problem, basis = task.simulated, task.simulated.problem, task.simulated.truth.basis
     if release is not None:
         step = release.sum("true_step", users, StepAtTruth(basis), clip=1.0)

@@ -26,7 +26,7 @@ from privrep.users.given_users import GivenUsers
 from privrep.users.known import Known
 from privrep.users.rng import stream
 
-if TYPE_CHECKING:  # a configuration is checked without pandas
+if TYPE_CHECKING:  # so that a configuration is checked without pandas
     from replication.experiments.table_baselines import Halves
 
 TABLES = ("bfi", "star", "lahman", "chem97", "insteval", "movielens", "flights", "verbagg")
@@ -37,12 +37,12 @@ OWN, SHRUNK, SINGLE = "own data", "shrunk mean", "single model"
 LABEL_SD = 0.55  # public guess of the root mean square label, in units of half the label's range
 FEW = 4  # rows of a newcomer
 BLOCK = 2048  # users that a pass has in memory
-STEPS, CLIP, RATE, PENALTY, INTERCEPT = 8, 0.3, 0.4, 10.0, 0.1  # of the rival, its one setting for all tables
+STEPS, CLIP, RATE, PENALTY, INTERCEPT = 8, 0.3, 0.4, 10.0, 0.1  # of the rival, the same for all tables
 
 
 @lru_cache(maxsize=4)
 def split(table: str, number: int) -> Halves:
-    """Split a table; raise NotRun without its package."""
+    """Split a table; raise NotRun if its package is not installed."""
     from replication.experiments import real_tables
     from replication.experiments.table_baselines import halves
 
@@ -62,7 +62,7 @@ def of_users(data: Halves, who: np.ndarray) -> Halves:
 
 
 def gradients(mean: np.ndarray, block: Block) -> Rows:
-    """Contribution of users to a step of the rival: half of minus the gradient of their mean square error, (d,)."""
+    """Return users' contributions to a step of the rival: minus half the gradient of their mean square error, (d,)."""
     left = (block.labels - block.features @ mean).astype(np.float64)
     return Rows(np.einsum("mbd,mb->bd", block.features, left) / np.maximum(block.counts, 1)[:, None])
 
@@ -97,7 +97,7 @@ def private_errors(task: Task, table: str, method: str, newcomers: float) -> dic
     gains = taking_part.squares(own) - taking_part.squares(models)
     error, error_mean = map(taking_part.error, (models, np.broadcast_to(shared.mean, models.shape)))
     log = dict(last.log) | {"error": error, "error_mean": error_mean}
-    two = taking_part.rows[taking_part.test_user] > 1  # as the released gain
+    two = taking_part.rows[taking_part.test_user] > 1  # as for the released gain
     people = taking_part.test_user[two]
     rows = np.bincount(people)
     log["gain_held_out"] = float((np.bincount(people, gains[two])[rows > 0] / rows[rows > 0]).mean())
@@ -123,7 +123,7 @@ def private_errors(task: Task, table: str, method: str, newcomers: float) -> dic
 def real_table(
     task: Task,
     *,
-    table: str = option("of real rows, see replication.experiments.real_tables", among(TABLES)),
+    table: str = option("real table, see replication.experiments.real_tables", among(TABLES)),
     method: str = option(
         "released prior, rival, own data by ridge or shrunk mean, a single model, or the best without privacy",
         among((PRIVATE, RIVAL, OWN, SHRUNK, SINGLE, CEILING)),
@@ -134,7 +134,7 @@ def real_table(
     ),
     least_gain: float = option("gain in a row's log likelihood below which the mixed model ends", check_positive, 1e-5),
 ) -> dict[str, float]:
-    """A fit of a real table. The problem of its study states sizes; the table's own are used."""
+    """Fit a real table. The sizes are its own, not those that the study states."""
     if method in (PRIVATE, RIVAL):
         return private_errors(task, table, method, newcomers)
     from replication.experiments.table_baselines import best_own_data, best_shrunk_mean, mixed_model, single_model

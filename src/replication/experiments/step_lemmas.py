@@ -89,7 +89,7 @@ def step_lemmas(
     clip_scale: str = option(CLIP_SCALE_COLUMN, among(SCALES), "data"),
     start_sine: float = option("sine of every principal angle between a planted start and the truth", check_sine, 0.1),
 ) -> Outcome:
-    """One step of Algorithm 1 from a planted start, with options as in `privrep.methods.altmin`."""
+    """Run one step of Algorithm 1 from a planted start, with options as in `privrep.methods.altmin`."""
     users, problem, truth = task.simulated, task.simulated.problem, task.simulated.truth.basis
     samples = check_split(split, problem.known)
     eta, zeta = SCALES[clip_scale](problem.known)

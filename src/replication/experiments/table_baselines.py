@@ -58,7 +58,7 @@ def halves(table: RealTable, name: str, split: int) -> Halves:
 
 PENALTIES = 10.0 ** np.arange(-2, 5.1, 0.5)
 INTERCEPTS = (1e-8, 0.01, 0.1, 1.0)
-"""Shares of the penalty that a user's intercept bears, the least next to nothing; above it a level is shrunk, too."""
+"""Penalties of a user's intercept over that of other coefficients; under the least one the intercept is almost free."""
 
 
 def own_data(halves: Halves, penalty: float, intercept: float = 0.0, about: np.ndarray | float = 0.0) -> np.ndarray:
@@ -70,7 +70,7 @@ def own_data(halves: Halves, penalty: float, intercept: float = 0.0, about: np.n
 
 
 def best_own_data(halves: Halves, about: np.ndarray | float = 0.0) -> float:
-    """Return the error of the penalty and share that are best on the test rows, which favours own data."""
+    """Return the error at the penalty and the share that are best on the test rows, which favours own data."""
     squares, products = halves.moments
     left, errors = products - squares @ np.broadcast_to(about, squares.shape[-1]), []
     for share in INTERCEPTS:
@@ -95,7 +95,7 @@ def single_model(halves: Halves) -> np.ndarray:
 
 
 def best_shrunk_mean(halves: Halves) -> float:
-    """Return the error of each user's mean label, shrunk to the mean of all rows by what is best on the test rows."""
+    """Return the error of each user's mean label, shrunk to the mean of all rows by the best penalty on test rows."""
     constant = replace(halves, features=halves.features[..., :1], test_features=halves.test_features[:, :1])
     return best_own_data(constant, single_model(constant)[0])
 
@@ -112,8 +112,8 @@ class MixedModel:
 
 
 def mixed_model(halves: Halves, least_gain: float = 1e-5, most_steps: int = 300) -> MixedModel:
-    """Fit a mixed model by expectation maximisation until a step adds too little, the mean by least squares. More than
-    d rows of a user are rotated into d; rows of zeros add nothing."""
+    """Fit a mixed model by expectation maximisation until a step gains less than `least_gain`, the mean by least
+    squares. More than d rows of a user are rotated into d; rows of zeros add nothing."""
     features, labels, (squares, products) = halves.features, halves.labels, halves.moments
     total, length = halves.rows.sum(), np.sum(labels**2)
     mean = _least_squares(squares.sum(axis=0), products.sum(axis=0))

@@ -1,4 +1,4 @@
-"""Unit steps with one part left out, to see what it buys."""
+"""Unit steps with one part left out, to measure its benefit."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ class WithoutStart(UnitSteps):
 
 
 class WithoutTracking(UnitSteps):
-    """No look at the measured residual and the energy of a step."""
+    """Tracking that ignores the measured residual and the energy of a step."""
 
     class tracker(FilterState):
-        """What is known without them."""
+        """The filter's state without measurements."""
 
         def measured(self, *ignored: float) -> FilterState:
             return self
@@ -44,17 +44,17 @@ class WithoutGain(UnitSteps):
     """Steps as long as the error would be without noise."""
 
     class tracker(FilterState):
-        """What is known, and a step that leaves noise out."""
+        """The filter's state, with a step length for no noise."""
 
         def step_length(self, variance: float) -> float:
             return super().step_length(0.0)
 
 
 class WithoutMoments(UnitSteps):
-    """Second moments of the heads are taken to be I."""
+    """Second moments of the heads assumed to be I."""
 
     class head_moments(HeadMoments):
-        """Moments that are not looked at."""
+        """Head moments that are always I."""
 
         def within(self, basis: np.ndarray, missing: float) -> tuple[np.ndarray, np.ndarray]:
             return np.eye(self.rank), np.eye(self.rank)
@@ -62,9 +62,9 @@ class WithoutMoments(UnitSteps):
 
 @dataclass(frozen=True, eq=False)
 class ClippedRound(Round):
-    """Contribution of users whose steps keep their length up to a bound."""
+    """Contributions of users that keep their length up to a bound, and have norm one beyond it."""
 
-    length: float  # |g| |w| from which a step has norm one
+    length: float  # the bound on |g| |w|
 
     def steps(self, gradients: np.ndarray, heads: np.ndarray) -> Outer:
         with np.errstate(over="ignore", invalid="ignore"):
@@ -74,7 +74,7 @@ class ClippedRound(Round):
 
 
 class Halved(Sizes):
-    """Of steps that are half as long on average."""
+    """Sizes for steps that are half as long on average."""
 
     def gain(self, error2: Values, noise2: Values) -> Values:
         return super().gain(error2, noise2) / 2
@@ -98,14 +98,14 @@ ABLATIONS = {
     "moments": WithoutMoments,
     "norm one": WithoutNormOne,
 }
-"""What is left out -> the method without it."""
+"""Part that is left out -> method without it."""
 
 
 @dataclass(frozen=True)
 class UnitStepsAblationsOptions(UnitStepsOptions):
-    """Options of unit steps, and what is left out."""
+    """Options of unit steps, and the part that is left out."""
 
-    without: str = option("what is left out of unit steps", among(ABLATIONS), "")
+    without: str = option("part of unit steps that is left out", among(ABLATIONS), "")
     varies = "unit_steps"
 
     def build(self, known: Known) -> UnitSteps:

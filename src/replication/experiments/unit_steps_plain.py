@@ -1,4 +1,4 @@
-"""Plain unit steps, the version for which docs/unit_steps_theorem.md has a rate: fresh users in each round.
+"""Plain unit steps, the version for which docs/unit_steps_theorem.md proves a rate: fresh users in each round.
 
     for t = 1..T, with users of their own:
         w_i  <- least squares head of user i in X_i B
@@ -31,7 +31,7 @@ from privrep.users.heads import fit_heads
 from privrep.users.simulated import Problem
 from privrep.users.subspace import check_planted, orthonormalise, planted_subspace, random_subspace
 
-TAIL = 3.0  # l of condition (1), which holds but for a probability 2 T exp(-l^2 / 2)
+TAIL = 3.0  # l of condition (1), which fails with probability at most 2 T exp(-l^2 / 2)
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,11 +53,11 @@ def plain(problem: Problem) -> Plain:
 
 
 def prepare(options, problem: Problem) -> Spending:
-    """Check the sizes; each user is touched once."""
+    """Check the sizes; each user is in one release."""
     if problem.samples <= problem.rank or not problem.label_noise_sd > 0:
         raise ValueError(
-            f"samples is {problem.samples} and label_noise_sd {problem.label_noise_sd!r}; the theorems ask for more "
-            f"than rank, {problem.rank}, samples, and for noise"
+            f"samples is {problem.samples} and label_noise_sd {problem.label_noise_sd!r}; samples must be above "
+            f"rank, {problem.rank}, and label_noise_sd positive"
         )
     check_planted(problem.dim, problem.rank)
     return Spending(GAUSSIAN_COST)
@@ -82,7 +82,7 @@ def unit_steps_plain(
     ),
     longer: float = option("step over that of the theorem", check_positive, 1.0),
 ) -> Outcome:
-    """Plain unit steps with the schedule of Theorem 1 or 3 (R)."""
+    """Run plain unit steps with the schedule of Theorem 1 or 3 (R)."""
     users, problem, truth = task.simulated, task.simulated.problem, task.simulated.truth.basis
     theory, rng = plain(problem), release.streams["init"]
     planted = start_sine is not None

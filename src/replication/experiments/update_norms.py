@@ -8,7 +8,7 @@
 
 All gradients are of half the mean squared residual on the same q samples. The drift is the norm of the mean of clipped
 updates over the clipping bound, which is `drift_bound` times the median norm of the full model's updates. At the
-optimum clipping alone makes it.
+optimum it comes from clipping alone.
 
 For analysis: it reads the truth and releases nothing.
 """
@@ -92,7 +92,7 @@ def update_norms(
     batch_samples: int = option("samples per user for each of head and gradient in a round", check_count),
     drift_bound: float = option("clip at which drift is measured, over the full model's median", check_bound, 0.25),
 ) -> Outcome:
-    """The measurement at distance `start_sine` from the optimum."""
+    """Measure the norms at distance `start_sine` from the optimum."""
     moves, basis = updates(task.simulated, start_sine, batch_samples, task.stream("init"))
     norms = {name: np.linalg.norm(rows, axis=1) for name, rows in moves.items()}
     bound = drift_bound * np.median(norms["full"])

@@ -1,1 +1,1 @@
-"""The exponential mechanism of jain2021, Algorithm 4; no table can use it, since its net is exponential in d k."""
+"""The exponential mechanism of jain2021, Algorithm 4; not for real tables, as its net grows exponentially in d k."""

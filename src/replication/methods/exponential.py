@@ -5,7 +5,7 @@
     draw U from N with probability proportional to exp(-beta score(U))
     each user: v_j <- argmin_{||v|| <= C} (2/m) sum_{i > m/2} l( <U^T x_ij, v>; y_ij )
 
-What is chosen from, N: a net of the paper's kind where one is small enough, or random subspaces.
+The candidates N are a net of the paper's kind, where one is small enough, or random subspaces.
 Both are public and the draw is exact, so it is epsilon-DP without a delta for any N.
 
 beta: the proof of Theorem 5.1 has eps / (8 L_f C xi), eq. (34); the box of Algorithm 4 has n times that, with a score
@@ -49,11 +49,11 @@ class Exponential:
     score: UserScore
     bases: Callable[[UserData, Release], np.ndarray]  # N, (c, d, k), orthonormal columns in each
     theorem: PureTheorem | None  # which beta a printed epsilon stands for
-    first: Cost = 0 * PURE_COST  # what N costs
+    first: Cost = 0 * PURE_COST  # cost of N
 
     @property
     def cost(self) -> Cost:
-        """Privacy cost of one user at noise multiplier 1: epsilon 1 for the choice, and what the candidates cost."""
+        """Privacy cost of one user at noise multiplier 1: epsilon 1 for the choice, and the cost of the candidates."""
         return PURE_COST + self.first
 
     def fit(self, users: UserData, release: Release) -> Iterator[Iterate]:
@@ -111,10 +111,10 @@ class PrintedOptions(ScoreOptions):
 class ExponentialOptions(PrintedOptions):
     """Options of the exact mechanism."""
 
-    candidates: str = option("what is chosen from: a net, or random subspaces", among(("net", "random")), "random")
+    candidates: str = option("candidates: a net, or random subspaces", among(("net", "random")), "random")
     radius: float = option("radius of the net, phi", check_bound, 0.1)
     count: int = option("number of random subspaces", check_count, 1000)
-    numbers: ClassVar = {**ScoreOptions.numbers, "chosen_from": "number of subspaces that were chosen from"}
+    numbers: ClassVar = {**ScoreOptions.numbers, "chosen_from": "number of candidates"}
 
     def build(self, known: Known) -> Exponential:
         if self.candidates == "net":

@@ -1,12 +1,12 @@
-"""Exponential mechanism over candidates that a cheap first stage has released. In no paper.
+"""Exponential mechanism over candidates that a cheap first stage has released; it is in no paper.
 
     with part of the budget (Gaussian mechanism):
-        N <- what one or several runs of the first stage release: Algorithm 3 of jain2021, or each round of CENTAUR
+        N <- releases of one or several runs of the first stage: Algorithm 3 of jain2021, or each round of CENTAUR
              from a random start
     N <- N, and subspaces at random directions and several distances from the last release of each run
     draw U from N with probability proportional to exp(-beta score(U)), with the rest of the budget
 
-All of N has been released and charged, or is made from what has, so the draw is exact and both together are
+All of N is released and charged, or computed from releases, so the draw is exact and both stages together are
 (eps, delta)-DP by composition.
 """
 
@@ -78,7 +78,7 @@ class ExponentialStagedOptions(ScoreOptions):
     )
     rounds: int = option("rounds of CENTAUR in the first stage", check_count, 24)
     clip: float = option("clipping bound of CENTAUR's gradients, in units of sqrt(d) k^1.5", check_bound, 0.125)
-    numbers: ClassVar = {**ScoreOptions.numbers, "chosen_from": "number of subspaces that were chosen from"}
+    numbers: ClassVar = {**ScoreOptions.numbers, "chosen_from": "number of candidates"}
 
     def build(self, known: Known) -> Exponential:
         if self.first == "spectral":

@@ -1,5 +1,5 @@
-"""Rows of claims: what is printed or claimed beside what was measured, in short for a chapter, and all with what stands
-behind them."""
+"""Rows of claims, with the printed or claimed value beside the measured one: short for a chapter, and all rows with
+their details."""
 
 from __future__ import annotations
 
@@ -22,26 +22,26 @@ Names = Mapping[tuple[str, str], str]
 """Text by claim and quantity."""
 NONE: Names = MappingProxyType({})
 MARGIN, OPEN_MARGIN = 6, 24
-"""Room beside the marks, and on a side on which all is tolerated."""
+"""Room beside the marks, and on a side without a limit."""
 LOG_FROM = 20
-"""Positive numbers that differ by more than this factor stand on a logarithmic scale."""
+"""Positive numbers that differ by more than this factor have a logarithmic scale."""
 SHOWN_SHIFT = 0.005
-"""A finite grid's share in an exponent is shown from here on."""
+"""Least correction of an exponent for the finite grid that is shown."""
 TOO_SMALL = r"^needs scale |did not run at this scale$"
 """Reasons of rows for which a run is too small, see `replication.evidence.claims`."""
 ORIGINS = {"correction": "our correction", "ours": "ours", "computed": "computed", "definition": "by definition"}
-"""Whose statement a row tests and on what evidence, where that is not a measurement of the paper's own."""
+"""Source of a row's statement, or its evidence -> words, where the row is not a measured statement of the paper."""
 
 
 def by_scale(claims: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Rows that this run decides or leaves open for another reason, and those for which its scale is too small."""
+    """Return rows that this run decides, or leaves open for another reason, and rows that need a larger scale."""
     small = (claims["verdict"] == Verdict.NOT_TESTED) & claims["reason"].str.contains(TOO_SMALL)
     return claims[~small], claims[small]
 
 
 def brief_table(claims: pd.DataFrame, record: Names = NONE) -> Markup:
-    """Claims in short, one group of rows for each; those for which the scale is too small with what the run of record
-    says, or in one line."""
+    """Return claims in short, one group of rows for each. Rows for which the scale is too small have the verdict of the
+    run of record, or are counted in one line."""
     rows, small = (claims, claims[:0]) if record else by_scale(claims)
     parts = [part.to_dict("records") for _, part in rows.groupby(["paper", "id"], sort=False)]
     return CLAIMS.brief([[_shown(row, record) for row in part] for part in parts], len(small))
@@ -50,9 +50,9 @@ def brief_table(claims: pd.DataFrame, record: Names = NONE) -> Markup:
 def all_rows(
     claims: pd.DataFrame, figures: list[str], errata: Mapping[str, list[str]], grid: Callable, record: Names = NONE
 ) -> Markup:
-    """Every row with what stands behind it: its figure, if the page has it, errata by claim, and what its study ran.
-    The same rows are data for the page's script, as places in a list of all texts; those that the scale does not test
-    come last, with what the run of record says."""
+    """Return every row with its details: its figure, if the page has it, errata of its claim, and grid of its study.
+    The same rows are data for the page's script, as indices into a list of all texts. Rows that the scale does not test
+    come last, with the verdict of the run of record."""
     names = row_anchors(claims)
     claims = pd.concat(by_scale(claims))
     rows = []
@@ -65,14 +65,14 @@ def all_rows(
 
 
 def row_anchors(claims: pd.DataFrame) -> dict[tuple[str, str], str]:
-    """Where the row of each claim and quantity stands."""
+    """Return the anchor of the row of each claim and quantity."""
     taken: set[str] = set()
     return {name: unused(row_anchor(*name), taken) for name in zip(claims["id"], claims["quantity"], strict=True)}
 
 
 def _shown(row: dict, record: Names) -> dict:
-    """A row of claims.csv with what its cells show beside the columns: where it comes from and whether another seed
-    denied it, its bar, and whether the grid's share counts."""
+    """Return a row of claims.csv with more fields for its cells: its origin and whether another seed denied it, its
+    bar, whether its correction for the grid is shown, and its verdict in the run of record."""
     origin = [ORIGINS[row[name]] for name in ("whose", "basis") if row[name] in ORIGINS]
     origin += ["another verdict on another seed"] if row["confirmed"] == "no" else []
     shift = float(row["corrected"] or "nan") - float(row["measured"] or "nan")
@@ -84,7 +84,7 @@ def _shown(row: dict, record: Names) -> dict:
 
 @dataclass(frozen=True)
 class Bar:
-    """What is drawn. The claimed side reaches from `low` to `high`, which may be infinite;
+    """Marks of a judged number. The claimed range is from `low` to `high`, which may be infinite;
     `claimed` is its edge or its middle."""
 
     measured: float
@@ -96,7 +96,7 @@ class Bar:
 
 
 def bar_of(row: dict) -> Bar | None:
-    """The bar of a row of claims.csv, its numbers as text; None where there is no number to draw.
+    """Return the bar of a row of claims.csv, whose numbers are text; None where there is no number to draw.
     An exponent is drawn as corrected for the finite grid."""
     measured, start, end = interval_of(row)
     if row["rule"] in ("", "all_hold") or not math.isfinite(measured):
@@ -114,7 +114,7 @@ def bar_of(row: dict) -> Bar | None:
 
 
 def drawn(row: dict) -> Bar | None:
-    """The bar of a row with the places of its marks on one scale, in units of the picture."""
+    """Return the bar of a row with the places of its marks on one scale, in units of the picture."""
     bar = bar_of(row)
     if bar is None:
         return None

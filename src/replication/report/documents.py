@@ -36,7 +36,7 @@ from replication.run.models import ConfigError
 from replication.studies.images.analysis import LABELS, best_clips, leads, lines
 
 BLOCK = re.compile(r"(<!-- measured: [^\n]*-->\n).*?(<!-- end of measured -->)", flags=re.DOTALL)
-"""The part of the README that is written, from texts/readme.md.jinja."""
+"""The part of the README that is generated from texts/readme.md.jinja."""
 
 
 class Documented(Run):
@@ -63,8 +63,8 @@ class Documented(Run):
         raise NotMeasured(name)
 
     def line_of(self, study: str, quantity: str) -> str:
-        """Return the table and the line that have a quantity: the first row of claims.csv that it decides, or its own
-        of measures.csv."""
+        """Return table and line of a quantity: the first row of claims.csv that it decides, or its own row of
+        measures.csv."""
         decides = {
             (claim.id, item.quantity) for claim, item in judged() if item.measured == quantity and claim.study == study
         }
@@ -77,7 +77,7 @@ class Documented(Run):
 
 
 class LinkedNumbers(ChapterNumbers):
-    """Numbers for a text beside the record, which link to their own lines of its tables."""
+    """Numbers for a text beside the record; they link to their lines in its tables."""
 
     def run_on(self, images: str) -> list[str]:
         """Name the methods that were run on a set of images."""
@@ -97,15 +97,15 @@ def with_findings(readme: str, run: Documented) -> str:
 
 
 def text_page(name: str, run: Documented) -> str:
-    """Return docs/table_1.md, what scripts of shen2023 decide and its text does not, and our runs beside Table 1; or
-    docs/article.md."""
+    """Return docs/table_1.md, choices that scripts of shen2023 make and its text does not, and our runs beside Table 1;
+    or docs/article.md."""
     more = {"runs": pd.read_csv(run.results / "images.csv"), "lines": lines, "leads": leads, "best_clips": best_clips}
     more |= {**counts(run), "about": run.provenance}
     return as_markdown(Text(TEXTS / f"{name}.jinja", LinkedNumbers(run), more).filled()).replace("](docs/", "](") + "\n"
 
 
 def counts(run: Documented) -> dict[str, dict[str, int]]:
-    """Return how many of the papers' statements, and of ours, came out how."""
+    """Count the statements of the papers, and ours, by outcome."""
     return {"counted": by_outcome(run.claims), "ours": by_outcome(run.claims, "ours")}
 
 
@@ -179,7 +179,7 @@ def confirmation_page(rows: list[dict]) -> str:
 
 
 def explained(pairs: list[Pair], docs: Path = DOCS) -> list[list[str]]:
-    """Return the rows whose verdicts differ with why, or raise ConfigError if an explanation is missing or idle."""
+    """Return rows with two verdicts and the reason; raise ConfigError if a reason is missing or has no such row."""
     known = reasons(docs)
     differing = {(row["id"], row["quantity"]) for row, _ in pairs}
     wrong = [(name, "is not explained") for name in sorted(differing - known.keys())]
@@ -191,7 +191,7 @@ def explained(pairs: list[Pair], docs: Path = DOCS) -> list[list[str]]:
 
 
 def verdicts_by_claim(claims: list[dict]) -> list[list[str]]:
-    """Return each claim with its place and how many of its quantities have each verdict."""
+    """Return each claim with its place and the number of its quantities by verdict."""
     own = pd.DataFrame(claims).query("whose == 'paper' and basis != 'definition' and rule != 'all_hold'")
     return [
         [str(claim), str(place), ", ".join(f"{count} {word}" for word, count in Counter(rows["verdict"]).items())]
@@ -200,7 +200,7 @@ def verdicts_by_claim(claims: list[dict]) -> list[list[str]]:
 
 
 def contradictions(claims: list[dict]) -> list[list[str]]:
-    """Return what does not hold as printed, the most severe first."""
+    """Return the statements that do not hold as printed, the most severe first."""
     rows = by_severity(row for row in claims if row["verdict"] in list(NEGATIVE))
     measured = (f"{row['quantity']}: {number_text(row)}, claimed {row['claimed']}; {row['verdict']}" for row in rows)
     return [

@@ -1,7 +1,7 @@
-"""What the report says around numbers stands in `templates`, one file for each kind of piece; HTML is escaped there:
-Python hands over plain data.
+"""Loader of `templates`, which have the words around numbers, one file for each kind of piece. They escape HTML: Python
+hands over plain data.
 
-What is markup already, by another template or as Markdown, comes as `markupsafe.Markup`.
+Markup from another template or from Markdown is passed as `markupsafe.Markup`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from replication.evidence.verdicts import SEVERITIES, Verdict
 from replication.report import spelling
 
 BAR_WIDTH = 120
-"""Of the small picture of a judged number."""
+"""Width of the small picture of a judged number."""
 
 ENVIRONMENT = jinja2.Environment(
     loader=jinja2.PackageLoader("replication.report"),
@@ -32,12 +32,12 @@ ENVIRONMENT.globals |= {"interval": spelling.interval, "severities": SEVERITIES,
 
 
 def macros(name: str) -> ModuleType:
-    """The macros of a template, to be called with data: they return Markup."""
+    """Return the macros of a template, to be called with data; they return Markup."""
     return cast(ModuleType, ENVIRONMENT.get_template(name).module)  # of which they are attributes
 
 
 def laid_out(name: str, **data: object) -> Markup:
-    """A whole template."""
+    """Return a whole template, filled with data."""
     return Markup(ENVIRONMENT.get_template(name).render(data))
 
 

@@ -1,7 +1,7 @@
 """The page of a run: its texts and tables laid out, with formulas, names of headings and contents, in a frame.
 
 The page needs no network: formulas become MathML, pictures and tables are inside.
-What its scripts add is search, and numbers at a pointer.
+Its scripts add search, and numbers at a pointer.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from replication.run.models import ConfigError
 ASSETS = ROOT / "workflow" / "page"
 TITLE = "Learning a shared representation under user-level differential privacy"
 SKIPPED = ("code", "pre", "svg", "style", "script", "math", "button")
-"""Elements in which a dollar sign is a dollar sign."""
+"""Elements in which a dollar sign begins no formula."""
 
 
 def from_markdown(source: str) -> Markup:
-    """Markdown as HTML, with its formulas left as they are; its tables scroll, with headers of columns."""
+    """Return Markdown as HTML, with its formulas left as they are; tables scroll and have headers of columns."""
     text = MarkdownWithMath(renderer=IPythonRenderer(escape=False, exclude_anchor_links=True)).render(source)
     text = re.sub(r"<th(?=>| style)", '<th scope="col"', text)
     parts = re.split(r"(<table>.*?</table>)", text, flags=re.DOTALL)
@@ -39,7 +39,7 @@ def from_markdown(source: str) -> Markup:
 
 
 def formula(latex: str, display: str) -> str:
-    """LaTeX as MathML; ConfigError if it holds HTML, such as a number with a link, whose tags would be symbols."""
+    """Return LaTeX as MathML; raise ConfigError for HTML in it, as of a linked number: its tags would be symbols."""
     source = html.unescape(latex).strip()
     if "</" in source:
         raise ConfigError(f"HTML in the formula ${source}$; a number within a formula is {{{{ value(...) | number }}}}")
@@ -76,7 +76,7 @@ def with_anchors(content: str) -> str:
 
 
 def contents(content: str) -> list[tuple[str, list]]:
-    """The parts of the page, each with name and words of its headings of second level, and of those of third level
+    """Return the parts of the page, each with id and text of its headings of second level, and of those of third level
     below them."""
     parts: list[tuple[str, list]] = []
     pattern = r'<!-- part: (.*?) -->|<h([23]) id="([^"]+)"[^>]*>(.*?)</h\2>'
@@ -92,7 +92,7 @@ def contents(content: str) -> list[tuple[str, list]]:
 
 
 def body(run: Run) -> Markup:
-    """What the page says of a run."""
+    """Return the content of the page of a run."""
     about = read_papers()
     return laid_out(
         "content.html.jinja",
@@ -120,7 +120,7 @@ def body(run: Run) -> Markup:
 
 
 def page(run: Run) -> str:
-    """The page of a run, with all styles and scripts of workflow/page."""
+    """Return the page of a run, with all styles and scripts of workflow/page."""
     content = with_formulas(with_anchors(body(run)))
     style, script = (
         Markup("\n".join(path.read_text(encoding="utf-8") for path in sorted(ASSETS.glob(f"*.{kind}"))))

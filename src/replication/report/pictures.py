@@ -1,4 +1,4 @@
-"""Figures in the page: SVG files made small and safe to stand side by side, with caption, numbers and links."""
+"""Figures in the page: SVG files with fewer bytes and ids of their own, with caption, numbers and links."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from replication.report.spelling import GREEK, figure_anchor
 
 FIGURE = macros("figure.html.jinja")
 POINTS = re.compile(r'<metadata id="points">(.*?)</metadata>', flags=re.DOTALL)
-"""Where an SVG file says which numbers it shows (`replication.drawing.style.with_points`)."""
+"""Metadata of an SVG file, with the numbers that it shows (`replication.drawing.style.with_points`)."""
 FOLDER = "../figures"
 """Address of the figures from the page, in every run."""
 ROOM = 640
-"""On a narrow page a picture shrinks to three quarters of its width, and no further than to so many pixels."""
+"""Width in pixels to which every picture may shrink on a narrow page; a small one shrinks to 3/4 of its own width."""
 
 
 def _widths(svg: str) -> tuple[float, float]:
@@ -77,7 +77,7 @@ def _without_bare_groups(svg: str) -> str:
 
 
 def _with_classes(svg: str, name: str) -> str:
-    """Turn styles that return into classes, and all colours into those of the page."""
+    """Turn styles into classes, one for equal styles, and all colours into those of the page."""
     classes: dict[str, str] = {}
 
     def named(match: re.Match) -> str:
@@ -110,12 +110,12 @@ def in_colours_of_the_page(style: str) -> str:
 def points(svg: str) -> dict:
     """Return the numbers of a picture for the page's script, or nothing where the file has none."""
     match = POINTS.search(svg)
-    told = json.loads(html.unescape(match[1])) if match else {"panels": []}
-    for panel in told["panels"]:
+    shown = json.loads(html.unescape(match[1])) if match else {"panels": []}
+    for panel in shown["panels"]:
         panel |= {name: _letters(panel[name]) for name in ("title", "x", "y")}
         for series in panel["series"]:
             series["name"] = _letters(series["name"])
-    return told if told["panels"] else {}
+    return shown if shown["panels"] else {}
 
 
 def _letters(label: str) -> str:

@@ -1,6 +1,6 @@
 # ruff: noqa: RUF001  (typographic signs are meant)
-"""What the page says of the run itself, and of others: how it agrees with the run of record in docs/record, and the
-default run with its confirmation on another master seed in docs/confirmation.csv."""
+"""The run itself and others, for the page: provenance, agreement with the run of record in docs/record, and the default
+run with its confirmation on another master seed in docs/confirmation.csv."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ RECORD = macros("record.html.jinja")
 
 
 def confirmation_of(docs: Path = DOCS) -> list[Pair]:
-    """The rows of the default run, each with that on another master seed."""
+    """Return the rows of the default run, each with that on another master seed."""
     return compare.confirmation_pairs(read_rows(docs / "confirmation.csv"))
 
 
 def reasons(docs: Path = DOCS) -> Names:
-    """Claim and quantity -> why the default run has another verdict than the run of record."""
+    """Return claim and quantity -> reason why the default run has another verdict than the run of record."""
     entries = read_yaml(docs / "record" / "differences.yaml")["differences"]
     return {(entry["id"], entry["quantity"]): entry["why"] for entry in entries}
 
@@ -47,8 +47,8 @@ def _shown(pairs: list[Pair], anchors: Names = NONE, why: Names = NONE) -> list[
 
 
 def with_record(run: Run, docs: Path = DOCS) -> Markup:
-    """The line at the top of a page: this is the run of record, every row agrees with it, or these do not.
-    A row with the verdict of the default run says why that differs."""
+    """Return the line at the top of a page: this is the run of record, or every row agrees with it, or these do not.
+    A row with the verdict of the default run has the reason why that differs from the record."""
     about = json.loads((docs / "record" / "provenance.json").read_text())
     pairs = both_tested(paired(run.claims.to_dict("records"), read_rows(docs / "record" / "claims.csv")))
     differ = changed(pairs)
@@ -60,7 +60,7 @@ def with_record(run: Run, docs: Path = DOCS) -> Markup:
 
 
 def confirmation(claims: pd.DataFrame, docs: Path = DOCS) -> Markup:
-    """The section on the confirmation, for the rows of claims.csv that the page shows."""
+    """Return the section on the confirmation, for the rows of claims.csv that the page shows."""
     pairs = confirmation_of(docs)
     now = claims["confirmed"].value_counts().to_dict()
     text = f"{compare.summary(pairs)} {compare.coverage(pairs)}"
@@ -68,7 +68,7 @@ def confirmation(claims: pd.DataFrame, docs: Path = DOCS) -> Markup:
 
 
 def provenance_table(record: dict) -> Markup:
-    """What the run was made with, and how long it took: every entry named ..._seconds or share_... is shown."""
+    """Return software, machine and times of the run; every entry named ..._seconds or share_... is shown."""
     packages = ", ".join(f"{name} {version}" for name, version in record["packages"].items())
     blas = " ".join(str(value) for value in (record.get("blas") or {}).values())
     words = {name: name.removesuffix("_seconds").replace("_", " ").replace("cpu", "CPU") for name in record}
@@ -79,7 +79,7 @@ def provenance_table(record: dict) -> Markup:
 
 
 def duration(seconds: float) -> str:
-    """Seconds in words.
+    """Write seconds in a fitting unit.
 
     >>> duration(119), duration(120), duration(7199), duration(7200)
     ('119 s', '2 min', '120 min', '2 h')

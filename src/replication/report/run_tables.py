@@ -1,4 +1,4 @@
-"""The tables of one run: where they are, and how to read them."""
+"""The tables of one run, and methods that read them."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ from replication.run.models import ConfigError
 from replication.run.settings import Study, settings_of
 
 DOCS = ROOT / "docs"
-"""Where the run of record is kept."""
+"""Folder of the run of record."""
 FULL_SCALES = ("default", "record")
 """Scales at which every verdict can be reached."""
 
 
 def read_text(path: Path) -> pd.DataFrame:
-    """A CSV as text, so that a printed 0.90 stays 0.90."""
+    """Read a CSV as text, so that a printed 0.90 stays 0.90."""
     return pd.read_csv(path, dtype=str, keep_default_na=False)
 
 
@@ -50,13 +50,13 @@ class Measures:
     listed: tuple[str, ...]
 
     def __contains__(self, quantity: str) -> bool:
-        """Say whether a quantity was measured and is a number; a name that the study does not list is an error."""
+        """Return whether a quantity was measured and is a number; raise ConfigError for a name that is not listed."""
         if quantity not in self.listed and quantity not in self.rows.index:
             raise ConfigError(misnamed(quantity, "not measured by this study", self.listed))
         return quantity in self.rows.index and math.isfinite(float(self.rows["measured"][quantity]))
 
     def row(self, quantity: str) -> pd.Series:
-        """Return all columns of a quantity, as text; NotMeasured where this run has no number of it."""
+        """Return all columns of a quantity, as text; raise NotMeasured where this run has no number of it."""
         if quantity not in self:
             raise NotMeasured(quantity)
         rows: Any = self.rows
@@ -73,7 +73,7 @@ class Measures:
         return float(self.row(quantity)["measured"])
 
     def numbered(self, prefix: str) -> dict[float, float]:
-        """Values of the quantities whose name is the prefix and a number, by that number, ascending; at least one."""
+        """Return values of quantities named by the prefix and a number, by that number, ascending; at least one."""
         names = {name.removeprefix(prefix): name for name in self.named(prefix)}
         values = {float(end): self.value(name) for end, name in names.items() if re.fullmatch(r" ?[\d.]+", end)}
         if not values:
@@ -88,29 +88,29 @@ def _read_sizes(path: Path) -> pd.DataFrame | None:
 
 @cache
 def study_of(name: str, scale: str = "default") -> Study:
-    """A study at a scale."""
+    """Read a study at a scale."""
     return read_study(read_config().model_copy(update={"scale": scale}), name)
 
 
 @cache
 def listed(study: str) -> tuple[str, ...]:
-    """Names of all that a study measures at the default scale."""
+    """Return the names of all quantities of a study at the default scale."""
     return tuple(measured(study_of(study)))
 
 
 def captions() -> dict[str, dict[str, dict[str, str]]]:
-    """Label and caption of each figure, by study, in the order of the page."""
+    """Return label and caption of each figure, by study, in the order of the page."""
     return {study: read_yaml(ROOT / settings_of(study))["figures"] for study in study_names()}
 
 
 @cache
 def judged() -> list[tuple[Claim, Quantity]]:
-    """All quantities of all claims, each with its claim."""
+    """Return all quantities of all claims, each with its claim."""
     return [(claim, item) for claims in checked_claims().values() for claim in claims for item in claim.quantities]
 
 
 def told(name: str, study: str, facts: Mapping[str, object]) -> object:
-    """Return one of the facts of a study; NotMeasured where this run does not have it."""
+    """Return one of the facts of a study; raise NotMeasured where this run does not have it."""
     if name not in facts:
         raise ConfigError(misnamed(name, f"no fact of replication.studies.{study}.analysis", list(facts)))
     if facts[name] is None:
@@ -120,8 +120,8 @@ def told(name: str, study: str, facts: Mapping[str, object]) -> object:
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """Where the tables of one run are, and how to read them. Its sections are HTML.
-    A run equals itself alone, so that what is made of it can be kept."""
+    """The tables of one run, and methods that read them. Sections are HTML.
+    A run equals itself alone, so that results made from it can be cached."""
 
     claims: pd.DataFrame
     errata: pd.DataFrame
@@ -134,7 +134,7 @@ class Run:
 
     @classmethod
     def read(cls, reports: Path, results: Path, figures: Path, alone: bool = False) -> Run:
-        """The run in these folders, with captions and deviations as they stand in the sources."""
+        """Return the run in these folders, with captions and deviations from the sources."""
         claims, errata = (read_text(reports / f"{name}.csv") for name in ("claims", "errata"))
         provenance = json.loads((reports / "provenance.json").read_text())
         deviations = read_deviations(ROOT / "src/replication/studies/deviations.yaml")
@@ -151,20 +151,20 @@ class Run:
 
     @cached_property
     def of_record(self) -> pd.DataFrame:
-        """The rows of the run of record for a run that leaves some to it; else none."""
+        """Rows of the run of record on the claims of this run; none if this run has the scale of record."""
         rows = self.claims[:0] if self.scale == "record" else read_text(DOCS / "record" / "claims.csv")
         return rows[rows["id"].isin(self.claims["id"])]
 
     @cached_property
     def verdicts_of_record(self) -> dict[tuple[str, str], str]:
-        """Their verdicts by claim and quantity."""
+        """Verdicts of these rows by claim and quantity."""
         rows = self.of_record
         return dict(zip(zip(rows["id"], rows["quantity"], strict=True), rows["verdict"], strict=True))
 
     @cached_property
     def doubts(self) -> dict[tuple[str, str], str]:
-        """What a text says of a row that is undecided, that a confirmation did not repeat, or that the run of record
-        alone decides, which has more repetitions where the default run was undecided."""
+        """Words for a row that is undecided, that a confirmation did not repeat, or that the run of record alone
+        decides, by more repetitions than the default run, which left it undecided."""
         rows = read_rows(DOCS / "confirmation.csv")
         first = [
             (row["id"], row["quantity"])
@@ -200,11 +200,11 @@ class Run:
         return rows[rows["quantity"].isin(quantities) if quantities else rows["rule"] == "rate"]
 
     def measures(self, study: str) -> Measures:
-        """Return the measured quantities of a study; NotMeasured where it is not part of this run."""
+        """Return the measured quantities of a study; raise NotMeasured where it is not part of this run."""
         return Measures(read_text(self._folder(study) / "measures.csv").set_index("quantity"), listed(study))
 
     def sizes(self, study: str) -> pd.DataFrame | None:
-        """Return what the cells of a study have by series, column and value; None for a study of arithmetic."""
+        """Return sizes of the cells of a study by series, column and value; None for a study of arithmetic."""
         return _read_sizes(self._folder(study) / "sizes.csv")
 
     def fact(self, study: str, name: str) -> object:
@@ -212,7 +212,7 @@ class Run:
         return told(name, study, json.loads((self._folder(study) / "facts.json").read_text()))
 
     def shown(self) -> list[str]:
-        """Figures that this run has, in the order of their captions."""
+        """Return the figures that this run has, in the order of their captions."""
         every = [figure for study, figures in self.captions.items() if self.has(study) for figure in figures]
         return [figure for figure in every if (self.figures / f"{figure}.svg").exists()]
 
@@ -228,7 +228,7 @@ class Run:
         return figure_html(figure, svg.read_text(), numbers, caption, about["label"], folder)
 
     def grid_of(self, row: dict) -> Markup:
-        """What was run for a row of the claims: the cells of the series that its exponent is fitted to,
+        """Return the grid of a row of the claims: the cells of the series to which its exponent is fitted,
         or all of its study."""
         study = row["study"]
         if not study or not self.has(study):
@@ -240,7 +240,7 @@ class Run:
 
     @cached_property
     def rows(self) -> dict[tuple[str, str], str]:
-        """Where the page has the row of each claim and quantity."""
+        """Anchor of the row of each claim and quantity."""
         return row_anchors(self.claims)
 
     @cached_property
@@ -257,17 +257,17 @@ class Run:
 
     @cached_property
     def others(self) -> dict[tuple[str, str], str]:
-        """Where the page has quantities that decide no row: those that texts have named so far."""
+        """Anchors of the quantities that texts have named so far and that decide no row."""
         return {}
 
     def place_of(self, study: str, quantity: str) -> str:
-        """Where the page has a measured quantity: the first row that it decides, or its line among the others."""
+        """Return the anchor of a measured quantity: of the first row that it decides, or among the others."""
         place = (study, quantity)
         row = self.first_decided.get(place)
         return self.rows[row] if row else self.others.setdefault(place, f"number-{len(self.others) + 1}")
 
     def section_others(self) -> Markup:
-        """The quantities that texts have named and that decide no row."""
+        """Return the quantities that texts have named and that decide no row."""
         rows = [
             {"study": study, "quantity": quantity, "anchor": anchor, **self.measures(study).row(quantity)}
             for (study, quantity), anchor in sorted(self.others.items())
@@ -275,9 +275,9 @@ class Run:
         return CLAIMS.others(rows)
 
     def claims_of(self, study: str) -> list[str]:
-        """Ids of the claims that rest on a study, in their order."""
+        """Return the ids of the claims that rest on a study, in their order."""
         return list(dict.fromkeys(self.claims.loc[self.claims["study"] == study, "id"]))
 
     def section_claims(self, *claims: str) -> Markup:
-        """The verdicts of some claims, in short."""
+        """Return the verdicts of some claims, in short."""
         return brief_table(self.claims[self.claims["id"].isin(claims)], self.verdicts_of_record)

@@ -1,8 +1,8 @@
-"""Sizes of what was run, for prose, captions and the rows of claims: a table with series, column and value
+"""Sizes of runs, for prose, captions and the rows of claims: a table with series, column and value
 (`replication.evidence.cells.sizes_of`).
 
-A caption names them in braces, for the run that is shown: {series.column} is what the cells of a series have in a
-column, one value, a list or a range; {NAME} is a constant of the study's analysis, for what no cell holds.
+A caption names them in braces, for the run that is shown: {series.column} stands for the values of a column in the
+cells of a series, one, a list or a range; {NAME} is a constant of the study's analysis, for sizes that no cell has.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from replication.run.config import ROOT, ConfigError, read_yaml
 from replication.run.settings import settings_of
 
 LISTED = 4
-"""So many values are listed; of more the least and the largest are named."""
+"""Most values that are listed; of more values the least and the largest are named."""
 PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
 SIGNS = {"users": "n", "samples": "m", "dim": "d", "rank": "k", "epsilon": "epsilon", "noise_multiplier": "Delta"}
 SIGNS |= {"label_noise_sd": "sigma_F", "head_condition": "kappa"}
-"""Column -> its sign. Others are options of one algorithm, which stand in the study's file."""
+"""Column -> its symbol. Other columns are options of one algorithm, which are in the study's file."""
 
 
 def exact(value: float) -> str:
-    """A size with all its digits.
+    """Write a size with all its digits.
 
     >>> exact(18000), exact(0.015), exact(1e-5)
     ('18,000', '0.015', '1e-05')
@@ -38,7 +38,7 @@ def exact(value: float) -> str:
 
 
 def enumerated(values: Sequence[float]) -> str:
-    """Values in ascending order: listed, or as a range where they are many.
+    """Write values in ascending order: listed, or as a range where they are many.
 
     >>> enumerated([20, 10]), enumerated([1, 2, 3, 5, 7])
     ('10 and 20', '1 to 7')
@@ -48,7 +48,7 @@ def enumerated(values: Sequence[float]) -> str:
 
 
 def found(table: pd.DataFrame, series: str, column: str) -> list[float]:
-    """Return the different numbers that a series has in a column, in ascending order; none are an error."""
+    """Return the distinct values of a column in a series, in ascending order; raise ValueError if there are none."""
     rows = table[table["series"] == series]
     if not len(rows):
         raise ValueError(f"there is no series {series!r}")
@@ -59,7 +59,7 @@ def found(table: pd.DataFrame, series: str, column: str) -> list[float]:
 
 
 def size(table: pd.DataFrame, series: str, column: str) -> str:
-    """Return the one value that a series has in a column, as text; several are an error."""
+    """Return the only value of a column in a series, as text; raise ValueError for several."""
     values = found(table, series, column)
     if len(values) != 1:
         raise ValueError(f"series {series!r} has {len(values)} values of {column!r}; prose can name only one")
@@ -67,7 +67,7 @@ def size(table: pd.DataFrame, series: str, column: str) -> str:
 
 
 def with_sizes(figure: str, caption: str, study: str, table: pd.DataFrame | None) -> str:
-    """Fill all placeholders of a figure's caption from the sizes of the study, of which one of arithmetic has none."""
+    """Fill all placeholders of a figure's caption from the sizes of the study, None for one of arithmetic."""
 
     def put(match: re.Match) -> str:
         try:
@@ -101,7 +101,7 @@ def constants(study: str) -> dict[str, Any]:
 
 
 def grid_line(table: pd.DataFrame | None, series: str = "") -> Markup:
-    """Sizes and repetitions of a series, or of all.
+    """Return sizes and number of repetitions of a series, or of all series.
 
     table : the study's sizes; None for a study of arithmetic.
     """
@@ -118,5 +118,5 @@ def grid_line(table: pd.DataFrame | None, series: str = "") -> Markup:
 
 
 def _short(value: float) -> float:
-    """A count with all its digits, another number with three."""
+    """Round a number to three digits, unless it is whole."""
     return value if value == int(value) else float(f"{value:.3g}")

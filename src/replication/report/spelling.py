@@ -1,5 +1,5 @@
 # ruff: noqa: RUF001  (typographic signs are meant)
-"""Numbers, names and counts as text, and names of places within the page: how the report spells what the tables say."""
+"""Numbers, names and counts as text, and anchors within the page."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ SIGNS = {
 
 
 SQUARE = {"2": "²"}
-"""Powers that have a sign of their own."""
+"""Powers with a character of their own."""
 POWER = Markup("<sup>{}</sup>")
-"""All others."""
+"""Template of all other powers."""
 
 
 def typeset(text: str) -> Markup:
@@ -57,7 +57,7 @@ def typeset(text: str) -> Markup:
 
 
 def number(value: float | str, digits: int = 3) -> Markup:
-    """A number to the given significant digits.
+    """Write a number with the given significant digits.
 
     >>> print(*map(number, (1.3837, 0.000128, 12068.8, 1.9969, 2.0, 1e-4)), sep="; ")
     1.38; 1.28 × 10<sup>−4</sup>; 12,100; 2.00; 2; 10<sup>−4</sup>
@@ -79,13 +79,13 @@ def number(value: float | str, digits: int = 3) -> Markup:
 
 
 def _rounded(value: float, places: int) -> str:
-    """A number to some decimal places, a five rounded up as on paper; a negative count rounds before the point."""
+    """Write a number with some decimal places, a five rounded up as on paper; fewer than 0 round before the point."""
     rounded = Decimal(repr(value)).quantize(Decimal(1).scaleb(-places), ROUND_HALF_UP)
     return f"{rounded:,.{max(0, places)}f}"
 
 
 def interval(measured: float | str, low: float | str, high: float | str) -> Markup:
-    """A number with its interval; the number alone when there is none."""
+    """Write a number with its interval; the number alone when there is none."""
     if measured == "":
         return Markup()
     if low == "" or math.isnan(float(low)) or float(low) == float(high):
@@ -94,12 +94,12 @@ def interval(measured: float | str, low: float | str, high: float | str) -> Mark
 
 
 def of_row(row: Mapping[str, str] | pd.Series) -> Markup:
-    """The number of a row of claims.csv or measures.csv, with its interval."""
+    """Write the number of a row of claims.csv or measures.csv, with its interval."""
     return interval(row["measured"], row["ci_low"], row["ci_high"])
 
 
 def share(value: float) -> Markup:
-    """A fraction in per cent."""
+    """Write a fraction in per cent."""
     return number(100 * value, 2) + "\u00a0%"
 
 
@@ -109,7 +109,7 @@ def power(exponent: float) -> str:
 
 
 def listing(items: Iterable[str], last: str = "and") -> str:
-    """Items as a phrase.
+    """Join items to a phrase.
 
     >>> listing(["a", "b", "c"])
     'a, b and c'
@@ -119,44 +119,44 @@ def listing(items: Iterable[str], last: str = "and") -> str:
 
 
 def count(number: int) -> str:
-    """A count, in words up to twelve."""
+    """Write a count, in words up to twelve."""
     words = ["no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"]
     return words[number] if number < len(words) else str(number)
 
 
 def plural(number: int, singular: str, many: str = "") -> str:
-    """A count with its noun."""
+    """Write a count with its noun."""
     return f"{count(number)} {singular if number == 1 else many or singular + 's'}"
 
 
 def sentence(text: str) -> str:
-    """Text with a capital first letter."""
+    """Return text with a capital first letter."""
     return text[:1].upper() + text[1:]
 
 
 def codes(names: Iterable[str]) -> str:
-    """Names of series as a phrase in Markdown."""
+    """Join names of series to a phrase in Markdown."""
     return listing(f"`{name}`" for name in names)
 
 
 def claim_anchor(claim: str) -> str:
-    """Where the first row of a claim stands in the page."""
+    """Return the anchor of the first row of a claim in the page."""
     return "claim-" + re.sub(r"[^\w.]+", "-", claim.replace("'", " prime")).strip("-")
 
 
 def row_anchor(claim: str, quantity: str) -> str:
-    """Where the row of a claim and quantity stands in the page."""
+    """Return the anchor of the row of a claim and quantity in the page."""
     words = re.sub(r"[^\w.]+", "-", quantity).strip("-").lower()
     return f"row-{claim_anchor(claim).removeprefix('claim-')}-{words}"
 
 
 def figure_anchor(figure: str) -> str:
-    """Where a figure stands in the page."""
+    """Return the anchor of a figure in the page."""
     return "fig-" + re.sub(r"\W+", "-", figure).strip("-")
 
 
 def unused(base: str, taken: set[str]) -> str:
-    """The name, numbered where it is taken already; it is taken from now on."""
+    """Return the name, with a number if it is taken already, and add it to those taken."""
     names = itertools.chain([base], (f"{base}-{number}" for number in itertools.count(2)))
     name = next(name for name in names if name not in taken)
     taken.add(name)

@@ -46,7 +46,7 @@ class StubRun(Run):
         return Measures(rows.set_index("quantity"), listed(study))
 
     def cells(self, study: str) -> pd.DataFrame:
-        """The cells that facts are made of."""
+        """Return the cells from which facts are computed."""
         return stub_cells(study, self.number, self.scale)
 
     def sizes(self, study: str) -> pd.DataFrame | None:
@@ -66,14 +66,14 @@ class StubRun(Run):
 
 
 def stub_rows(study: str, number: float, scale: str = "default") -> list[dict[str, str]]:
-    """measures.csv of a study with one number everywhere, as text."""
+    """Return measures.csv of a study with one number everywhere, as text."""
     text = dict.fromkeys(MEASURE_COLUMNS, str(number)) | {"seeds": "8", "note": "", "standard_error": "0.1"}
     return [text | {"quantity": name} for name in measured(study_of(study, scale))]
 
 
 @cache
 def judged_claims(number: float) -> list[dict]:
-    """claims.csv on these measures."""
+    """Return claims.csv on these measures."""
     measures = {name: {row["quantity"]: row for row in stub_rows(name, number)} for name in study_names()}
     papers = checked_claims().items()
     return [row for paper, claims in papers for row in judge(claims, paper, measures, "default", "figures")]
@@ -81,31 +81,31 @@ def judged_claims(number: float) -> list[dict]:
 
 @cache
 def planned_cells(study: str, scale: str = "default") -> pd.DataFrame:
-    """What is known of a study's cells before they are run."""
+    """Return the columns of a study's cells that are known before they are run."""
     return pd.DataFrame([cell.row for cell in expand(study_of(study, scale))])
 
 
 @cache
 def planned_sizes(study: str, scale: str = "default") -> pd.DataFrame | None:
-    """Sizes of a study as planned; None for a study of arithmetic."""
+    """Return the planned sizes of a study; None for a study of arithmetic."""
     settings = study_of(study, scale)
     return sizes_of(planned_cells(study, scale), settings_columns(settings)) if settings.series else None
 
 
 def facts_of(study: str) -> dict[str, Fact]:
-    """The facts of a study by name."""
+    """Return the facts of a study by name."""
     return getattr(importlib.import_module(f"replication.studies.{study}.analysis"), "FACTS", {})
 
 
 def quantities(measures: Measures) -> Quantities:
-    """Measures as an analysis has them."""
+    """Return measures in the form in which an analysis has them."""
     rows = measures.rows[["measured", "ci_low", "ci_high"]].astype(float)
     return Quantities(Measured(*row) for row in rows.itertuples())
 
 
 @cache
 def stub_cells(study: str, number: float, scale: str = "default") -> pd.DataFrame:
-    """cells.csv of a study with its planned cells, and one number for whatever is known after the run."""
+    """Return cells.csv of a study: its planned cells, with one number in all columns that are known after the run."""
     planned = planned_cells(study, scale)
     known_after = [name for name in study_columns(study_of(study, scale)) if name not in planned]
     return planned.assign(**dict.fromkeys(known_after, number) | {"status": "ok", "reason": None}).copy()
@@ -113,12 +113,12 @@ def stub_cells(study: str, number: float, scale: str = "default") -> pd.DataFram
 
 @cache
 def stub_runs() -> list[StubRun]:
-    """A run with one number everywhere and one without any, in which what stands must be what needs none."""
+    """Return a run with one number everywhere, and a run without numbers, whose remaining text must need none."""
     return [StubRun(1.5), StubRun(math.nan)]
 
 
 def check(name: str) -> None:
-    """Write a chapter or a text with and without numbers; ConfigError, with its file, if it names something that does
-    not exist."""
+    """Write a chapter or a text with and without numbers; raise ConfigError, with its file, if it names something
+    that does not exist."""
     for run in stub_runs():
         text(name, run)

@@ -1,5 +1,5 @@
-"""All claims together: how many there are of each verdict, what counts as agreement, and what does not hold as
-printed; the errata found in the papers; and what was revised, filled in or replaced."""
+"""All claims together: their number by verdict, the agreement of exponents, and the statements that do not hold as
+printed; the errata found in the papers; and numbers for the texts on the whole run."""
 
 from __future__ import annotations
 
@@ -21,26 +21,26 @@ from replication.report.run_tables import DOCS, Run
 
 ERRATA = macros("errata.html.jinja")
 LEVELS = ("good", "fair", "open", "bad", "none")
-"""What verdicts say, from agreement to no test."""
+"""Levels of verdicts, from agreement to no test."""
 NARROWER = (2 / 3, 1 / 3)
 """Shares of the tolerance at which agreement of exponents is counted again."""
 
 
 def by_verdict(verdicts: Iterable[str]) -> dict[str, int]:
-    """How many there are of each verdict, from agreement to no test."""
+    """Count verdicts, in the order from agreement to no test."""
     counts = Counter(verdicts)
     return {word: counts[word] for word in sorted(Verdict, key=lambda kind: LEVELS.index(kind.level)) if word in counts}
 
 
 def tally(claims: pd.DataFrame) -> Markup:
-    """How many of the papers' own statements have each verdict, measured and computed, as labels."""
+    """Return the number of the papers' own statements by verdict, measured and computed, as labels."""
     own = own_statements(claims)
     bases = {"Measured": "measured", "Computed from printed formulas": "computed"}
     return PIECES.tally({name: by_verdict(own.loc[own["basis"] == basis, "verdict"]) for name, basis in bases.items()})
 
 
 def left_out(claims: pd.DataFrame) -> dict[str, int]:
-    """How many rows the tally leaves out, by why."""
+    """Count the rows that the tally leaves out, by reason."""
     papers = claims["whose"] == "paper"
     counts = {
         "corrections": claims["whose"] == "correction",
@@ -52,14 +52,14 @@ def left_out(claims: pd.DataFrame) -> dict[str, int]:
 
 
 def counted(claims: pd.DataFrame) -> dict[str, int]:
-    """The papers' own statements: of how many papers some were tested, and how many of each outcome."""
+    """Count the papers with a tested statement of their own, and these statements by outcome."""
     rows = own_statements(claims)
     return {"papers": rows.loc[rows["verdict"] != Verdict.NOT_TESTED, "paper"].nunique()} | by_outcome(claims)
 
 
 def exponents(claims: pd.DataFrame) -> pd.DataFrame:
-    """The exponents that agree, with the distance of the far end of their corrected interval from the claimed exponent.
-    None of those that follow from a definition."""
+    """Return the exponents that agree, with the distance of their corrected interval's far end from the claimed one.
+    Exponents that follow from a definition are left out."""
     agrees = (claims["verdict"] == Verdict.RATE_AGREES) & (claims["basis"] != "definition")
     rows = claims[(claims["rule"] == "rate") & agrees]
     ends = np.array([interval_of(row)[1:] for row in rows.to_dict("records")]).reshape(-1, 2)
@@ -84,31 +84,31 @@ def agreement(claims: pd.DataFrame) -> dict[str, object]:
 
 
 def contradictions(claims: pd.DataFrame) -> Markup:
-    """What does not hold as printed: one line for an error, the most severe first."""
+    """Return the table of statements that do not hold as printed: one line for an error, the most severe first."""
     rows = claims[claims["verdict"].isin(NEGATIVE)].to_dict("records")
     return ERRATA.contradictions(by_severity(rows))
 
 
 def by_severity(rows: Iterable[dict]) -> list[dict]:
-    """The rows of claims or errata, the most severe first."""
+    """Sort rows of claims or errata, the most severe first."""
     return sorted(rows, key=lambda row: [*SEVERITIES, ""].index(row["severity"]))
 
 
 def decided(errata: pd.DataFrame) -> pd.DataFrame:
-    """Errata with a demonstration."""
+    """Return the errata with a demonstration."""
     return errata[errata["confirmed"].isin(("yes", "no"))]
 
 
 def by_change(errata: pd.DataFrame) -> dict[str, pd.DataFrame]:
-    """The errata by what they change, the most severe first, as they are counted:
-    without those that are one question with another."""
+    """Return errata by what they change, the most severe first, as they are counted:
+    without those on the same question as another."""
     rows = decided(errata)
     rows = rows[rows["same_as"] == ""]
     return {change: part for change in get_args(Change) if len(part := rows[rows["changes"] == change])}
 
 
 def claims_touched(errata: pd.DataFrame) -> dict[str, list[str]]:
-    """Id of a claim -> ids of the errata that a reader of it should know."""
+    """Return id of a claim -> ids of the errata that its reader should know."""
     touched: dict[str, list[str]] = {}
     for row in decided(errata).to_dict("records"):
         for claim in filter(None, row["claims"].split("; ")):
@@ -117,8 +117,8 @@ def claims_touched(errata: pd.DataFrame) -> dict[str, list[str]]:
 
 
 def errata_list(errata: pd.DataFrame) -> Markup:
-    """What is printed, what is right, how that was shown, and what it changes, the most severe first;
-    one question stands together."""
+    """Return the errata with printed text, correction, demonstration and effect, the most severe first;
+    those on one question are together."""
     every = decided(errata).to_dict("records")
     changes = {change: [] for change in by_change(errata)}
     for row in by_severity(row for row in every if not row["same_as"]):
@@ -127,12 +127,12 @@ def errata_list(errata: pd.DataFrame) -> Markup:
 
 
 def candidates_table(errata: pd.DataFrame) -> Markup:
-    """What was suspected, and why it was set aside."""
+    """Return the suspicions that were set aside, with reasons."""
     return ERRATA.candidates(errata.drop(decided(errata).index).to_dict("records"))
 
 
 def facts(run: Run) -> dict[str, object]:
-    """What the texts on the whole run need beside its quantities."""
+    """Return numbers for the texts on the whole run, beside its quantities."""
     negative = run.claims[run.claims["verdict"].isin(NEGATIVE)]
     return {
         "scale": run.scale,

@@ -29,7 +29,7 @@ Pair = tuple[Canary, Canary]
 
 
 def before_others(pair: Pair, problem: Problem, rng: np.random.Generator) -> tuple[GivenUsers, GivenUsers]:
-    """Put each of a pair first before the same users, whom the adversary knows, with standard normal samples."""
+    """Return two data sets with one of the pair first; the others are the same, standard normal, known to all."""
     shape = problem.samples, problem.users
     features, labels, worlds = rng.standard_normal((*shape, problem.dim)), rng.standard_normal(shape), []
     for canary in pair:
@@ -53,7 +53,7 @@ def unit_vectors(count: int, dim: int, rng: np.random.Generator) -> np.ndarray:
 
 
 def structured(problem: Problem, rng: np.random.Generator) -> Canary:
-    """Draw a user whose samples are equal in groups."""
+    """Draw a user with groups of equal samples."""
     samples = np.arange(problem.samples)
     groups = int(rng.choice([2**i for i in range(problem.samples.bit_length())]))
     member = samples * groups // problem.samples if rng.random() < 0.5 else samples % groups

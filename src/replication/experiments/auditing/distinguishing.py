@@ -1,9 +1,9 @@
 """A game that bounds privacy from below: an adversary guesses which of two users took part.
 
 A coin picks the user; the adversary guesses by the likelihood ratio, against a threshold of 0. The accuracy of the best
-attack is (1 + delta(0)) / 2: Phi(mu/2) for mu-GDP, 1 / (1 + e^-epsilon) for one epsilon-DP release. From the exact
-lower limit of its binomial number of hits follows epsilon: that of the same releases with as much more noise as makes
-this accuracy the best. Three further limits are weaker or assume more: a z-test, the AUC, and TPR and FPR.
+attack is (1 + delta(0)) / 2: Phi(mu/2) for mu-GDP, 1 / (1 + e^-epsilon) for one epsilon-DP release. The number of
+hits is binomial and gives an exact lower limit of the accuracy, hence of epsilon: that of the same releases with the
+noise at which this accuracy is the best. Three further limits are weaker or assume more: z-test, AUC, TPR and FPR.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ LEVEL = 0.95
 
 
 def lower(hits: int, runs: int, level: float = LEVEL) -> float:
-    """Return the exact one-sided lower limit of a probability after so many hits."""
+    """Return the exact one-sided lower limit of a probability, given the number of hits."""
     return float(scipy.stats.binomtest(hits, runs, alternative="greater").proportion_ci(level).low)
 
 
@@ -69,7 +69,7 @@ class Game:
 
 
 def play(score: Callable[[bool, int], float], runs: int, rng: np.random.Generator) -> Game:
-    """Play a game, with the scores that `score` gives for the first or second world and the number of the run."""
+    """Play a game; `score` takes whether the first world was drawn, and the number of the run."""
     first = rng.random(runs) < 0.5
     ties = rng.random(runs) < 0.5
     scores = np.array([score(bool(world), run) for run, world in enumerate(first)])
@@ -78,7 +78,7 @@ def play(score: Callable[[bool, int], float], runs: int, rng: np.random.Generato
 
 @dataclass(frozen=True)
 class PrivacyClaim:
-    """What a ledger claims of the releases on one user."""
+    """The privacy that a ledger claims for all releases of one user's data."""
 
     ledger: Ledger
 
@@ -103,7 +103,7 @@ class PrivacyClaim:
 
     @property
     def gaussian(self) -> bool:
-        """Whether all releases are Gaussian and have every user."""
+        """Whether all releases are Gaussian and every user takes part in each."""
         gaussian, pure = self._parts
         return not pure and all(rate == 1 for _, rate in gaussian)
 
@@ -112,7 +112,7 @@ class PrivacyClaim:
         return tuple((factor * mu, rate) for mu, rate in gaussian), tuple(factor * epsilon for epsilon in pure)
 
     def right(self, noise_reduction: float = 1.0) -> float:
-        """Return the accuracy of the best attack, in [1/2, 1], at so many times less noise."""
+        """Return the accuracy of the best attack, in [1/2, 1], with the noise divided by `noise_reduction`."""
         gaussian, pure = self._scaled(noise_reduction)
         if self.gaussian:
             return float(ndtr(noise_reduction * self.mu / 2))
@@ -121,14 +121,14 @@ class PrivacyClaim:
         return (1 + composed_advantage(gaussian, pure)) / 2
 
     def epsilon(self, delta: float, noise_reduction: float = 1.0) -> float:
-        """Return epsilon at so many times less noise; beyond 3 times, a bound without a gain from participation."""
+        """Return epsilon with the noise divided by `noise_reduction`; beyond 3, an upper bound that ignores rates."""
         gaussian, pure = self._scaled(noise_reduction)
         if self.gaussian or noise_reduction > NOISE_REDUCTIONS[1]:
             return gdp_epsilon(noise_reduction * self.mu, delta) + sum(pure) if gaussian else sum(pure)
         return composed_epsilon(gaussian, delta, pure) if gaussian else sum(pure)
 
     def epsilon_at(self, share: float, delta: float) -> float:
-        """Return epsilon of the releases with as much noise as gives the best attack this accuracy; 0 up to 1/2."""
+        """Return epsilon of the releases at the noise that gives the best attack accuracy `share`; 0 up to 1/2."""
         if share <= 0.5:
             return 0.0
         if self.gaussian:

@@ -11,7 +11,7 @@ from privrep.methods.running.registry import options_class
 
 
 def example_options(name: str) -> dict:
-    """Return the options with which the docstring of a method's file fits it; tests and audits take them, too."""
+    """Return the options of the example in the docstring of a method's file, which tests and audits use, too."""
     kind = options_class(name)
     lines = re.findall(r"^(?:>>>|\.\.\.) (.*)$", str(sys.modules[kind.__module__].__doc__), re.MULTILINE)
     calls = [node for node in ast.walk(ast.parse("\n".join(lines))) if isinstance(node, ast.Call)]

@@ -30,7 +30,7 @@ class WrongClip:
 def _first_free(honest: Callable, free: Callable) -> Callable:
     def wrong(given: np.ndarray, bound: float) -> np.ndarray:
         clipped = np.array(honest(given, bound))
-        first = (0,) * clipped.ndim  # of the first user, wherever users lie
+        first = (0,) * clipped.ndim  # the first user, on whichever axis users are
         clipped[first] = free(given)[first]
         return clipped
 
@@ -65,7 +65,7 @@ def _clips(modules: int) -> list[tuple[ModuleType, str, Callable]]:
 
 @contextmanager
 def clipped_by(wrong: WrongClip | None) -> Iterator[None]:
-    """Replace the clips in the code of the algorithms until the end of the block; None leaves them."""
+    """Replace the clipping functions in the code of the algorithms until the end of the block; None leaves them."""
     places = _clips(len(sys.modules)) if wrong else []
     for module, key, value in places:
         setattr(module, key, getattr(wrong, "factor" if value is clip_factor else "scalar"))
@@ -82,7 +82,7 @@ Needs = Literal["", "several", "one stream", "not 1", "composed", "start", "mome
 
 @dataclass(frozen=True)
 class Mutant:
-    """An injected fault."""
+    """An injected fault, and the mechanisms that can have it."""
 
     fault: Fault = SOUND  # of the release handle
     clip: WrongClip | None = None  # of the algorithm
@@ -96,7 +96,7 @@ class Mutant:
     needs: Needs = ""  # what a mechanism must have for the fault to be applicable
 
     def applicable(self, transcript: Transcript, multiplier: float, clips: bool) -> bool:
-        """Return whether the fault applies to a mechanism with this transcript, which `clips` by the library or not."""
+        """Return whether the fault applies to a mechanism with this transcript; clips : by functions of the library."""
         releases = transcript.records
         streams = Counter(record.role for record in releases for _ in range(record.parts))
         sampled = any(record.rate < 1 for record in releases)
@@ -121,7 +121,7 @@ class Mutant:
         return replace(self.fault, noise_scale=multiplier**-0.5) if self.variance else self.fault
 
     def noise_reduction(self, multiplier: float, users: int) -> float:
-        """Return how many times less noise than claimed there is for the contribution of one of n users."""
+        """Return the claimed over the actual noise, both relative to the contribution of one of n users."""
         fault = self.fault_at(multiplier)
         return (users if fault.mean_clip else 1) / (fault.noise_scale * fault.charged)
 
@@ -149,5 +149,5 @@ MUTANTS = {
     "participation not drawn": Mutant(everyone=True, needs="participation"),
 }
 """Half the sensitivity: that of adding or removing a user, or of a clip at twice its bound. A user charged as a sample:
-each of 16 samples is clipped, and one clip is charged. One of two statistics uncharged: the pair of Algorithm 2 has the
-squared sensitivity of its matrix alone."""
+each of 16 samples is clipped, and one clip is charged. One of two statistics uncharged: the pair of Algorithm 2 is
+charged the squared sensitivity of its matrix alone."""

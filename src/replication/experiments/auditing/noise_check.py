@@ -6,7 +6,7 @@ import numpy as np
 from scipy.special import chdtr, gammaincinv, ndtr, stdtr
 
 SURE = 1e-6  # the p-value below which a fault of the noise is reported
-POWER = 0.95  # probability with which `noise_found` is found
+POWER = 0.95  # probability that the check finds a noise of `noise_found` times the claimed one
 
 
 def two_sided(tail: float) -> float:
@@ -20,12 +20,12 @@ def smallest(values: np.ndarray) -> float:
 
 
 def correlation_p(scores: np.ndarray, runs: int) -> np.ndarray:
-    """Return p-values of correlations of so many independent pairs of standard normal numbers (Student)."""
+    """Return p-values of correlations, each of `runs` independent pairs of standard normal numbers (Student's t)."""
     return 2 * stdtr(runs - 1, -np.abs(scores) * np.sqrt((runs - 1) / np.maximum(1 - scores**2, 1e-15)))
 
 
 def noise_alarm(table: np.ndarray) -> float:
-    """Return the smallest p-value of all looks times their number, for a table (runs, numbers) in units of noise."""
+    """Return the smallest p-value of all tests times their number, for a table (runs, numbers) in units of noise."""
     count, size = table.shape
     looks = [two_sided(float(ndtr(table.sum() / np.sqrt(table.size))))]
     looks.append(two_sided(float(chdtr(table.size, (table**2).sum()))))
@@ -41,6 +41,6 @@ def noise_alarm(table: np.ndarray) -> float:
 
 
 def noise_found(table: np.ndarray) -> float:
-    """Return the largest ratio of actual to claimed noise, below 1, whose variance is found with chance `POWER`."""
+    """Return the largest ratio of actual to claimed noise, below 1, that the variance shows with chance `POWER`."""
     looks, half = 5 if table.shape[1] > 1 else 4, table.size / 2
     return float(np.sqrt(gammaincinv(half, SURE / looks / 2) / gammaincinv(half, POWER)))

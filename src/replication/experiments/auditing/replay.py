@@ -1,12 +1,12 @@
 """The transcript of a fit's releases, and the same fit on other users with the same answers.
 
-Given the answers of one run, the method computes on the data of both worlds what it would have computed then: exact
-statistics s, s' under one history, with answers o, each in units of the claimed noise, from which follow
+A replay gives the method the answers o of one run on the data of both worlds. Its exact statistics s, s' under this one
+history, in units of the claimed noise like o, give
 
     mu^2 = sum_t ||s_t - s'_t||^2,    log p / p' = sum_t <s_t - s'_t, o_t - (s_t + s'_t) / 2>
 
 and the difference of log-probabilities of a choice. Where users take part at random, all coins are public but the
-canary's, whose release has the mixture (1 - p) N(s without it, 1) + p N(s with it, 1).
+canary's; a release then has the law (1 - p) N(s without it, 1) + p N(s with it, 1).
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ from privrep.users.rng import Streams
 
 @cache
 def _upper(size: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Rows and columns of an upper triangle, and which of its entries are on the diagonal."""
+    """Return rows and columns of the entries of an upper triangle, and whether each is on the diagonal."""
     rows, columns = np.triu_indices(size)
     return rows, columns, rows == columns
 
 
 def scaled(array: np.ndarray, noise: Noise, multiplier: float) -> np.ndarray:
-    """Return the free numbers of an array, or of the upper triangle if it is symmetric, in units of their noise."""
+    """Return the entries of an array, or of its upper triangle if it is symmetric, in units of their noise."""
     sd = noise.sd * multiplier
     if noise.form == "independent":
         return np.ravel(array) / sd
@@ -48,7 +48,7 @@ def scaled(array: np.ndarray, noise: Noise, multiplier: float) -> np.ndarray:
 
 
 def clipped_as_a_whole(total: np.ndarray, bound: float, users: int) -> np.ndarray:
-    """Clip a sum to the largest norm that so many users can give it, in place of each user to `bound`."""
+    """Clip a sum as a whole to norm users x bound, in place of each user to `bound`."""
     most = bound * users
     return total * min(1.0, most / max(float(np.linalg.norm(total)), most))
 
@@ -106,10 +106,10 @@ class ChoiceRecord:
 
 @dataclass
 class Transcript:
-    """The releases of a fit in their order, and the transcript whose answers it receives again."""
+    """The releases of a fit in their order, and the transcript whose answers are replayed."""
 
     replayed: Transcript | None = None
-    records: list[Any] = field(default_factory=list)  # of a sum or a choice
+    records: list[Any] = field(default_factory=list)  # a GaussianRecord or a ChoiceRecord each
 
     @property
     def given(self) -> Any:
@@ -120,14 +120,14 @@ class Transcript:
 class Fault:
     """An injected fault of a release handle."""
 
-    noise_scale: float = 1.0  # actual noise over what is charged
-    charged: float = 1.0  # sensitivity that is charged and that noise is drawn for, over the true one
+    noise_scale: float = 1.0  # actual over charged noise
+    charged: float = 1.0  # charged over true sensitivity; noise is drawn for the charged one
     joint: float | None = None  # squared sensitivity charged for two statistics together in place of the true one
     repeats: bool = False  # every release has the noise of the first
-    mean_clip: bool = False  # sums are clipped as a whole, to what all users together may add
+    mean_clip: bool = False  # sums are clipped as a whole, to the bound times the number of users
 
     def noise_spec(self, spec: NoiseSpec) -> NoiseSpec:
-        """Return the specification by which a sum is released in place of its own."""
+        """Return the faulty specification by which a sum is released in place of its own."""
         noises = tuple(replace(noise, sd=noise.sd * self.charged) for noise in spec.noises)
         if len(noises) > 1:
             return replace(spec, noises=noises, sensitivity=math.sqrt(self.joint) if self.joint else spec.sensitivity)
@@ -175,7 +175,7 @@ class RecordingRelease(Release):
     def approached(
         self, name: str, chain: Callable[[float, np.random.Generator], np.ndarray], *, width: float
     ) -> np.ndarray:
-        """Record the state that is released; the probability of a finite chain is not known in the other world."""
+        """Record the released state of a chain, without numbers: its probability in the other world is not known."""
         given = self.transcript.given
         answer = given.answer if given else Release.approached(self, name, chain, width=width)
         self.transcript.records.append(GaussianRecord(name, self.role, np.empty(0), np.empty(0), answer))
@@ -200,7 +200,7 @@ SECRET = ("noise", "init_noise", "position")  # streams that are secret; all oth
 
 @dataclass(frozen=True)
 class Attendance:
-    """Coins of random participation, public but for those of the first user; a user takes part below the rate."""
+    """Coins of random participation, public but for those of the first user; coins below the rate take part."""
 
     public: np.random.Generator
     own: Callable[[], float]
@@ -217,10 +217,10 @@ INSIDE, OUTSIDE = (lambda: 0.0), (lambda: 1.0)  # coins of a user who always tak
 
 
 def streams(run: int, seed: int, own: Callable[[], float] | None = None, everyone: bool = False) -> Streams:
-    """Return named streams, public ones by the seed alone; `own` draws the coins of the first user."""
+    """Return named random streams, public ones from the seed alone; `own` draws the coins of the first user."""
 
     def start(role: str) -> Any:
-        # A list of numbers takes its generator longer.
+        # Seeding from an array is faster than from a list.
         drawn = np.random.default_rng(np.array([seed, 1 + run if role in SECRET else 0, *role.encode()], np.uint32))
         if role != "participants":
             return drawn
@@ -249,13 +249,13 @@ def recorded(
 
 
 def attained_mu(first: Transcript, second: Transcript) -> float:
-    """Return mu of two worlds under one history: the root of all squared distances of Gaussian releases."""
+    """Return mu of two worlds under one history: the root sum of squared distances of Gaussian releases."""
     pairs = zip(first.records, second.records, strict=True)
     return float(np.sqrt(sum(((a.exact - b.exact) ** 2).sum() for a, b in pairs if isinstance(a, GaussianRecord))))
 
 
 def loss(first: Transcript, second: Transcript) -> float:
-    """Return the largest privacy loss of two worlds under one history, by choices."""
+    """Return the largest privacy loss between two worlds under one history, summed over the choices."""
     pairs = zip(first.records, second.records, strict=True)
     return float(sum(np.abs(a.logs - b.logs).max() for a, b in pairs if isinstance(a, ChoiceRecord)))
 

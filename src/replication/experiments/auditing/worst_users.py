@@ -1,4 +1,4 @@
-"""How far replacing a user moves the statistics of jain2021, for the worst pair of users that is found."""
+"""Largest change of the statistics of jain2021 by replacing a user, from a search for the worst pair of users."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ONES = SampleClip(1.0, 1.0)  # both thresholds 1
 
 
 def single_user(user: Canary) -> GivenUsers:
-    """Return the data set of one user, at rank 1 and with the head 1: a longer head does what longer features do."""
+    """Return the data set of one user, at rank 1 and with the head 1: a longer head acts as longer features do."""
     samples, dim = user.features.shape
     return GivenUsers(Known(1, samples, dim, 1), user.features[:, None], user.labels[:, None], np.ones((1, 1)))
 
@@ -36,7 +36,7 @@ def largest_change(
 
 
 def moved(statistic: str, samples: int, rng: np.random.Generator, clip: SampleClip = ONES, dim: int = 2) -> float:
-    """Return how far replacing a user moves A ("second"), b ("first") or both squared ("joint", at most 8), k = 1."""
+    """Return the change of A ("second"), b ("first"), or both squared ("joint", up to 8) by replacing a user, k = 1."""
     contribution = UserMoments(true_heads, slice(0, samples))
 
     def change(*pair: GivenUsers) -> float:
@@ -51,7 +51,7 @@ def moved(statistic: str, samples: int, rng: np.random.Generator, clip: SampleCl
 
 
 def matrix_moved(samples: int, rng: np.random.Generator) -> float:
-    """Return how far replacing a user moves Algorithm 3's upper triangle at most, in zeta^2 per pair; d = 2."""
+    """Return the largest change of Algorithm 3's upper triangle by replacing a user, in zeta^2 per pair; d = 2."""
     pairs_of = SamplePairs(slice(0, samples), DisjointPairs)
 
     def change(*pair: GivenUsers) -> float:

@@ -3,10 +3,10 @@
     minimise  (1/q) sum_i l( <z_i, v> - y_i )   over  ||v|| <= C
 
 The problem is convex. At any v in the ball the Frank-Wolfe gap <g, v> + C ||g||, with g the gradient, bounds how far
-the value is from the minimum. The solver goes on until it is at most a stated tolerance for every user and tells the
-gaps. It does not raise where a user's stays larger after many steps: whether a computation fails must not depend on one
-user, and no privacy rests on the accuracy. What it does for a user depends on that user alone: if others decided how
-many steps one gets, they would move its share of a sum.
+the value is from the minimum. The solver iterates until the gap of every user is at most a stated tolerance, and
+returns the gaps. It does not raise if a gap stays larger after many steps: whether a computation fails must not depend
+on one user, and privacy does not rest on the accuracy. The steps for a user depend on that user alone: if they depended
+on others, these would change the user's share of a sum.
 
 * absolute loss, k = 1: exact. The minimum is a weighted median of y_i / z_i, moved into [-C, C].
 * otherwise: Newton's method on the loss, each step a quadratic over the ball. The first steps, and those of users for
@@ -24,13 +24,13 @@ from privrep.users.heads import solve_positive_definite
 from privrep.users.losses import Loss
 
 TOLERANCE = 1e-3  # certified distance of a user's loss from its minimum, in units of the labels
-SLOW = 6  # steps after which only users beyond the tolerance are gone on with, by iterated least squares
+SLOW = 6  # steps after which only users beyond the tolerance continue, in double precision, with iterated least squares
 MOST_STEPS = 200
-FEW = 0.5  # share of users beyond the tolerance below which only they are gone on with, in double precision
+FEW = 0.5  # share of users beyond the tolerance below which only they continue
 SHORTENED = (1, 0.5, 0.2, 0.05)  # parts of a Newton step that are tried for a slow user
-RIDGE = {np.dtype(np.float32): 1e-5, np.dtype(np.float64): 1e-8}  # on a step's diagonal over its trace: solvable
+RIDGE = {np.dtype(np.float32): 1e-5, np.dtype(np.float64): 1e-8}  # of the trace, added to the diagonal
 SECULAR_STEPS = 30
-LENGTH_TOLERANCE = {np.dtype(np.float32): 1e-3, np.dtype(np.float64): 1e-9}  # of a bound, before a head is cut
+LENGTH_TOLERANCE = {np.dtype(np.float32): 1e-3, np.dtype(np.float64): 1e-9}  # relative excess that is cut off
 BLEND = 0.05  # share of the majoriser in a Newton step's weights: it keeps them positive where a loss is linear
 SMOOTHINGS = (0.3, 0.1, 0.03, 0.01, 0.003, 0.001)  # widths of the pseudo-Huber losses that approach the absolute loss
 
@@ -135,7 +135,7 @@ def within_ball(gram: np.ndarray, right: np.ndarray, bound: float) -> np.ndarray
         long = np.flatnonzero(~(np.einsum("kn,kn->n", heads, heads) <= bound**2))
     if len(long):
         gram, b, diagonal = gram.take(long, axis=2), right.take(long, axis=1), range(len(right))
-        # ||b|| <= (tr H + s) C: no smaller s will do. The last term keeps away from 0 / 0.
+        # ||b|| <= (tr H + s) C bounds s from below. The last term avoids 0 / 0.
         size, trace = np.sqrt(np.einsum("kn,kn->n", b, b)) / bound, sum(gram[a, a] for a in diagonal)
         accuracy = 8 * np.finfo(gram.dtype).eps
         gram[diagonal, diagonal] += np.maximum(size - trace, 0) + accuracy * (size + trace) + (size + trace == 0)

@@ -23,7 +23,7 @@ import numpy as np
 from privrep.users.subspace import random_subspaces
 
 WANTED = 0.3  # share of proposals accepted, between the best for one and for many dimensions (Gelman et al. 1996)
-HOTTEST, LOOKED_AT = 0.3, 8  # first scale over the range of the scores of so many uniform subspaces
+HOTTEST, LOOKED_AT = 0.3, 8  # first scale over the range of scores of LOOKED_AT uniform subspaces
 GAIN = 0.6  # a chain's log step follows its acceptance by this over the square root of the step's number
 
 

@@ -31,7 +31,7 @@ def net_size(dim: int, rank: int, radius: float) -> int:
 
 @dataclass(frozen=True)
 class Net:
-    """Bases (c, d, k), and volumes (c,), the uniform law's density over that of a choice in the net, up to a factor."""
+    """Bases (c, d, k), and volumes (c,): uniform density over that of a draw from the net, up to a factor."""
 
     bases: np.ndarray
     volumes: np.ndarray

@@ -1,10 +1,10 @@
-"""The score of jain2021's Algorithm 4: how well users can do in a subspace.
+"""The score of jain2021's Algorithm 4: the least losses of the users in a subspace.
 
     score(U) = sum_j min_{||v|| <= C} (1/q) sum_i l( <clip(U^T x_ij; L_f), v>; y_ij )        over q samples of each user
 
 A user's share a_j(U) is its term less the loss of the head 0, which is the same for every U: it lies in [-w, 0] with w
-= xi L_f C, since v = 0 is allowed and a prediction is at most L_f C. What is summed is clipped to this interval, and a
-NaN counts as 0, so that a solver that is not exact, or rounding, can move no share out of it.
+= xi L_f C, since v = 0 is allowed and a prediction is at most L_f C. Shares are clipped to this interval, and NaN
+counts as 0, so that neither an inexact solver nor rounding can move a share out of it.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ class Shares:
 
     @property
     def key(self) -> Hashable:
-        """All that the sums depend on besides the data; None unless they are kept for the next fit."""
+        """Key of the sums: all that they depend on besides the data; None unless they are kept for the next fit."""
         return (str(self.score), self.bases.tobytes()) if self.kept else None
 
     def __call__(self, block: Block) -> Scores:

@@ -1,7 +1,7 @@
 """The privacy statements of both papers, checked by arithmetic and by adversarial search.
 
-Each of jain2021 turns a noise multiplier Delta = sqrt(c L) / eps into (eps, delta)-DP by way of rho / Delta^2-zCDP and
-eps' = rho + 2 sqrt(rho L). With c and rho printed, eps' / eps depends on eps / L alone.
+Each statement of jain2021 turns a noise multiplier Delta = sqrt(c L) / eps into (eps, delta)-DP by rho / Delta^2-zCDP
+and eps' = rho + 2 sqrt(rho L), L = ln(1/delta). With c and rho printed, eps' / eps depends on eps / L alone.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ DELTAS = tuple(10.0**-power for power in range(4, 10))
 SECTION6_DELTA = 1e-6
 SECTION6_PRINTED = {1: "0.009", 2: "0.04", 5: "0.23", 10: "0.90"}  # epsilon -> zCDP as Section 6 prints it
 ALPHAS, RATES, SDS = (2, 4, 8, 16), (0.01, 0.1, 0.5), (1.0, 2.0, 4.0)  # of Remark 4.1's divergences
-MILD = ((2, 0.1, 1.0), (8, 0.1, 5.0))  # alpha, p and sigma at which less is lost, shown beside the extreme
+MILD = ((2, 0.1, 1.0), (8, 0.1, 5.0))  # alpha, p and sigma with a smaller error, shown beside the extreme
 ORDER_AT = "printed order over RDP at alpha = {:g}, p = {:g}, sigma = {:g}"
 ALPHA, SD = 8, 2.0  # Rényi order and sigma of the figure of one round
 
@@ -92,7 +92,7 @@ def statements() -> list[Measured]:
     parts = {"second moment": "second", "first moment": "first", "joint": "joint"}
     changes = {name: moved(statistic, 2, rng) for name, statistic in parts.items()}
     measures += [exact(f"{name} change", change) for name, change in changes.items()]
-    # The bounds: two each, by the triangle inequality; both of Algorithm 2 in squares.
+    # Bounds by the triangle inequality: 2 for each statistic, 8 for the joint squares of Algorithm 2.
     over = matrix_moved(2, rng) / 2, *(change / (8 if name == "joint" else 2) for name, change in changes.items())
     measures.append(exact("largest change over its bound", max(over)))
     measures += [exact(f"rho at {epsilon}", section6_rho(epsilon)) for epsilon in SECTION6_PRINTED]
@@ -131,12 +131,12 @@ def round_curves() -> pd.DataFrame:
 
 
 def listed(values: dict[float, float]) -> str:
-    """Spell pairs of a stated epsilon and what was found for it."""
+    """Spell pairs of a stated epsilon and its value."""
     return ", ".join(f"{value:.3g} at {epsilon:g}" for epsilon, value in values.items())
 
 
 def conversion() -> list[Measured]:
-    """Measure what the conversion in the last step of Theorem 5.2 achieves."""
+    """Measure epsilon and delta that the conversion in the last step of Theorem 5.2 achieves."""
     measures = []
     for scope in SCOPES:
         deltas = {epsilon: gdp_delta(epsilon, exact_mu(scope, epsilon, DELTA)) for epsilon in EPSILONS}
@@ -189,13 +189,13 @@ PRINTED_POWERS = {
     "cap": {"n": 1, "d": -1, "k": -4, "mu": -2, "kappa": 0},
     "trade-off": {"n": -1, "d": 1, "k": 1.5, "mu": 2, "kappa": 1},
 }
-"""Of eq. (67), Corollary F.1, Theorem 5.2 and Corollary 5.1."""
+"""Powers in eq. (67), Corollary F.1, Theorem 5.2 and Corollary 5.1."""
 LENGTH = "kappa^2 comes from L <= 1 + k kappa^2; with L = O(k), as the paper treats it, the exponent is {:g}"
-"""How the powers of kappa depend on L, which the cost of a start has once."""
+"""Note on the powers of kappa, which depend on L; the cost of a start is proportional to L."""
 
 
 def idle_condition(size: prescribed.Size) -> float:
-    """Return Corollary 5.1's printed least epsilon over its trade-off's at eps_a = 1, idle up to 1."""
+    """Return Corollary 5.1's printed least epsilon over its trade-off's at eps_a = 1; the condition is idle up to 1."""
     return prescribed.least_epsilon(prescribed.utility_cap)(size) / prescribed.trade_off(size)
 
 
@@ -241,13 +241,13 @@ def experiments() -> list[Measured]:
 
 
 FACTS = {
-    # What two triangle inequalities allow, and the share of it that was found.
+    # The limit by two triangle inequalities, and the share of it that the search attained.
     "joint release": lambda cells, values: {"allowed": ALLOWED, "share": values["joint change"].measured / ALLOWED},
 }
 
 
 def analyse(cells: None, study: AnalysisSettings) -> Findings:
-    """Measure what the statements of jain2021 and of shen2023 come to."""
+    """Measure the privacy statements of jain2021 and of shen2023."""
     return Findings(
         statements() + conversion() + sampled_round() + powers() + experiments(),
         {

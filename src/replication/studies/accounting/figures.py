@@ -23,7 +23,7 @@ def draw_privacy_accounting(figure: Picture, numbers: DataFrame, study: PlotSett
 
 
 def draw_privacy_conversion(figure: Picture, numbers: DataFrame, study: PlotSettings) -> None:
-    """Draw what the noise of Theorem 5.2 achieves."""
+    """Draw epsilon and delta that the noise of Theorem 5.2 achieves."""
     ratios, deltas = figure.panels(8.6, 4.2, ncols=2)
     for scope, look in distinct(numbers["scope"]).items():
         part = numbers[numbers["scope"] == scope]

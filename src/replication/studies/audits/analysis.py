@@ -1,4 +1,4 @@
-"""Audits of all mechanisms (claim O-AUDIT): counts of faults and mutants that were found, without repetitions."""
+"""Audits of all mechanisms (claim O-AUDIT): counts of found faults and mutants, without repetitions."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ CHECKS = ("replay", "ledger", "budget", "noise", "game")
 AUDITS = ("moments", "rounds", "choices", "others")
 SEARCHES = ("quarters", "pairs", "samples")
 ALARMS = 0.05
-EPSILONS = (0.1, 0.25, 0.5, 1.0, 2.0, 5.0, 8.0, 10.0)  # epsilons whose meaning to an adversary the chapter shows
+EPSILONS = (0.1, 0.25, 0.5, 1.0, 2.0, 5.0, 8.0, 10.0)  # epsilons for which the chapter shows the best attack
 PRINTED = {
     "jain2021, Figure 2": (1e-6, (1.0, 2.0, 5.0, 10.0)),
     "shen2023, Figure 1 and Tables": (1e-5, (0.25, 0.5, 1.0, 2.0, 4.0)),
@@ -86,7 +86,7 @@ def mechanisms(cells: pd.DataFrame, quantities: Quantities) -> pd.DataFrame:
 
 
 def mutants(cells: pd.DataFrame, quantities: Quantities) -> list[dict[str, object]]:
-    """Return ends of the finite epsilons, number of mechanisms, and how often each check finds it, by mutant."""
+    """Return range of finite epsilons, number of mechanisms, and number found by each check, for each mutant."""
     rows = []
     for name, part in faulty(cells).groupby("mutant", sort=False):
         finite = part.loc[part["epsilon_expected"] < math.inf, "epsilon_expected"]
@@ -112,7 +112,7 @@ def guesses(cells: pd.DataFrame, quantities: Quantities) -> list[dict[str, float
 
 
 def neighbours(cells: pd.DataFrame, quantities: Quantities) -> list[tuple[str, float, float, float, float, float]]:
-    """Return each published epsilon, its value in the other convention if meant for either, and the noise of each."""
+    """Return each published epsilon, its value under the other relation if stated for either, and the noise of both."""
     points = [(where, delta, epsilon) for where, (delta, epsilons) in PRINTED.items() for epsilon in epsilons]
     return [
         (where, epsilon, gdp_epsilon(2 * mu, delta), gdp_epsilon(mu / 2, delta), 1 / mu, 2 / mu)

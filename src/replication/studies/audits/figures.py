@@ -7,7 +7,7 @@ FOUND = {
     1: Look("found by another check", "#009E73", dash="", filled=False),
     0: Look("found by none", "#D55E00", "X", dash=""),
 }
-"""What found a mutant -> its look; where there is no mark, the mechanism has no such fault."""
+"""Kind of check that found a mutant -> look; there is no mark where the fault does not apply to the mechanism."""
 
 
 def draw_audits(figure: Picture, numbers: DataFrame, study: PlotSettings) -> None:

@@ -1,6 +1,6 @@
 """shen2023, CENTAUR from a planted start (claims B-T5.1 and B-T5.1 noise, erratum E42).
 
-The steady error is what privacy noise leaves: labels are noiseless, so sampling only multiplies an error and adds none.
+The steady error comes from privacy noise alone: labels have no noise, so sampling multiplies errors and adds none.
 It is averaged over the second half of the rounds.
 """
 
@@ -28,7 +28,7 @@ EARLY, LATE = 5, 20  # rounds between which the contraction is measured, above t
 
 
 def with_predictions(cells: pd.DataFrame) -> pd.DataFrame:
-    """Return the table with mu, law F9, and over sqrt(k) (sine) and sqrt(ln n) (over_log), for exponents."""
+    """Return the table with mu, law F9, and errors over sqrt(k) (sine) and sqrt(ln n) (over_log), for exponents."""
     long, root, log = cells["head_factor"], np.sqrt(cells["rank"]), np.sqrt(np.log(cells["users"]))
     frobenius, spectral = centaur_floors(cells)
     return cells.assign(
@@ -67,7 +67,7 @@ def cap_points(cells: pd.DataFrame) -> pd.DataFrame:
 
 
 def start_points(cells: pd.DataFrame) -> pd.DataFrame:
-    """Return, per run, steady and largest dist2 over the start at a quarter of the caps of E42."""
+    """Return steady and largest dist2 of each run over that of its start, at a quarter of the caps of E42."""
     rows = cells[cells["series"].str.startswith("start-")]
     return rows.assign(
         form=rows["series"].str.removeprefix("start-"),
@@ -89,7 +89,7 @@ def share_points(cells: pd.DataFrame) -> pd.DataFrame:
 
 
 def progress(name: str, factor: Measured, expected: Values) -> Measured:
-    """Measure the share of the way to 1 that a contraction makes over the expected share."""
+    """Measure the progress of a round, 1 less its contraction factor, over the expected progress."""
     left = 1 - float(np.asarray(expected))
     share, low, high = ((1 - end) / left for end in (factor.measured, factor.ci_high, factor.ci_low))
     return Measured(name, share, low, high, factor.seeds)

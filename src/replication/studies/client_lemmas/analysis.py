@@ -1,8 +1,8 @@
 """shen2023, Lemmas C.1 to C.5 and D.1 to D.7, one round of CENTAUR (claims B-A5.1, B-LC.1 to B-LC.5, B-LD.1 to B-LD.7).
 
-Every inequality becomes the ratio of its left to its right side in each run. The lemmas of Appendix C hold but for a
-small probability, so that the share of runs beyond 1 is judged. Those of Appendix D take delta_1 and delta_2 as given:
-they are measured in the same run, and runs with delta_1 >= 1 are left out, since right sides divide by 1 - delta_1.
+Every inequality becomes the ratio of its left to its right side in each run. The lemmas of Appendix C may fail with a
+small probability, so that the share of runs above 1 is judged. Those of Appendix D take delta_1 and delta_2 as given:
+these are measured in the same run, and runs with delta_1 >= 1 are left out, since right sides divide by 1 - delta_1.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ NORMAL_NORM2 = 8 / 3  # squared subgaussian norm of a standard normal variable
 
 
 def with_predictions(cells: pd.DataFrame) -> pd.DataFrame:
-    """Return the results table with incoherence (mu), and gradient, deviation, noise and steady as expected."""
+    """Return the results table with incoherence (mu) and predictions of gradient, deviation, noise and steady error."""
     n, d, k, q, sine = (cells[name] for name in ("users", "dim", "rank", "batch_samples", "start_sine"))
     factor, share = cells["head_factor"], 1 / HEAVY_EVERY
     square = 1 + share * (factor**2 - 1)
-    # Long heads raise the deviation; over the edge, the sum in delta_3, the factor k of Lemma C.4 is left.
+    # Long heads raise the deviation; divided by the edge, the sum in delta_3, it has the factor k of Lemma C.4.
     spread = np.sqrt(1 + share * (factor**4 - 1)) / square
     noise = shen2023.centaur_noise(
         n, cells["noise_multiplier"], cells["zeta"], cells["step"], cells["head_condition"] ** 2
@@ -104,7 +104,7 @@ def ratios(cells: pd.DataFrame) -> pd.DataFrame:
 
 
 def step_points(cells: pd.DataFrame) -> pd.DataFrame:
-    """Return, per run, dist2 after one round and what eq. (19) allows with C_N = 1, both over the start."""
+    """Return dist2 of each run after one round and its bound (19) with C_N = 1, both over that of the start."""
     runs = cells[cells["series"] == "kappa"]
     dist, kappa = runs["start_sine"], runs["head_condition"]
     allowed = dist * shen2023.centaur_bound(kappa, BALL) + 3 * runs["per_entry"] * np.sqrt(runs["dim"])
@@ -113,7 +113,7 @@ def step_points(cells: pd.DataFrame) -> pd.DataFrame:
 
 
 def path_points(cells: pd.DataFrame) -> pd.DataFrame:
-    """Return, per run, the largest dist2 over 30 rounds and its law F9, the first round's or the steady state's."""
+    """Return the largest dist2 of each run over 30 rounds and its law F9, of the first round or the steady state."""
     runs = cells[cells["series"] == "path"]
     start = runs["start_sine"]
     steady, kept = runs["steady"] / start, shen2023.centaur_contraction(1, runs["step"]) ** 2
@@ -159,7 +159,7 @@ def kronecker(n: int = 6, q: int = 4, d: int = 5, k: int = 2) -> dict[str, float
 
 
 def subgaussian_norms() -> list[Measured]:
-    """Return inf {s: E exp(x^2 / s^2) <= 2} at variance 1, the least, which is a random sign's, and a normal one's."""
+    """Return inf {s: E exp(x^2 / s^2) <= 2} at variance 1: the least, of a random sign, and that of a normal one."""
     return [
         exact("least subgaussian norm at variance 1", 1 / math.sqrt(math.log(2)), "E exp(x^2 / s^2) >= exp(1 / s^2)"),
         exact("subgaussian norm of a normal variable", math.sqrt(NORMAL_NORM2)),
@@ -195,7 +195,7 @@ def chances() -> list[Measured]:
 
 
 FACTS = {"F8 over eq. (19)": lambda cells, quantities: 4 / (1 - BALL**2)}
-"""1/(4 kappa^2) of law F8 over what eq. (19) has for large kappa."""
+"""Progress of a round by law F8, 1/(4 kappa^2), over that by eq. (19), for large kappa."""
 
 
 def analyse(cells: pd.DataFrame, study: MeasureSettings) -> Findings:

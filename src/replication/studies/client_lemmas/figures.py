@@ -6,7 +6,7 @@ from privrep.users.simulated import HEAVY_EVERY
 from replication.drawing import GREY, DataFrame, Look, Picture, PlotSettings, distinct, graded
 
 CONSTANTS = (1, 0.1, 0.01)
-"""Constants of the lines beside the largest gradients."""
+"""Multiples of the clip that are drawn as lines beside the largest gradients."""
 HEADS = {"sphere": "one length", "aniso": "unequal", "gauss": "Gaussian", "heavy": f"one in {HEAVY_EVERY} long"}
 """Law of the heads -> label."""
 

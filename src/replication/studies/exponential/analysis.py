@@ -1,8 +1,8 @@
 """jain2021, the exponential mechanism (Section 5): its privacy and that of Markov chains in its place, and its risk.
 
-Losses are exact on the neighbours that were tried, which bound the loss of the mechanism from below. Chains are held
-against sums over nets. Exponents are of the law itself, averaged over chains; risks of the methods are medians over
-repetitions, since a few runs that find nothing would decide a mean.
+Privacy losses are exact on the neighbours that were tried, and bound the loss of the mechanism from below. Chains are
+compared with sums over nets. Exponents are of the law itself, averaged over chains; risks of the methods are medians
+over repetitions, since a few failed runs would decide a mean.
 """
 
 from __future__ import annotations
@@ -30,20 +30,20 @@ NETS = ("line", "plane", "dual")
 """Lines in the plane, lines in space, planes in space."""
 LINE = ("mechanism", "centaur", "altmin", "random-start", "staged-A", "staged-B")
 FEW = ("smooth", "proved", "random", "as-printed")
-"""Series of the comparison for k = 1, and up to fewer users."""
+"""Series of the comparison for k = 1, and those of it with fewer users."""
 SETTING = ["series", "users", "samples", "dim", "rank", "noise_multiplier"]
-"""What tells cells of the law apart, but for repetitions."""
+"""Columns of a setting of the law; cells with equal values are its repetitions."""
 WORKS = 0.05
 """A method works where its risk is at most this share of that of predicting zero."""
 TENTH = 0.1
-"""Share of the loss of predicting zero for which users are counted by the law."""
+"""Share of the loss of predicting zero at which the law gives the number of users."""
 FEWER, COMPARED_AT = 300, 3000
-"""Users at which clips, and ways to choose candidates, are compared."""
+"""Numbers of users at which clips, and choices of candidates, are compared."""
 SCALES = {"printed clip": "prescribed", "short clip": "projected"}
 BOUNDS = {"mechanism": lambda k, d, n: k**1.5 * d**1.5 / n, "altmin": lambda k, d, n: k**5 * d**3 / n**2}
 """First terms of the bounds that jain2021 compares, with eps n for n."""
 K, D = 3.0, 40.0
-"""Where the bounds are compared; their crossing in these units does not depend on it if the paper is right."""
+"""Rank and dim at which bounds are compared; if the paper is right, their crossing in its units depends on neither."""
 
 
 def losses(cells: pd.DataFrame, series: str) -> pd.DataFrame:
@@ -54,14 +54,14 @@ def losses(cells: pd.DataFrame, series: str) -> pd.DataFrame:
 
 
 def net_points(cells: pd.DataFrame, net: str, indices: np.ndarray | None = None) -> pd.DataFrame:
-    """Return mean scores above the truth's against the noise multiplier, by chains and over the net."""
+    """Return mean scores less that of the truth by noise multiplier, from chains and over the net."""
     rows = resampled(cells[cells["series"] == f"net-{net}"], indices)
     means = rows.groupby("noise_multiplier")[["score_excess", "net_excess_uniform", "net_excess", "beta_n"]].mean()
     return means.reset_index()
 
 
 def ratios(cells: pd.DataFrame, indices: np.ndarray) -> dict[str, float]:
-    """Return by net geometric means of chains over it, and of it as printed over that with uniform weights."""
+    """Return, for each net, geometric means of chains over net, and of net as printed over uniform weights."""
     means = {}
     for net in NETS:
         points = net_points(cells, net, indices)
@@ -145,7 +145,7 @@ def score_measures(cells: pd.DataFrame) -> list[Measured]:
 
 
 def clip(scale: str, row: pd.Series, users: float) -> float:
-    """Return L_f in a unit of `privrep.methods.steps.clip_units`, for the problem of a row with other users."""
+    """Return a unit of L_f in `privrep.methods.steps.clip_units` for the problem of a row with `users` users."""
     problem = Problem(round(users), int(row["samples"]), int(row["dim"]), int(row["rank"]))
     return projection_threshold(scale, 1.0, problem.known)
 
@@ -165,7 +165,7 @@ def users_by_law(row: pd.Series, scale: str) -> float:
 
 
 def clip_measures(cells: pd.DataFrame) -> list[Measured]:
-    """Measure what the printed clip costs over the short one, by F7 at the same budget."""
+    """Measure error and users of the printed clip over those of the short one, by F7 at the same budget."""
     row = cells[cells["series"] == "mechanism"].iloc[0]
     printed, projected = (clip(scale, row, COMPARED_AT) for scale in SCALES.values())
     users = {name: users_by_law(row, scale) for name, scale in SCALES.items()}
@@ -187,7 +187,7 @@ def crossing(k: float, d: float) -> float:
 
 
 def compared_needs() -> list[Measured]:
-    """Measure by which power of k Theorem 4.2 needs more users and samples than Theorem 5.2 by their printed terms, the
+    """Measure exponents of k in users and samples of Theorem 4.2 over those of Theorem 5.2 by their printed terms, the
     larger one of two readings: both risks are 1, or a tenth of that of predicting zero."""
     k = 2.0 ** np.arange(2, 6)
     # Predicting zero has risk k in the squared loss, and of order sqrt(k) in a Lipschitz one; C = sqrt(k).
@@ -200,8 +200,8 @@ def compared_needs() -> list[Measured]:
 
 
 def analyse(cells: pd.DataFrame, study: MeasureSettings) -> Findings:
-    """Measure losses on neighbours, chains against nets, exponents, risks beside those of other methods, and what the
-    clip costs."""
+    """Measure losses on neighbours, chains against nets, exponents, risks beside those of other methods, and the cost
+    of the clip."""
     with_nets = cells["series"].str.startswith("net-")
     nets, rest = cells[with_nets], with_predictions(cells[~with_nets])
     measures = [

@@ -19,7 +19,7 @@ LOOKS = {
 }
 SAME = {"plane-chain": "mechanism", "plane-staged": "staged-B", "plane-altmin": "altmin", "plane-centaur": "centaur"}
 LOOKS |= {name: LOOKS[other] for name, other in SAME.items()}
-"""Series -> its look; a hollow mark is private in the limit alone."""
+"""Series -> its look; methods with hollow marks are private in the limit of a long chain alone."""
 
 
 def draw_exponential_privacy(figure: Picture, numbers: DataFrame, study: PlotSettings) -> None:
