@@ -66,9 +66,7 @@ def noisy_power_method(
     task: Task,
     *,
     gap: float = option("1 - s_{k+1} / s_k of the matrix", check_share),
-    tau: float = option(
-        "tau of Theorem G.1; the smaller it is, the more the perturbation shrinks the part in U", check_positive
-    ),
+    tau: float = option("tau of Theorem G.1; a smaller one permits more noise against the part in U", check_positive),
     length: float = option("iterations over ln(k d tau / eps) / gap", check_positive, 1.0),
     starts: int = option("independent runs", check_count, 54),
     accuracy: float = option("distance at which a run has succeeded, eps", check_share, 0.1),
