@@ -5,7 +5,7 @@ With Q = U*^T U, W = sum_j v_j v_j^T (x) I, A the Gram of Algorithm 2 and G, g i
     A_priv^{-1} b_priv = U* Q + M + F + F~
     M  = U* Q sum_j (Q^{-1} v_j* - v_j) v_j^T (sum_j v_j v_j^T)^{-1}     error of the heads, along U*
     F~ = A_priv^{-1} (g - G vec(U* Q))                                   privacy noise
-    F  = A_priv^{-1} (b - A vec(U* Q)) - M, what is left of the iterate  sampling and label noise
+    F  = A_priv^{-1} (b - A vec(U* Q)) - M, the rest of the iterate      sampling and label noise
 
 For analysis: it reads the truth and the noise-free sums. Only the noisy pair is released.
 """

@@ -19,7 +19,7 @@ from privrep.users.subspace import random_subspace
 
 
 class WithoutStart(UnitSteps):
-    """A random start, whose share of the cost serves the rounds."""
+    """A random start; the rounds get the start's share of the cost."""
 
     @staticmethod
     def schedule(sizes: Sizes, mu: float, noise2: float) -> Schedule:

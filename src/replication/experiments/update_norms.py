@@ -37,7 +37,7 @@ WHAT = {
     "full": "a full model is shared",
     "shared": "a representation and a head are shared",
 }
-"""What is shared with the server, by the name of its columns."""
+"""Prefix of columns -> what users share with the server."""
 QUANTILES = {"median": 0.5, "q99": 0.99, "max": 1.0}  # share of the users below each mark
 MARKS = {
     "rms": "root mean square over users of the norm of an update where {}",

@@ -9,7 +9,7 @@ The candidates N are a net of the paper's kind, where one is small enough, or ra
 Both are public and the draw is exact, so it is epsilon-DP without a delta for any N.
 
 beta: the proof of Theorem 5.1 has eps / (8 L_f C xi), eq. (34); the box of Algorithm 4 has n times that, with a score
-that is a sum (E1). `exponent` says which of them a noise multiplier from the theorem (calibration `paper`) stands for.
+that is a sum (E1). `exponent` chooses the beta that calibration `paper` takes from the theorem.
 Calibration `exact` takes the largest beta that is safe, eps / (2 L_f C xi) (E34).
 """
 
@@ -48,7 +48,7 @@ class Exponential:
 
     score: UserScore
     bases: Callable[[UserData, Release], np.ndarray]  # N, (c, d, k), orthonormal columns in each
-    theorem: PureTheorem | None  # which beta a printed epsilon stands for
+    theorem: PureTheorem | None  # with the beta that a printed epsilon gives
     first: Cost = 0 * PURE_COST  # cost of N
 
     @property

@@ -110,7 +110,7 @@ def counts(run: Documented) -> dict[str, dict[str, int]]:
 
 
 def letters(docs: Path = DOCS) -> dict[str, str]:
-    """Return a letter to the authors of each paper, by its key: what holds, then its errata, the most severe first."""
+    """Return letters to the authors by paper: statements that hold, then its errata, the most severe first."""
     claims, errata = (read_text(docs / "record" / f"{name}.csv") for name in ("claims", "errata"))
     own = own_statements(claims)
     own = own[own["verdict"] != Verdict.NOT_TESTED]

@@ -62,7 +62,7 @@ def _smaller(svg: str) -> str:
 
 
 def _without_bare_groups(svg: str) -> str:
-    """Remove groups without attributes, half of the elements of a picture, and keep what they hold.
+    """Remove groups without attributes, half of the elements of a picture, and keep their content.
 
     >>> _without_bare_groups('<g><g class="a"><path/></g></g>')
     '<g class="a"><path/></g>'
@@ -131,7 +131,7 @@ def packed(parts: dict) -> str:
 def figure_html(figure: str, svg: str, numbers: bytes, caption: str, label: str = "", folder: str = FOLDER) -> Markup:
     """Return a figure with its caption, numbers and links; figures.js fetches the picture when it comes into view.
 
-    label : name before the caption. folder : address of the figures' files, "" where the page stands alone.
+    label : name before the caption. folder : address of the figures' files, "" without files.
     """
     name, title, (width, least) = figure_anchor(figure), label or figure, _widths(svg)
     picture = inline_svg(svg, name, f"{name}-caption")

@@ -130,7 +130,7 @@ class Run:
     figures: Path
     captions: dict[str, dict[str, dict[str, str]]] = field(default_factory=dict)  # by study and figure, in their order
     deviations: list[dict] = field(default_factory=list)  # entries of deviations.yaml
-    alone: bool = False  # whether the page stands without the files of the run beside it
+    alone: bool = False  # whether the page has no files of the run beside it
 
     @classmethod
     def read(cls, reports: Path, results: Path, figures: Path, alone: bool = False) -> Run:

@@ -93,7 +93,7 @@ class Mutant:
     variance: bool = False  # whether the noise multiplier is taken for a variance
     unbounded: bool = False  # whether the privacy loss has no limit
     searched: bool = False  # whether the worst pair of users is sought anew
-    needs: Needs = ""  # what a mechanism must have for the fault to be applicable
+    needs: Needs = ""  # property of the mechanisms to which the fault applies
 
     def applicable(self, transcript: Transcript, multiplier: float, clips: bool) -> bool:
         """Return whether the fault applies to a mechanism with this transcript; clips : by functions of the library."""
