@@ -37,7 +37,7 @@ def game(mu: float, runs: int, rng: np.random.Generator) -> Game:
 def audited_games(
     task: Task,
     *,
-    kind: str = option("scores: blind, or calibrated, which tell all that epsilon allows", among(SCORES)),
+    kind: str = option("scores: blind, or calibrated, as informative as epsilon allows", among(SCORES)),
     runs: int = option("runs of a game", check_count, 1000),
     repeats: int = option("games", check_count, 200),
 ) -> dict[str, float]:
