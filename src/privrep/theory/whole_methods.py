@@ -234,7 +234,7 @@ def rounds_outside(sizes: Regime, mu2: Values, rounds: Rounds, outside: Values) 
         norm = gradient_norm(sizes, outside, rounds.batch)
         kept = np.minimum(1, clip / norm)
         noise2 = rounds.step**2 * (
-            (Rows.sensitivity(clip) / n) ** 2 * rounds.rounds / mu2 + (kept * norm) ** 2 / (n * d * k)
+            (Rows.sensitivity(1.0) * clip / n) ** 2 * rounds.rounds / mu2 + (kept * norm) ** 2 / (n * d * k)
         )
         inside2 = (1 - outside) * (1 + step * kept * outside) ** 2
         left = 1 - step * kept * (1 - outside)
