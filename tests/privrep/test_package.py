@@ -38,6 +38,7 @@ model.fit(rows, rows["x"])
 ADVICE = "from privrep.estimator.commands.main import app; app()"
 SIZES = ("--users", "5000", "--samples", "20", "--dim", "50", "--rank", "2", "--epsilon", "1")
 ABSENT = ("snakemake", "matplotlib", "seaborn", "jax", "nbconvert", "distributed", "replication", "images")
+ABSENT += ("dp_accounting", "yaml")
 MOST_BYTES = 10**6
 
 

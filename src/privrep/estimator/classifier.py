@@ -25,9 +25,7 @@ from privrep.users.schema import Category, Schema
 @documented
 @dataclass(eq=False, repr=False, kw_only=True)
 class PrivateRepresentationClassifier(ClassifierMixin, PrivateRepresentation):
-    """Probabilities of two classes, by heads of squared loss that one further release calibrates.
-
-    More than two classes are not served.
+    """Probabilities of two classes, not of more, by heads of squared loss that one further release calibrates.
 
     Parameters
     ----------

@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import sys
 import time
 import warnings
 from datetime import UTC, datetime
@@ -20,7 +21,6 @@ from typing import IO
 
 import numpy as np
 import pandas as pd
-from platformdirs import user_state_dir
 
 from privrep.estimator.statement import upward
 from privrep.privacy.accounting import gdp_epsilon
@@ -41,7 +41,10 @@ _unwritten: list[dict] = []
 
 def place() -> Path:
     """Return the path of the journal; raise RuntimeError where there is no home folder for it."""
-    return Path(os.environ.get(PLACE) or Path(user_state_dir("privrep")).expanduser() / "journal.jsonl")
+    states = os.environ.get("XDG_STATE_HOME", "")
+    if not os.path.isabs(states):
+        states = "~/Library/Application Support" if sys.platform == "darwin" else "~/.local/state"
+    return Path(os.environ.get(PLACE) or Path(states, "privrep/journal.jsonl").expanduser())
 
 
 def read(line: bytes, number: int) -> dict:

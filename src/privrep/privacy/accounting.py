@@ -105,8 +105,12 @@ def zcdp_rho(epsilon: float, delta: float) -> float:
 def _composed(gaussian: tuple[tuple[float, float], ...], pure: tuple[float, ...]):
     """Return the accountant of releases that touch one user, given as in `composed_epsilon`."""
     # Importing the accountant takes half a second, needless for Gaussian releases with full participation.
-    from dp_accounting import GaussianDpEvent, NeighboringRelation, PoissonSampledDpEvent, RandomizedResponseDpEvent
-    from dp_accounting.pld import PLDAccountant
+    try:
+        from dp_accounting import GaussianDpEvent, NeighboringRelation, PoissonSampledDpEvent, RandomizedResponseDpEvent
+        from dp_accounting.pld import PLDAccountant
+    except ImportError as error:
+        text = f"sampled users and pure releases need the package {error.name}: pip install 'privrep[sampling]'"
+        raise ValueError(text) from None
 
     # Under REPLACE_ONE this accountant takes the noise over half the replace-one sensitivity, and doubles mu itself.
     accountant = PLDAccountant(NeighboringRelation.REPLACE_ONE)

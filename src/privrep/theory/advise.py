@@ -16,7 +16,6 @@ from typing import Any, TypedDict
 
 import numpy as np
 import pandas as pd
-import yaml
 
 from privrep.options import check_positive, check_share, integer, unless
 from privrep.privacy.accounting import gdp_mu
@@ -91,12 +90,6 @@ class Setting:
         """Whether the upper end of the interval of the method to use is at most a target."""
         return self.high(self.recommended()) <= target
 
-    def series(self, name: str, options: dict[str, object]) -> str:
-        """Return a series of a study, in YAML, whose grid `advice` has these sizes."""
-        private = {"calibration": "exact", "delta": self.spent} if name != "own" else {}
-        entry = {"algorithm": METHODS[name][0], "grid": "advice", **private, "options": options}
-        return yaml.safe_dump({name: entry}, sort_keys=False)
-
     def check(self, name: str, options: dict[str, object]) -> str:
         """Return code that runs a method in this setting."""
         private = {"epsilon": self.epsilon} if name != "own" else {}
@@ -126,8 +119,8 @@ class Advice:
     Attributes
     ----------
     table : by method: `risk`, predicted, with `low` and `high`, the 95 % interval of one run; `users` needed for `high`
-        to reach the target, or NaN; `flag`, if the law is not known or the setting is outside the measured ones;
-        `series`, for the file of a study. A method that cannot be run is left out.
+        to reach the target, or NaN; `flag`, if the law is not known or the setting is outside the measured ones.
+        A method that cannot be run is left out.
     solved : the omitted argument and its value. Empty if none was omitted, or if no target below 1 is sure.
     recommended : name of the method with the least predicted risk, or of own data or unit steps if their expected risk
         is within a tenth of it; its flag says if own data may do as well.
@@ -249,8 +242,7 @@ def advise(
         table.loc[best, "flag"] = "; ".join(filter(None, [rows[best]["flag"], OVERLAP]))
     if unknown == ["target"] and rows[best]["high"] < 1:
         solved["target"] = rows[best]["high"]
-    table["series"] = [setting.series(name, row["options"]) for name, row in rows.items()]
     checks = {NAMES[name]: setting.check(name, row["options"]) for name, row in rows.items()}
     fits = {NAMES[name]: setting.fit(name) for name in rows}
-    columns = ["risk", "low", "high", "users", "flag", "series"]
+    columns = ["risk", "low", "high", "users", "flag"]
     return Advice(table.rename(NAMES)[columns], solved, NAMES[best], equals, fits, checks, setting)

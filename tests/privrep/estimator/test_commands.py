@@ -230,7 +230,7 @@ def test_advice_names_a_method_and_solves_for_what_is_left_out():
     sizes = ("--samples", "20", "--dim", "20", "--rank", "2")
     said = run("advise", "--users", "5000", *sizes, "--epsilon", "1", "--plot", "curves.svg")
     assert said.startswith("label noise: 1.414, for a signal of 0.5, which is assumed\ndelta: 4e-08, which is 1/n^2")
-    assert "target: " in said and "algorithm: unit_steps" in said and "none below 1" not in said
+    assert "target: " in said and "fit('unit_steps', " in said and "study" not in said and "none below 1" not in said
     line = "privrep fit TABLE --user USER --label LABEL --bounds bounds.toml --epsilon 1.0 --delta 4e-08"
     assert said.endswith(f"{line} --method unit_steps --rank 2\n")
     said = run("advise", *sizes, "--epsilon", "1", "--target", "0.3", "--label-noise", "1")

@@ -11,7 +11,6 @@ import time
 import numpy as np
 import pandas as pd
 import pytest
-import yaml
 from typer.testing import CliRunner
 from workflow_helpers import script
 
@@ -23,7 +22,6 @@ from privrep.theory.mixed_model import mixed_model
 from privrep.theory.residuals import RANGES, interval, shipped
 from privrep.theory.whole_methods import Regime, posterior_risk
 from replication.run.registry import load_options
-from replication.run.settings import Series
 from replication.studies.guide import analysis as guide
 
 CALIBRATE = script("calibrate_advice")
@@ -153,12 +151,11 @@ def test_signal_is_a_share_of_the_variance():
 
 
 @pytest.mark.filterwarnings("ignore:users times mu", "ignore:.*says little")
-def test_series_checks_and_commands_can_be_used(tmp_path, monkeypatch):
+def test_options_checks_and_commands_can_be_used(tmp_path, monkeypatch):
     """What has a command is what the estimator serves."""
     found = advise(users=600, epsilon=2.0, **HERE)
-    for text in found.table["series"]:
-        ((_, entry),) = yaml.safe_load(text).items()
-        load_options(Series(**entry).algorithm, entry["options"])
+    for name, (algorithm, *_) in METHODS.items():
+        load_options(algorithm, found.setting.row(name)["options"])
     with contextlib.redirect_stdout(io.StringIO()) as printed:
         exec(found.checks["unit steps"], {})
     rows = pd.DataFrame(np.random.default_rng(0).uniform(-1, 1, (720, 17))).set_axis([*"abcdefghijklmnopq"], axis=1)

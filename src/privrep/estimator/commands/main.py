@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import math
 import signal
+import sys
 import warnings
 from collections.abc import Callable
 from dataclasses import Field
@@ -14,7 +15,6 @@ from typing import Annotated, Any, get_type_hints
 
 import pyarrow as pa
 import typer
-from rich.console import Console
 
 import privrep
 from privrep.estimator import PrivateRepresentation
@@ -80,8 +80,7 @@ PREDICTED_AT_ONCE = 2**18
 USUAL_SIGNAL = 0.5
 """Share of the variance of labels that heads explain, by default."""
 ELSEWHERE = {"structure", "kinds", "feature_bounds", "label_bounds", "unit", "users", "unseen", "heads"}
-"""Parameters of the estimator that are no options of `fit`: the bounds and the user replace them, or only Python code
-needs them."""
+"""Parameters of the estimator that are no options of `fit`: bounds and --user replace them, or Python alone has use."""
 LABEL = Annotated[str, typer.Option(help="Column of the label.")]
 RANK_IN_DOUBT = "One too low is ruinous for every method, one too high costs little."
 
@@ -224,8 +223,9 @@ def fit(
     if out.exists() and not (out.is_dir() and not any(out.iterdir())):
         raise ValueError(f"{out} is there already; choose another folder with --out, or remove it")
     model = PrivateRepresentation(**parameters)
-    says = Console(stderr=True).status(f"reading {table}, then some ten passes over its users")
-    with says, in_one_move(out, folder=True) as folder:  # made first: what cannot be written spends no budget
+    if sys.stderr.isatty():
+        typer.echo(f"reading {table}, then some ten passes over its users", err=True)
+    with in_one_move(out, folder=True) as folder:  # made first: what cannot be written spends no budget
         model.fit_table(table, user=user, label=label, schema=schema)
         write(model, folder)
     typer.echo(f"{model.privacy_}\n{model.journal_['text']}\n{advice_line(model.advice_)}", nl=False)
@@ -355,10 +355,9 @@ def advise(
         typer.echo(f"{name}: {value:.4g}")
     if target is None and not found.solved:
         typer.echo("target: none below 1; here no method is sure to do better than predicting zero")
-    typer.echo(found.table.drop(columns="series").to_string(float_format="{:.3g}".format, na_rep=""))
+    typer.echo(found.table.to_string(float_format="{:.3g}".format, na_rep=""))
     best = found.recommended
     typer.echo(f"\nUse {best}." + (f" By law as good: {', '.join(found.equals)}." if found.equals else ""))
-    typer.echo(f"Its series in a study's file:\n\n{found.table.series[best]}")
     typer.echo(f"Check it by simulation:\n\n{found.checks[best]}\n\nFit your table:\n\n{found.fits[best]}")
     if plot is not None:
         draw_curves(found.setting, plot)
