@@ -15,20 +15,21 @@ from privrep.privacy import contributions, paired_samples, regression_moments
 
 ALGORITHM = textwrap.dedent(re.search(r"```python\n(.*?)```", (ROOT / "CONTRIBUTING.md").read_text(), re.DOTALL)[1])
 STUDY = """
-study: toy
 figures:
-  jain2021/toy: {label: Made up, caption: "Made up, at d = {n.dim}.", sweeps: {ylabel: dist2, panels: {toy n: n}}}
+  jain2021/toy: {label: Made up, caption: "Made up, at d = {n.dim}.", ylabel: dist2}
   jain2021/drawn: {label: Made up, caption: "Made up, once more."}
 problem: {users: 400, samples: 2, dim: 5, rank: 1, head_law: sphere, head_bias: 1.0}
 delta: 1.0e-6
 shards: 1
 cells_per_draw: 10
-grids:
-  n: {users: [200, 400, 800, 1600], noise_multiplier: [0.5], seed: 5}
+algorithm: direction
+options:
+  direction: {toy_clip: 3.0}
 series:
-  n: {algorithm: direction, grid: n, options: {toy_clip: 3.0}}
+  n: {grid: {users: [200, 400, 800, 1600], noise_multiplier: [0.5], seed: 5}}
+every_fit: {response: dist2, tolerance: 0.3}
 fits:
-  toy n: {series: n, axis: users, response: dist2}
+  toy n: {series: n, axis: users, figure: jain2021/toy, panel: n, claim: A-TOY, quantity: exponent of n, claimed: -0.5}
 window: {saturation: 1.0}
 quantities: [mean length]
 claims:
@@ -36,11 +37,8 @@ claims:
     whose: paper
     place: nowhere
     statement: "The error falls as 1 / sqrt(n)."
-    kind: identity
-    figure: jain2021/toy
     scales: [tiny]
     quantities:
-      - {quantity: exponent of n, measured: exponent toy n, rule: rate, value: -0.5, tolerance: 0.3}
       - {quantity: length, measured: mean length, rule: at_least, value: 0.5}
 """
 ANALYSIS = '''"""Made up."""

@@ -10,19 +10,15 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
-from pydantic import AfterValidator, Field
+from pydantic import Field
 
 from replication.evidence.intervals import LEVEL, student
 from replication.evidence.verdicts import OUTCOMES, Verdict
-from replication.run.models import Model
 from replication.run.settings import Scalar
+from replication.run.statements import About, Bound, Tolerance, Value
 
-Kind = Literal["experiment", "identity", "proof", "limit", "surrogate"]
-Whose = Literal["paper", "correction", "ours"]
-Basis = Literal["measured", "computed", "definition"]
-Severity = Literal["P", "R", "G", "C", "T"]
 Rows = Mapping[str, Mapping[str, str]]
 """Rows of a study's measures.csv by quantity, numbers as text."""
 
@@ -32,16 +28,6 @@ GRID_SHARE = 1 / 3
 """Largest share of the tolerance that may come from the finite grid."""
 FAR = 5
 """Factor between limit and measured number from which the reason says that they are far apart."""
-
-
-def _number(value: object) -> object:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise ValueError(f"{value!r} must be a number for this rule")
-    return value
-
-
-Number = Annotated[Any, AfterValidator(_number)]
-"""A number as it was written: claims.csv shows 1 and 1.0 as they stand in the file."""
 
 
 @dataclass(frozen=True)
@@ -98,25 +84,6 @@ class Exponent:
         return self.corrected - half, self.corrected + half
 
 
-class About(Model):
-    """What a claim and its quantities both may say about the statement; a quantity's own words go first.
-
-    whose    : the paper's statement, this project's correction of it, or a law or a limit of this project.
-    basis    : runs (default), arithmetic of printed formulas, or a definition, which is no evidence.
-    printed  : what is printed.
-    severity : how severe it would be if wrong.
-    advice   : what a user of the result should do then.
-    """
-
-    whose: Whose | None = None
-    basis: Basis | None = None
-    printed: str = ""
-    severity: Severity | Literal[""] = ""
-    advice: str = ""
-    figure: str = ""
-    kind: Kind | None = None
-
-
 def kind_of(whose: str, kind: str) -> str:
     """Return by which words a statement is judged: those of its kind, or those of what is not a paper's own."""
     return kind if whose == "paper" or kind in ("limit", "surrogate") else "ours"
@@ -128,8 +95,8 @@ class Quantity(About):
     quantity: str
     measured: str
     predicted: Scalar = ""
-    value: Number
-    tolerance: Annotated[float, Field(ge=0)] | None = None
+    value: Value
+    tolerance: Tolerance | None = None
 
     @property
     def claimed(self) -> str:
@@ -137,19 +104,11 @@ class Quantity(About):
         return f"{self.value}"
 
 
-class Rate(Quantity):
-    """The exponent of an upper bound.
-
-    expected : exponent of the law that the finite grid is held against, where it is not `value`.
-    refuted  : where VIOLATED begins, if not at the tolerance.
-    toward   : `zero` for a bound in which the parameter falls to 0: too small an exponent breaks it.
-    """
+class Rate(Quantity, Bound):
+    """The exponent `value` of an upper bound."""
 
     rule: Literal["rate"]
-    tolerance: Annotated[float, Field(ge=0)]  # pyright: ignore[reportGeneralTypeIssues] -- has to be given here
-    expected: float = math.nan
-    refuted: float | None = None
-    toward: Literal["zero"] | None = None
+    tolerance: Tolerance  # pyright: ignore[reportGeneralTypeIssues] -- has to be given here
 
     def verdict(self, found: Exponent, exponents: int) -> Verdict:
         """Judge an exponent, of which a run has `exponents` in all.
@@ -179,7 +138,7 @@ class Rate(Quantity):
         row = rows[self.measured]
         local = float(row["formula"])
         raw = Exponent(float(row["measured"]), float(row["standard_error"]), int(row["seeds"]))
-        found = replace(raw, predicted_slope=local, expected=self.expected)
+        found = replace(raw, predicted_slope=local, expected=self.value if self.expected is None else self.expected)
         verdict = in_words_of(kind, self.verdict(found, exponents))
         return {
             "corrected": found.corrected,
@@ -291,7 +250,7 @@ class Equals(Comparison):
     """Within `tolerance` of `value`."""
 
     rule: Literal["equals"]
-    tolerance: Annotated[float, Field(ge=0)]  # pyright: ignore[reportGeneralTypeIssues] -- has to be given here
+    tolerance: Tolerance  # pyright: ignore[reportGeneralTypeIssues] -- has to be given here
 
     @property
     def limit(self) -> str:

@@ -14,10 +14,11 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
-from replication.evidence.claim_rules import About, AnyQuantity, Interval, Quantity, Rate, Rows, Whose, kind_of
+from replication.evidence.claim_rules import AnyQuantity, Interval, Quantity, Rate, Rows, kind_of
 from replication.evidence.measured import NOT_RUN
 from replication.evidence.verdicts import NEGATIVE, OUTCOMES, Verdict
 from replication.run.models import Model
+from replication.run.statements import About, Kind, Whose
 
 CLAIM_COLUMNS = (
     *("id", "quantity", "paper", "place", "statement", "whose", "basis", "claimed", "predicted"),
@@ -29,6 +30,7 @@ CLAIM_COLUMNS = (
 ABOUT = {"whose": "", "basis": "measured", "printed": "", "severity": "", "advice": ""}
 """What a row says about its statement, with the defaults; a quantity's own words go before its claim's."""
 
+Scales = Annotated[tuple[Literal["tiny", "quick", "default", "record"], ...], Field(strict=False, min_length=1)]
 Measures = Mapping[str, Rows]
 """Study -> its rows of measures.csv."""
 
@@ -41,24 +43,26 @@ class Whole(Model):
 
 
 class Claim(About):
-    """One statement of a paper. Either it says why it is not tested, or it has a study and quantities."""
+    """One statement of a paper. Either it says why it is not tested, or it has a study and quantities.
+    scales : at which it is judged."""
 
     id: str
+    kind: Kind = "identity"
     whose: Whose  # pyright: ignore[reportGeneralTypeIssues] -- has to be given here
     place: str
     statement: str
     not_tested: str = ""
     study: str = ""
-    scales: Annotated[tuple[Literal["tiny", "quick", "default", "record"], ...], Field(strict=False, min_length=1)] = ()
+    scales: Scales = ("default", "record")
     whole: Whole | None = None
     quantities: Annotated[tuple[AnyQuantity, ...], Field(strict=False, min_length=1)] = ()
 
     @model_validator(mode="after")
     def _is_tested_or_says_why_not(self) -> Claim:
         given = self.model_fields_set
-        tested = ("kind", "study", "figure", "scales", "quantities")
+        tested = ("study", "figure", "quantities")
         if self.not_tested:
-            needless = given & {*tested, "whole"}
+            needless = given & {*tested, "kind", "scales", "whole"}
             if needless:
                 raise ValueError(f"{min(needless)!r} stands in a claim that is not tested")
         else:
@@ -97,7 +101,7 @@ def judge_quantity(claim: Claim, quantity: AnyQuantity, measures: Rows, scale: s
         measure = {**measure, "ci_low": "nan", "ci_high": "nan"}
     if measure["note"].startswith(NOT_RUN):
         return row | {"verdict": Verdict.NOT_TESTED, "reason": measure["note"]}
-    kind = kind_of(row["whose"], str(quantity.kind or claim.kind))
+    kind = kind_of(row["whose"], quantity.kind or claim.kind)
     row |= quantity.judged(kind, {**measures, quantity.measured: measure}, judged)
     if scale not in claim.scales:
         needed = f"needs scale {' or '.join(claim.scales)}, this is {scale}"
@@ -113,7 +117,7 @@ def judge_whole(claim: Claim, rows: list[dict], measures: Rows) -> dict:
     """Return the row of a claim as a whole: every quantity of the paper's holds, some hold in part, or only another
     listed reading passes."""
     assert claim.whole is not None
-    yes, no = OUTCOMES[str(claim.kind)]
+    yes, no = OUTCOMES[claim.kind]
     own = [row for row in rows if row["whose"] == "paper"]
     verdicts = {row["verdict"] for row in own}
     others = measures.get(claim.whole.other_readings, {"measured": "0", "note": ""})

@@ -2,7 +2,7 @@
 
 A study measures `exponent <fit>` and, where the fit has a prediction, `constant <fit>`, and what its file lists under
 `numbers`, where they are defined, and `quantities`, for which there is code. In a name {a|b} stands for each of its
-alternatives, and {grid.axis} for each value of an axis in a grid of the study.
+alternatives, and {series.axis} for each value of an axis in the grid of a series.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ import json
 import re
 from collections.abc import Collection
 from pathlib import Path
-from typing import Any
 
 from privrep.options import misnamed
 from replication.evidence.claims import Claim
@@ -23,20 +22,20 @@ from replication.run.settings import Number, Study, names_in, settings_of
 
 
 def values(study: Study, place: str) -> list[str]:
-    """Return the values of `<grid>.<axis>` as names spell them, without repetition; ConfigError if there is none."""
-    grid, _, axis = place.rpartition(".")
+    """Return the values of `<series>.<axis>` as names spell them, without repetition; ConfigError if there is none."""
+    series, _, axis = place.rpartition(".")
     source = f"{settings_of(study.study)}: {{{place}}}"
-    if grid not in study.grids:
-        raise ConfigError(f"{source}: {misnamed(grid, 'no grid', list(study.grids))}")
-    axes: Any = study.grids[grid]
+    if series not in study.series:
+        raise ConfigError(f"{source}: {misnamed(series, 'no series', list(study.series))}")
+    axes = study.grid_of(series)
     found = axes[axis] if axis in axes else [point[axis] for point in axes.get("together", ()) if axis in point]
     if not found:
-        raise ConfigError(f"{source}: {axis!r} is no axis of this grid, which has {', '.join(map(repr, axes))}")
+        raise ConfigError(f"{source}: {axis!r} is no axis of its grid, which has {', '.join(map(repr, axes))}")
     return list(dict.fromkeys(value if isinstance(value, str) else f"{value:g}" for value in found))
 
 
 def choices(study: Study, pattern: str) -> list[tuple[str, tuple[str, ...]]]:
-    """Return all names that a pattern with {a|b} and {grid.axis} stands for, each with what stands in its braces."""
+    """Return all names that a pattern with {a|b} and {series.axis} stands for, each with what stands in its braces."""
     parts = re.split(r"\{([^{}]*)\}", pattern)
     inside = [inner.split("|") if "|" in inner else values(study, inner) for inner in parts[1::2]]
     names = []
@@ -70,34 +69,35 @@ def measured(study: Study) -> list[str]:
     return names
 
 
+def _check(study: Study, place: str, value: str, what: str, known: Collection[str]) -> None:
+    """Raise ConfigError unless what stands in a place of a study's file is known, or empty."""
+    if value and value not in known:
+        raise ConfigError(f"{settings_of(study.study)}: {place}: {misnamed(value, what, known)}")
+
+
 def check_columns(study: Study) -> None:
     """Raise ConfigError unless fits and numbers name columns of the study's table, or those that the study adds to it,
     and numbers name series."""
-    source = settings_of(study.study)
     try:
-        known = [*study_columns(study), *study.columns]
+        columns = [*study_columns(study), *study.columns]
     except ValueError as error:  # an algorithm that does not exist
-        raise ConfigError(f"{source}: {error}") from None
-
-    def check(place: str, name: str, what: str, there: Collection[str]) -> None:
-        if name and name not in there:
-            raise ConfigError(f"{source}: {place}: {misnamed(name, what, there)}")
-
-    column = "no column of the results nor of this study"
-    for name, fit in study.fits.items():
-        for key in ("axis", "response", "prediction"):
-            check(f"fits.{name}.{key}", getattr(fit, key), column, known)
+        raise ConfigError(f"{settings_of(study.study)}: {error}") from None
+    for algorithm in study.options:
+        of_series = sorted({series.algorithm for series in study.series.values()})
+        _check(study, "options", algorithm, "no algorithm of a series", of_series)
+    keys = ("axis", "response", "prediction")
+    used = {f"fits.{name}.{key}": vars(fit)[key] for name, fit in study.fits.items() for key in keys}
     for name, number in numbers(study).items():
         for part, place in ((number, f"numbers.{name}"), (number.below, f"numbers.{name}.over")):
-            check(f"{place}.series", part.series, "no series", list(study.series))
-            for key in (part.kind, "where", "per", "largest_at"):
-                expression = getattr(part, key)
-                try:
-                    used = names_in(expression) if expression not in known else []
-                except ValueError as error:
-                    raise ConfigError(f"{source}: {place}.{key}: {error}") from None
-                for one in used:
-                    check(f"{place}.{key}", one, column, known)
+            _check(study, f"{place}.series", part.series, "no series", list(study.series))
+            used |= {f"{place}.{key}": vars(part)[key] for key in (part.kind, "where", "per", "largest_at")}
+    for place, expression in used.items():
+        try:
+            names = names_in(expression) if expression not in columns else []
+        except ValueError as error:
+            raise ConfigError(f"{settings_of(study.study)}: {place}: {error}") from None
+        for name in names:
+            _check(study, place, name, "no column of the results nor of this study", columns)
 
 
 def checked_claims(root: Path = ROOT) -> dict[str, list[Claim]]:
@@ -123,11 +123,15 @@ def checked_claims(root: Path = ROOT) -> dict[str, list[Claim]]:
 
 
 def checked_claims_of(study: Study, studies: dict[str, Study]) -> list[Claim]:
-    """Return the claims that a study decides; their figures may be those of all studies."""
-    source = f"{settings_of(study.study)}: claims"
-    claims = [checked(Claim, {**one, "study": study.study}, f"{source}.{one.get('id', '?')}") for one in study.claims]
-    for claim in claims:
-        check_claim(claim, source, study, [figure for one in studies.values() for figure in one.figures])
+    """Return the claims that a study decides, each with its rates before its other quantities; their figures may be
+    those of all studies."""
+    claims = []
+    for one in study.claims:
+        rates = [fit.row for fit in study.fits.values() if fit.claim == one.get("id")]
+        shown = [("figure", rate["figure"]) for rate in rates if "figure" in rate][:1]
+        whole = {**dict(shown), **one, "study": study.study, "quantities": [*rates, *one.get("quantities", ())]}
+        claims.append(checked(Claim, whole, f"{settings_of(study.study)}: claims.{one.get('id', '?')}"))
+        check_claim(claims[-1], study, [figure for one in studies.values() for figure in one.figures])
     return claims
 
 
@@ -146,20 +150,12 @@ def in_order(claims: list[Claim], order: Collection[str], source: str) -> list[C
     return [by_id[name] for name in order]
 
 
-def check_claim(claim: Claim, source: str, study: Study, figures: Collection[str]) -> None:
+def check_claim(claim: Claim, study: Study, figures: Collection[str]) -> None:
     """Raise ConfigError unless a claim names figures and quantities that exist."""
-
-    def check(place: str, value: str, what: str, known: Collection[str]) -> None:
-        if value not in known:
-            raise ConfigError(f"{source}.{claim.id}.{place}: {misnamed(value, what, known)}")
-
-    known, what = measured(study), f"not measured by study {study.study}"
-    check("figure", claim.figure, "no figure", figures)
-    if claim.whole:
-        check("whole.other_readings", claim.whole.other_readings, what, known)
+    known, what, place = measured(study), f"not measured by study {study.study}", f"claims.{claim.id}"
+    _check(study, f"{place}.figure", claim.figure, "no figure", figures)
+    _check(study, f"{place}.whole.other_readings", claim.whole.other_readings if claim.whole else "", what, known)
     for quantity in claim.quantities:
-        place = f"quantities.{quantity.quantity}"
-        check(f"{place}.figure", quantity.figure or claim.figure, "no figure", figures)
-        check(f"{place}.measured", quantity.measured, what, known)
-        if other := getattr(quantity, "or_measured", ""):
-            check(f"{place}.or_measured", other, what, known)
+        _check(study, f"{place}.quantities.{quantity.quantity}.figure", quantity.figure, "no figure", figures)
+        for key in ("measured", "or_measured"):
+            _check(study, f"{place}.quantities.{quantity.quantity}.{key}", getattr(quantity, key, ""), what, known)

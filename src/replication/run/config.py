@@ -21,7 +21,7 @@ import yaml
 from privrep.options import misnamed
 from replication.run.models import ConfigError, checked
 from replication.run.rivals import read_choices
-from replication.run.settings import Overridable, Paper, RunConfig, Study, settings_of
+from replication.run.settings import SCALES, Overridable, Paper, RunConfig, Study, settings_of
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -187,18 +187,32 @@ def layers(config: RunConfig, name: str, overlays: Sequence[Path] = (), root: Pa
     """Return the files in which settings of a study stand, each before those that override it."""
     own = root / settings_of(name)
     over = [root / "config" / "config.yaml", *(Path(path).absolute() for path in overlays)]
-    return [Layer(own), Layer(own, ("scales", config.scale)), *(Layer(path, ("overrides", name)) for path in over)]
+    return [Layer(own), Layer(own, (config.scale,)), *(Layer(path, ("overrides", name)) for path in over)]
+
+
+def at_scale(part: Any, scale: str, counts: Mapping[Any, int], where: str) -> Any:
+    """Return settings as they are at a scale: merged into any mapping is what it says under the scale's name.
+
+    counts : name -> number in place of each of that name, unless the mapping says one for the scale.
+    """
+    if not isinstance(part, Mapping):
+        return part
+    for name in SCALES:
+        if not isinstance(part.get(name, {}), Mapping):
+            raise ConfigError(f"{where}{name}: {part[name]!r} must be a mapping")
+    own = {key: at_scale(value, scale, counts, f"{where}{key}.") for key, value in part.items() if key not in SCALES}
+    return merge(own | {key: counts[key] for key in counts if type(own.get(key)) is int}, part.get(scale, {}))
 
 
 def _read_own(name: str, root: Path) -> dict:
-    """Return the content of a study's file; ConfigError if it names another study, or has a single value in place of a
-    mapping that a scale can change."""
+    """Return the content of a study's file; ConfigError if it has a key that follows from its place, or a single value
+    in place of a mapping that a scale can change."""
     source = settings_of(name)
     content = read_yaml(root / source)
-    if content.get("study", name) != name:
-        raise ConfigError(f"{source}: study: {content['study']!r} must be {name!r}, the name of its folder")
-    for scale, part in checked(Overridable, content, source).scales.items():
-        checked(Overridable, part, f"{source}: scales.{scale}")
+    for key in ("study", "paper", "choices", "complete"):
+        if key in content:
+            raise ConfigError(f"{source}: {key!r} is no key of a study's file, its place says so")
+    checked(Overridable, content, source)
     return content
 
 
@@ -208,30 +222,30 @@ def read_study(config: RunConfig, name: str, root: Path = ROOT, overlays: Sequen
     ConfigError names the file, one of the `overlays` where a wrong value stands there.
     """
     source = settings_of(name)
-    content = _read_own(name, root)
-    overrides = {f"{source}: scales.{scale}": part for scale, part in content.get("scales", {}).items()}
-    overrides[f"scale {config.scale}: overrides.{name}"] = config.overrides.get(name, {})
-    for where, part in overrides.items():
-        _check_parts(part, content, where, source)
+    content, overrides = _read_own(name, root), config.overrides.get(name, {})
+    _check_parts(overrides, content, f"scale {config.scale}: overrides.{name}", source)
     papers = [paper for paper, about in read_papers(root).items() if name in about.chapters]
     if not papers:
         raise ConfigError(f"{source}: no file of config/papers has {name!r} among its chapters")
-    for part in (content.get("scales", {}).get(config.scale, {}), config.overrides.get(name, {})):
-        content = merge(content, part)
+    own, scaled = (at_scale(content, *of, f"{source}: ") for of in (("default", {}), (config.scale, config.counts)))
+    content = merge(scaled, overrides)
     files = layers(config, name, overlays, root)
-    content |= {"paper": papers[0]}
+    content |= {"study": name, "paper": papers[0], "complete": own == scaled and name not in config.overrides}
     if any(isinstance(series, Mapping) and series.get("tuned") for series in (content.get("series") or {}).values()):
         content["choices"] = read_choices(name, root)
     return checked(Study, content, source, lambda keys: place(files, keys, root=root) if keys else "")
 
 
 def _check_parts(overrides: Mapping, content: Mapping, where: str, source: str) -> None:
-    """Raise ConfigError if a grid, series or fit is overridden that the study does not have."""
+    """Raise ConfigError if a grid, series or fit is overridden that the study does not have, or in a series the grid
+    that it shares."""
     for part in ("grids", "series", "fits"):
-        for key in overrides.get(part) or ():
-            if key not in content.get(part, {}):
-                what = misnamed(key, f"not in {part} of {source}", list(content.get(part, {})))
-                raise ConfigError(f"{where}.{part}: {what}")
+        there = content.get(part, {})
+        for key, entry in getattr(checked(Overridable, overrides, where), part).items():
+            if key not in there:
+                raise ConfigError(f"{where}.{part}: {misnamed(key, f'not in {part} of {source}', list(there))}")
+            if isinstance(entry.get("grid"), Mapping) and isinstance(there[key].get("grid"), str):
+                raise ConfigError(f"{where}.series.{key}.grid: the grid is shared; override grids.{there[key]['grid']}")
 
 
 def run_name(config: RunConfig) -> str:

@@ -44,8 +44,8 @@ class StudyCell(Cell):
 
 # Most cells of a study differ in problem and budget alone.
 @cache
-def _chosen(algorithm: str, options: tuple[tuple[str, object], ...]) -> MethodOptions:
-    return load_options(algorithm, dict(options))
+def _chosen(algorithm: str, options: tuple[tuple[str, type, object], ...]) -> MethodOptions:
+    return load_options(algorithm, {name: value for name, _, value in options})
 
 
 def points(grid: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
@@ -73,8 +73,7 @@ def _budget(point: dict, delta: float, calibration: str) -> Budget | FixedNoise 
 def series_cells(study: Simulation, name: str) -> Iterator[StudyCell]:
     """Yield the cells of a series."""
     spec = study.series[name]
-    grids: Any = study.grids
-    for point in points(grids[spec.grid]):
+    for point in points(study.grid_of(name)):
         if point.get("redraw") and point.get("noise_multiplier") == 0:
             continue  # there is no noise to draw again
         problem = study.problem | spec.problem
@@ -87,11 +86,12 @@ def series_cells(study: Simulation, name: str) -> Iterator[StudyCell]:
         if spec.tuned:
             assert isinstance(budget, Budget)
             options |= chosen_options(study.choices, name, vars(problem) | {"epsilon": budget.epsilon})
-        chosen = _chosen(spec.algorithm, tuple(options.items()))
+        # By type, too: a row shows 20 and 20.0 as they were written.
+        chosen = _chosen(spec.algorithm, tuple((name, type(value), value) for name, value in options.items()))
         # A variant of a method has the rows and the random streams of that method.
         algorithm = getattr(chosen, "varies", spec.algorithm)
         cell = StudyCell(algorithm, chosen, problem, budget, study.study, name)
-        method, grid = prepared(cell.options, cell.problem), f"grid {spec.grid!r} has"
+        method, grid = prepared(cell.options, cell.problem), "its grid has"
         axes = "epsilon or noise_multiplier"
         check_budget(spec.algorithm, method, budget, f"{grid} no {axes}", f"{grid} an {axes}")
         yield cell
@@ -99,9 +99,10 @@ def series_cells(study: Simulation, name: str) -> Iterator[StudyCell]:
 
 def _where(study: Simulation, name: str, error: str, files: Sequence[Layer]) -> str:
     """Return file and line of the option, axis or size with which an error's sentence begins, or else of the series."""
-    word, grid = error.split(" ", 1)[0], study.series[name].grid
-    inside = (("series", name, "options"), ("grids", grid), ("series", name, "problem"), ("problem",))
-    choices = [*((*keys, word) for keys in inside), ("series", name)]
+    word, own, series = error.split(" ", 1)[0], ("series", name), study.series[name]
+    grid = ("grids", series.grid) if isinstance(series.grid, str) else (*own, "grid")
+    inside = ((*own, "options"), ("options", series.algorithm), grid, (*own, "problem"), ("problem",))
+    choices = [*((*keys, word) for keys in inside), own]
     return place(files, *choices, root=ROOT) or settings_of(study.study)
 
 

@@ -33,6 +33,12 @@ class Model(BaseModel):
 
 M = TypeVar("M", bound=Model)
 
+
+def filled(entry: M, shared: Mapping[str, Any]) -> M:
+    """Return an entry that has what is shared wherever it says nothing itself."""
+    return entry.model_copy(update={key: value for key, value in shared.items() if key not in entry.model_fields_set})
+
+
 Count = Annotated[int, Field(ge=1)]
 
 

@@ -15,7 +15,7 @@ from privrep.users.whole_files import in_one_move
 from replication.run.config import Layer
 from replication.run.grids import expand
 from replication.run.models import Model
-from replication.run.settings import Analysis, Number, RunConfig, RunSettings, Simulation, Study
+from replication.run.settings import Analysis, Number, RunConfig, RunSettings, Simulation, Spec, Study
 
 
 def write_resolved(
@@ -53,27 +53,17 @@ def write_if_changed(path: Path, text: str) -> None:
 def resolved(study: Study, config: RunConfig, quantities: list[str], numbers: Mapping[str, Number]) -> dict[str, dict]:
     """Return purpose -> settings, for `ShardSettings`, `MeasureSettings` and `PlotSettings`, of a study that measures
     the given quantities, some of which are numbers that its file defines."""
-    sweeps = {name: figure.sweeps.model_dump() for name, figure in study.figures.items() if figure.sweeps}
-    analysis = _part(study, Analysis) | {"figures": list(study.figures), "sweeps": sweeps}
-    as_it_is = config.scale not in study.scales and study.study not in config.overrides
+    drawn = {name: figure.ylabel for name, figure in study.figures.items() if figure.ylabel}
+    sweeps = {name: {"panels": study.panels_of(name), "ylabel": ylabel} for name, ylabel in drawn.items()}
+    fits = {name: _part(fit, Spec) for name, fit in study.fits.items()}
+    analysis = _part(study, Analysis) | {"fits": fits, "figures": list(study.figures), "sweeps": sweeps}
     defined = {name: number.model_dump(exclude_unset=True) for name, number in numbers.items()}
     return {
         "shards": {"study": _part(study, Simulation)} | _part(config, RunSettings),
-        "measure": analysis | {"numbers": defined, "quantities": quantities, "complete": as_it_is},
-        "plot": analysis | {"claimed": claimed_exponents(study)},
+        "measure": analysis | {"numbers": defined, "quantities": quantities, "complete": study.complete},
+        "plot": analysis | {"claimed": {name: fit.claimed for name, fit in study.fits.items() if fit.claim}},
     }
 
 
 def _part(whole: Model, model: type[Model]) -> dict:
     return whole.model_dump(include=set(model.model_fields), exclude_unset=True)
-
-
-def claimed_exponents(study: Study) -> dict[str, float]:
-    """Return name of a fit -> the exponent that the paper claims; ValueError if two claims differ in it."""
-    claimed: dict[str, float] = {}
-    for quantity in (one for claim in study.claims for one in claim["quantities"]):
-        if quantity["rule"] == "rate":
-            name = quantity["measured"].removeprefix("exponent ")
-            if claimed.setdefault(name, quantity["value"]) != quantity["value"]:
-                raise ValueError(f"claims give {name!r} different exponents, {claimed[name]} and {quantity['value']}")
-    return claimed

@@ -11,11 +11,22 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, PlainSerializer, WrapValidator, model_validator
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    ConfigDict,
+    Discriminator,
+    Field,
+    PlainSerializer,
+    Tag,
+    WrapValidator,
+    model_validator,
+)
 
 from privrep.options import check_values, misnamed
 from privrep.users.simulated import Problem
-from replication.run.models import EMPTY, Count, M, Model, checked
+from replication.run.models import EMPTY, Count, M, Model, checked, filled
+from replication.run.statements import Bound, Tolerance, Value
 
 
 def settings_of(study: str) -> str:
@@ -62,6 +73,10 @@ def _repetitions(value: object, check) -> object:
 Repetitions = Annotated[list[Annotated[int, Field(ge=0)]], Field(min_length=1), WrapValidator(_repetitions)]
 
 
+SCALES = ("tiny", "quick", "record")
+"""Scales beside the default. What differs at one stands under its name, in any mapping of a study's file."""
+
+
 class Axes(Model):
     """A grid: lists of values by axis, numbers of repetitions, and points under `together` whose axes vary as one.
     delta_power : delta is the number of users to minus this, in place of the series' own."""
@@ -84,32 +99,49 @@ class Axes(Model):
         return content
 
 
-class Series(Model):
-    """One reading or method: an algorithm with options on a grid.
-    delta : in place of the study's. tuned : whether the study's choices add options by setting."""
+Grid = Annotated[Axes, *AS_WRITTEN]
+Calibration = Literal["paper", "exact"]
+Options = dict[str, Scalar]
 
-    algorithm: str
-    grid: str
-    calibration: Literal["paper", "exact"] = "paper"
+
+class Series(Model):
+    """One reading or method: an algorithm with options on a grid, one of its own or the name of one that several share.
+    without : axes of the grid that it leaves out. delta : in place of the study's.
+    tuned : whether the study's choices add options by setting.
+    """
+
+    algorithm: str = ""
+    grid: Annotated[
+        Annotated[str, Tag("name")] | Annotated[Grid, Tag("own")],
+        Discriminator(lambda grid: "own" if isinstance(grid, Mapping) else "name"),
+    ]
+    without: SomeNames = ()
+    calibration: Calibration = "paper"
     delta: Annotated[float, Field(gt=0, lt=1)] | None = None
     problem: PartOfProblem = {}
-    options: dict[str, Scalar] = {}
+    options: Options = {}
     tuned: bool = False
 
 
 class Simulation(Model):
     """Settings that decide the cells of a study and their division into jobs; no series in a study of arithmetic.
 
+    algorithm, calibration, delta, problem : of each series that does not say its own.
+    options : algorithm -> options of each of its series that does not say its own.
+    grids : those that several series share.
     choices : from which tuned series take options, see `replication.run.rivals`; not written in the study's file.
     engine, scheduler : where passes over users run, see `privrep.users.engines.running_on`.
     """
 
     study: str
+    algorithm: str = ""
+    calibration: Calibration = "paper"
+    options: dict[str, Options] = {}
     delta: Annotated[float, Field(gt=0, lt=1)] | None = None
     shards: Annotated[Count, Field(le=MOST_SHARDS)] | None = None
     cells_per_draw: Count | None = None
     problem: PartOfProblem = {}
-    grids: Annotated[dict[str, Annotated[Axes, *AS_WRITTEN]], Field(min_length=1)] = {}
+    grids: dict[str, Grid] = {}
     series: Annotated[dict[str, Series], Field(min_length=1)] = {}
     choices: Annotated[tuple[dict[str, Any], ...], Field(strict=False)] = ()
     engine: Literal["process", "threads", "dask"] = "process"
@@ -117,14 +149,34 @@ class Simulation(Model):
 
     @model_validator(mode="after")
     def _series_are_complete(self) -> Simulation:
-        if self.series:
-            for key in Simulation.model_fields.keys() - {"choices", "engine", "scheduler"}:
-                if key not in self.model_fields_set or getattr(self, key) is None:
-                    raise ValueError(f"the key {key!r} is missing")
+        for key in ("delta", "shards", "cells_per_draw", "problem") if self.series else ():
+            if key not in self.model_fields_set or getattr(self, key) is None:
+                raise ValueError(f"the key {key!r} is missing")
+        shared = self.model_dump(include={"algorithm", "calibration"}, exclude_unset=True)
         for name, series in self.series.items():
-            if series.grid not in self.grids:
+            if isinstance(series.grid, str) and series.grid not in self.grids:
                 raise ValueError(f"series.{name}.grid: {misnamed(series.grid, 'no grid', list(self.grids))}")
+            axes: Any = self.grids[series.grid] if isinstance(series.grid, str) else series.grid
+            there = [*axes, *(axis for point in axes.get("together", ()) for axis in point)]
+            for axis in series.without:
+                if axis not in there:
+                    raise ValueError(f"series.{name}.without: {misnamed(axis, 'no axis of its grid', there)}")
+            whole = filled(series, shared)
+            if not whole.algorithm:
+                raise ValueError(f"series.{name}: the key 'algorithm' is missing")
+            options = self.options.get(whole.algorithm, {}) | series.options
+            self.series[name] = whole.model_copy(update={"options": options})
         return self
+
+    def grid_of(self, series: str) -> dict[str, Any]:
+        """Return the axes of a series' grid, as they were written, but for those that it leaves out."""
+        grid, without = self.series[series].grid, self.series[series].without
+        axes: Any = self.grids[grid] if isinstance(grid, str) else grid
+        kept = {axis: values for axis, values in axes.items() if axis not in without}
+        if without and "together" in kept:
+            points = ({axis: point[axis] for axis in point if axis not in without} for point in kept["together"])
+            kept["together"] = list({str(point): point for point in points}.values())
+        return kept
 
 
 class Window(Model):
@@ -142,24 +194,55 @@ class Window(Model):
     span: Annotated[float, Field(ge=1)] = 8.0
 
 
-class Spec(Model):
-    """One fit of a study.
+class Response(Model):
+    """What is fitted.
 
-    series, axis : rows of the results table, and the column that varies. response : column of the error.
-    prediction : column that the study computes from `privrep.theory`.
+    response : column of the error. prediction : column that the study computes from `privrep.theory`.
     paired : remove the floor of the same users without noise.
     power : 2 for distances, whose squares add; 1 for risks, which add themselves.
-    window : what differs from the study's.
+    """
+
+    response: str = ""
+    prediction: str = ""
+    paired: bool = False
+    power: Literal[1, 2] = 2
+
+
+class Spec(Response):
+    """One fit of a study.
+
+    series, axis : rows of the results table, and the column that varies. window : what differs from the study's.
     """
 
     name: str
     series: str
     axis: str
-    response: str
-    prediction: str = ""
-    paired: bool = False
-    power: Literal[1, 2] = 2
     window: Window = Window()
+
+
+class EveryFit(Response):
+    """What fits of a study have unless they say otherwise."""
+
+    tolerance: Tolerance | None = None
+
+
+class StudyRate(Spec, Bound):
+    """A rate, all that a study's file says of it: how it is fitted, where it is drawn, and what is claimed of it.
+
+    figure, panel : the figure that shows it, and the title there; without a panel, the figure of its row alone.
+    claim : id of the claim that has it as a quantity. quantity : its name for readers. claimed : the exponent.
+    """
+
+    panel: str = ""
+    claim: str = ""
+    quantity: str = ""
+    claimed: Value | None = None
+
+    @property
+    def row(self) -> dict[str, Any]:
+        """The quantity of its claim."""
+        row = {"quantity": self.quantity, "measured": f"exponent {self.name}", "rule": "rate", "value": self.claimed}
+        return row | self.model_dump(include=set(Bound.model_fields), exclude_unset=True)
 
 
 def names_in(expression: str) -> list[str]:
@@ -294,45 +377,62 @@ class Figure(Model):
     """A figure of a study: what stands before its caption, and the caption, with placeholders for sizes
     (`replication.report.sizes`).
 
-    sweeps : what it shows, if that is fits and nothing else; any other figure is drawn by the study's `figures.py`.
+    ylabel : of a figure that shows fits and nothing else; any other figure is drawn by the study's `figures.py`.
     """
 
     label: Annotated[str, Field(min_length=1)]
     caption: Annotated[str, Field(min_length=1)]
-    sweeps: Sweeps | None = None
+    ylabel: str = ""
 
 
 class Study(Simulation, Analysis):
     """src/replication/studies/<study>/settings.yaml with the overrides of a scale merged in.
 
     paper : whose chapter it is in, from config/papers. figures : by id, in the order of the page.
+    complete : whether the scale leaves the file's settings as they are.
     shard_seconds : CPU time of a shard of the default scale, and of the measuring job where that is long; roughly.
+    every_fit : what each of `fits` has that does not say its own.
     columns : what the study adds to the columns of the results. numbers : those that this file defines, by patterns of
     their names. quantities : such patterns for what the analysis measures beside them and the fits, see
     `replication.evidence.quantities`.
-    scales : scale -> what differs there.
-    claims : what the study decides, models in `replication.evidence.claims`.
+    claims : what the study decides, beside the rates of `fits`; models in `replication.evidence.claims`.
     """
 
+    every_fit: EveryFit = EveryFit()
+    fits: Annotated[dict[str, StudyRate], BeforeValidator(_with_names)] = {}  # pyright: ignore[reportIncompatibleVariableOverride] -- a Spec and more
     paper: str
+    complete: bool = True
     shard_seconds: Annotated[float, Field(gt=0)] = 30
     figures: Annotated[dict[str, Figure], Field(min_length=1)]
     columns: SomeNames = ()
     numbers: dict[str, Number] = {}
     quantities: SomeNames = ()
-    scales: dict[Literal["tiny", "quick", "record"], dict[str, Any]] = {}
     claims: Annotated[tuple[dict[str, Any], ...], Field(strict=False)] = ()
 
     @model_validator(mode="after")
-    def _fits_have_series(self) -> Study:
+    def _fits_are_complete(self) -> Study:
+        shared, claims = self.every_fit.model_dump(exclude_unset=True), [claim.get("id", "") for claim in self.claims]
         for name, fit in self.fits.items():
-            if fit.series not in self.series:
-                raise ValueError(f"fits.{name}.series: {misnamed(fit.series, 'no series', list(self.series))}")
+            of_claim = fit.model_fields_set & {*Bound.model_fields, "quantity", "claimed"} - {"figure"}
+            needs = dict.fromkeys(("quantity", "claimed", "tolerance"), fit.claim)
+            needs |= {"response": True, "figure": fit.panel, "claim": of_claim}
+            self.fits[name] = fit = filled(fit, shared)
+            for key, needed in needs.items():
+                if needed and getattr(fit, key) in ("", None):
+                    raise ValueError(f"fits.{name}: the key {key!r} is missing")
+            for key, there in (("series", self.series), ("claim", claims), ("figure", self.figures)):
+                if (value := getattr(fit, key)) and value not in there:
+                    raise ValueError(f"fits.{name}.{key}: {misnamed(value, f'no {key} of this study', list(there))}")
+            if fit.panel and not self.figures[fit.figure].ylabel:
+                raise ValueError(f"figures.{fit.figure}: the key 'ylabel' is missing, which the fit {name!r} needs")
         for name, figure in self.figures.items():
-            for fit in figure.sweeps.panels if figure.sweeps else ():
-                if fit not in self.fits:
-                    raise ValueError(f"figures.{name}.sweeps.panels: {misnamed(fit, 'no fit', list(self.fits))}")
+            if figure.ylabel and not self.panels_of(name):
+                raise ValueError(f"figures.{name}.ylabel: no fit has a panel in this figure")
         return self
+
+    def panels_of(self, figure: str) -> dict[str, str]:
+        """Return name of a fit -> title of its panel in a figure."""
+        return {name: fit.panel for name, fit in self.fits.items() if fit.panel and fit.figure == figure}
 
 
 class Overridable(Model):
@@ -340,10 +440,9 @@ class Overridable(Model):
 
     model_config = ConfigDict(extra="ignore")
 
-    grids: dict[str, Any] = {}
-    series: dict[str, Any] = {}
-    fits: dict[str, Any] = {}
-    scales: dict[str, dict[str, Any]] = {}
+    grids: dict[str, dict[str, Any]] = {}
+    series: dict[str, dict[str, Any]] = {}
+    fits: dict[str, dict[str, Any]] = {}
 
 
 class Paper(Model):
@@ -377,10 +476,12 @@ class ShardSettings(RunSettings):
 class RunConfig(RunSettings):
     """config/config.yaml with the overlays merged in.
 
+    counts : shards, seeds or redraws, in place of each such number in the studies' files that says none for the scale.
     studies : those that run, by default all chapters of all papers. overrides : study -> what differs from its file.
     """
 
     scale: Literal["default", "tiny", "quick", "record"]
+    counts: dict[Literal["shards", "seed", "redraw"], Count] = {}
     studies: SomeNames
     overrides: dict[str, dict[str, Any]]
 

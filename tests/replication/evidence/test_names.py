@@ -32,8 +32,8 @@ def test_patterns_stand_for_alternatives_and_values_of_a_grid(studies):
     risk = studies["risk"]
     assert [*dict(choices(risk, "{a|b|} c {d|e}"))] == ["a c d", "a c e", "b c d", "b c e", " c d", " c e"]
     assert dict(choices(risk, "{a|b} c {d|e}"))["a c e"] == ("a", "e")
-    assert [*dict(choices(risk, "rank {k.rank}"))] == [f"rank {value:g}" for value in risk.grids["k"]["rank"]]
-    ranks = dict.fromkeys(point["rank"] for point in risk.grids["premise"]["together"])
+    assert [*dict(choices(risk, "rank {k.rank}"))] == [f"rank {value:g}" for value in risk.grid_of("k")["rank"]]
+    ranks = dict.fromkeys(point["rank"] for point in risk.grid_of("premise")["together"])
     assert [*dict(choices(risk, "{premise.rank}"))] == [f"{rank:g}" for rank in ranks]
 
 
@@ -56,10 +56,12 @@ def listed_in(ids: list[str], order: list[str]) -> list[str]:
 
 
 def changed(studies: dict, study: str, key: str, value: str) -> list[Claim]:
-    """The claims of a study with another value of a key of its first claim, of its first quantity, or of its whole."""
+    """The claims of a study with another value of a key of its first claim with quantities of its own, of the first of
+    these, or of its whole."""
     claims = copy.deepcopy(studies[study].claims)
     own, key = key.startswith("own "), key.removeprefix("own ")
-    places = claims[0], claims[0]["quantities"][0], claims[0].get("whole", {})
+    claim = next(one for one in claims if "quantities" in one)
+    places = claim, claim["quantities"][0], claim.get("whole", {})
     place = places[1] if own else next(one for one in places if key in one)
     place[key] = value
     return checked_claims_of(studies[study].model_copy(update={"claims": claims}), studies)
@@ -75,8 +77,8 @@ FIGURE2, INIT, RISK = (f"src/replication/studies/{name}/settings.yaml: " for nam
 FIGURE2 += "claims.A-F2"
 OF_CLAIMS, OF_FIT = "config/papers/x.yaml: claims: ", f"{INIT}fits.privacy n dist2."
 SLIPS = [
-    (lambda s: choices(s["risk"], "{kk.rank}"), RISK + "{", "'kk' is no grid; the nearest is 'k'"),
-    (lambda s: choices(s["risk"], "{k.rnak}"), RISK + "{", "'rnak' is no axis of this grid, which has 'rank'"),
+    (lambda s: choices(s["risk"], "{kk.rank}"), RISK + "{", "'kk' is no series; the nearest is 'k'"),
+    (lambda s: choices(s["risk"], "{k.rnak}"), RISK + "{", "'rnak' is no axis of its grid, which has 'rank'"),
     (lambda s: run_of("exponent n"), RISK + "quantities: ", "'ratio' is listed and not measured"),
     (lambda s: run_of("ratio", "ratoi", complete=False), RISK, "'ratoi' is measured and not listed; the nearest is 'r"),
     (lambda s: changed(s, "figure2", "figure", "jain2021/figure3"), FIGURE2, "figure3' is no figure; the nearest is"),

@@ -121,7 +121,9 @@ def with_number(study: Study, name: str, **content) -> Study:
 
 def test_braces_of_a_name_stand_in_its_definition(study):
     found = numbers(
-        with_number(study, "{fedrep|altmin} at {1|4}, {own.epsilon}", mean="law", series="{1}", where="epsilon == {2}")
+        with_number(
+            study, "{fedrep|altmin} at {1|4}, {fedrep.epsilon}", mean="law", series="{1}", where="epsilon == {2}"
+        )
     )
     assert found["altmin at 4, 1"] == Number(mean="law", series="altmin", where="epsilon == 4")
     assert len(found) == 4 * len(set(study.grids["own"]["epsilon"]))

@@ -46,8 +46,8 @@ NOT_AUDITED = {
     "unit_steps_ablations": "unit_steps with a part left out; replayed in test_replay.py",
 }
 """Private methods, and why they are not audited here."""
-SETTINGS = read_yaml(ROOT / "src/replication/studies/audits/settings.yaml")
-NAMED = {name for grid in SETTINGS["grids"].values() for name in grid.get("mechanism", [])}
+SERIES = read_yaml(ROOT / "src/replication/studies/audits/settings.yaml")["series"].values()
+NAMED = {name for series in SERIES for name in series["grid"].get("mechanism", [])}
 """What the study audits."""
 
 

@@ -179,9 +179,11 @@ def test_likelihood_is_the_normal_one():
 # Tables that are not shipped
 
 
-GRIDS = read_yaml(ROOT / settings_of("real_tables"))["grids"].values()
+SERIES = read_yaml(ROOT / settings_of("real_tables"))["series"].values()
 SIZES = {
-    point["table"]: (point["users"], point["samples"], point["dim"]) for grid in GRIDS for point in grid["together"]
+    point["table"]: (point["users"], point["samples"], point["dim"])
+    for series in SERIES
+    for point in series["grid"]["together"]
 }
 """Users, median rows of a user and features with the constant, as the study states them."""
 

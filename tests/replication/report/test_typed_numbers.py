@@ -34,6 +34,7 @@ from replication.report.stub_run import planned_sizes
 from replication.run.config import read_config, read_study, read_yaml, study_names
 from replication.run.models import ConfigError
 from replication.run.settings import Window, settings_of
+from replication.run.statements import Bound
 from replication.studies.tradeoff.analysis import CONDITIONS
 
 CHAPTERS = [
@@ -121,7 +122,8 @@ def settings(study: str, scale: str) -> frozenset[float]:
     """The numbers that were fixed for a study at a scale: in its file, its module, and the window of all fits."""
     module = vars(importlib.import_module(f"replication.studies.{study}.analysis"))
     constants = [value for name, value in module.items() if name.isupper()]
-    study_file = read_study(config_of(scale), study).model_dump(exclude={"claims", "scales"})
+    of_claims = {"claims": True, "fits": {"__all__": {*Bound.model_fields, "claimed"}}}
+    study_file = read_study(config_of(scale), study).model_dump(exclude=of_claims)
     return frozenset(numbers([study_file, constants, Window().model_dump()]))
 
 

@@ -15,6 +15,7 @@ from replication.evidence import quantities
 from replication.evidence.catalogue import DeviationsFile, ErrataFile, check_errata
 from replication.run.config import (
     ROOT,
+    at_scale,
     check_config,
     layers,
     merge,
@@ -27,7 +28,15 @@ from replication.run.config import (
 from replication.run.grids import expand, points
 from replication.run.models import ConfigError, Model, checked
 from replication.run.resolved import resolved
-from replication.run.settings import MeasureSettings, PlotSettings, ShardSettings, Simulation, Study, settings_of
+from replication.run.settings import (
+    SCALES,
+    MeasureSettings,
+    PlotSettings,
+    ShardSettings,
+    Simulation,
+    Study,
+    settings_of,
+)
 
 FIT = {"series": "random-s2-a", "axis": "users", "response": "distF"}
 ON_ONE = {"series": {"random-s2-a": {"grid": "one"}}}
@@ -58,7 +67,7 @@ BAD = {
     "empty point together": (full(together=[{}]), ["grids.full.together.0", "empty"]),
     "axes together": (full(together={"users": [1]}), ["grids.full.together", "a list"]),
     "list in a point": (full(together=[{"users": [1, 2]}]), ["full.together.0.users", "[1, 2]", "number or a text"]),
-    "unknown key of a fit": ({"fits": {"a": FIT | {"slope": 1}}}, ["fits.a", "'slope'", "prediction"]),
+    "unknown key of a fit": ({"fits": {"a": FIT | {"slope": 1}}}, ["fits.a", "'slope'", "not a known key"]),
     "power of a fit": ({"fits": {"a": FIT | {"power": 3}}}, ["fits.a.power", "3", "1, 2"]),
     "unknown key of a window": ({"window": {"noise": 1}}, ["window", "'noise'", "the nearest is 'noise_ratio'"]),
     "window of one point": ({"window": {"points": 1}}, ["window.points", "1", "at least 2"]),
@@ -69,7 +78,8 @@ BAD = {
 def figure2(override: dict) -> Study:
     """The study with other entries in its file."""
     source = "src/replication/studies/figure2/settings.yaml"
-    return checked(Study, merge(read_yaml(ROOT / source) | {"paper": "jain2021"}, override), source)
+    content = at_scale(read_yaml(ROOT / source), "default", {}, "") | {"study": "figure2", "paper": "jain2021"}
+    return checked(Study, merge(content, override), source)
 
 
 @pytest.mark.parametrize("name", BAD)
@@ -155,38 +165,56 @@ def without(part: dict, keys: tuple) -> dict:
     return part | {first: without(part[first], rest)} if rest else {k: v for k, v in part.items() if k != first}
 
 
-def read_of(content: dict) -> tuple:
-    """All that jobs read of a study: the settings of each cell, and what stands beside its grids.
+COUNTS = {scale: read_config([ROOT / "config" / "scales" / f"{scale}.yaml"]).counts for scale in SCALES}
+
+
+def read_of(content: dict, scale: str) -> tuple:
+    """All that jobs read of a study at a scale: the settings of each cell, and what stands beside its grids.
     Cells are compared as settings: building them all, once for each entry, would take minutes."""
-    cells = {}
+    content, cells = at_scale(content, scale, COUNTS[scale], ""), {}
     for name, series in content.get("series", {}).items():
         below = content["problem"] | series.get("problem", {}) | series.get("options", {})
         alike = {key: value for key, value in series.items() if key not in ("grid", "problem", "options")}
-        redrawn = [{"redraw": 0} | below | point for point in points(content["grids"][series["grid"]])]
-        cells[name] = alike, redrawn
-    return cells, {key: value for key, value in content.items() if key not in ("grids", "series", "problem", "scales")}
-
-
-def ignored(content: dict, scale: dict) -> list[tuple]:
-    """Entries of a scale that differ from the study's own, and change nothing."""
-    whole, own = read_of(merge(content, scale)), dict(entries(content))
-    return [
-        keys
-        for keys, value in entries(scale)
-        if own.get(keys) != value and read_of(merge(content, without(scale, keys))) == whole
-    ]
+        grid = series["grid"] if isinstance(series["grid"], dict) else content["grids"][series["grid"]]
+        cells[name] = alike, [{"redraw": 0} | below | point for point in points(grid)]
+    return cells, {key: value for key, value in content.items() if key not in ("grids", "series", "problem")}
 
 
 @pytest.mark.parametrize("study", study_names())
 def test_every_entry_of_a_scale_is_read(study):
+    """None leaves all as it is, for instance since it repeats what stands there anyway."""
     content = read_yaml(ROOT / settings_of(study))
-    assert not [found for part in content.get("scales", {}).values() if (found := ignored(content, part))]
+    whole = {scale: read_of(content, scale) for scale in SCALES}
+    for keys, _ in entries(content):
+        for scale in set(keys) & set(SCALES):
+            assert read_of(without(content, keys), scale) != whole[scale], keys
 
 
 @pytest.mark.parametrize("study", study_names())
-def test_every_grid_has_a_series(study):
+def test_a_grid_that_is_named_has_several_series(study):
+    """One that a single series has stands in it."""
     content = read_yaml(ROOT / settings_of(study))
-    assert content.get("grids", {}).keys() == {series["grid"] for series in content.get("series", {}).values()}
+    named = [one["grid"] for one in content.get("series", {}).values() if isinstance(one["grid"], str)]
+    assert set(named) == content.get("grids", {}).keys()
+    assert [grid for grid in set(named) if named.count(grid) == 1] == []
+
+
+def test_what_a_scale_says_goes_before_its_counts():
+    """In any mapping; a list of seeds is no number of them, and another scale is left out."""
+    grid = {"seed": 8, "redraw": 2, "dim": [1, 2], "quick": {"dim": [1], "redraw": 3}, "record": {"seed": 20}}
+    content = {"shards": 3, "grids": {"a": grid, "b": {"seed": [0], "redraw": 2}}, "quick": {"problem": {"users": 4}}}
+    quick = at_scale(content, "quick", {"shards": 1, "seed": 1, "redraw": 1}, "")
+    assert quick["grids"] == {"a": {"seed": 1, "redraw": 3, "dim": [1]}, "b": {"seed": [0], "redraw": 1}}
+    assert (quick["shards"], quick["problem"]) == (1, {"users": 4})
+    record = at_scale(content, "record", {}, "")
+    assert record["grids"]["a"] == {"seed": 20, "redraw": 2, "dim": [1, 2]} and "problem" not in record
+
+
+def test_a_shared_grid_is_not_overridden_in_one_series():
+    """The series would have a grid of its own with nothing but what is overridden."""
+    config = read_config().model_copy(update={"overrides": {"risk": {"series": {"n": {"grid": {"seed": 1}}}}}})
+    with pytest.raises(ConfigError, match=r"risk\.series\.n\.grid: the grid is shared; override grids\.n$"):
+        read_study(config, "risk")
 
 
 CONFIG, QUICK = "config/config.yaml", "config/scales/quick.yaml"
@@ -195,10 +223,10 @@ ERRATA = "src/replication/errata/errata.yaml"
 DEVIATIONS = "src/replication/studies/deviations.yaml"
 OVER = "overrides:\n  figure2:\n    problem: {users: x}\n"
 REQUIRED = {
-    "Series": "algorithm grid",
+    "Series": "grid",
     "Simulation Analysis": "study",
     "Study": "study paper figures",
-    "Spec": "name series axis response",
+    "Spec StudyRate": "name series axis",
     "AnalysisSettings": "study figures",
     "MeasureSettings": "study figures quantities complete",
     "PlotSettings": "study figures claimed",
@@ -244,8 +272,8 @@ def test_a_key_that_is_left_out_is_named():
     fields = {kind.__name__: kind.model_fields.items() for kind in kinds(Model)}
     found = {name: {key for key, about in of_kind if about.is_required()} for name, of_kind in fields.items()}
     assert {name: keys for name, keys in found.items() if keys} == required
-    config, study = read_config(), read_study(read_config(), "figure2")
-    jobs, files = resolved(study, config, ["i"], {}), {ErrataFile: ERRATA, DeviationsFile: DEVIATIONS}
+    config, risk = read_config(), read_study(read_config(), "risk")
+    jobs, files = resolved(risk, config, ["i"], {}), {ErrataFile: ERRATA, DeviationsFile: DEVIATIONS}
     read = [config, read_papers(), quantities.checked_claims(), *(read_study(config, name) for name in study_names())]
     read += [checked(kind, read_yaml(ROOT / path), path) for kind, path in files.items()]
     read += [checked(kind, jobs[job], job) for job, kind in JOBS.items()]
@@ -261,11 +289,11 @@ def test_a_key_that_is_left_out_is_named():
 
 def test_a_run_says_whether_a_study_is_as_it_stands():
     """Then none of its quantities may be missing; a scale or an override may leave some out."""
-    config, study = read_config(), read_study(read_config(), "figure2")
+    config = read_config()
     overridden = (({"overrides": {name: {}}}, name != "figure2") for name in ("figure2", "risk"))
-    for changes, complete in (({}, True), ({"scale": "quick"}, False), *overridden):
+    for changes, complete in (({}, True), ({"scale": "tiny"}, False), ({"scale": "record"}, True), *overridden):
         changed = config.model_copy(update=changes)
-        part = resolved(study, changed, ["i"], {})["measure"]
+        part = resolved(read_study(changed, "figure2"), changed, ["i"], {})["measure"]
         assert part["complete"] is complete and part["quantities"] == ["i"]
 
 
@@ -277,12 +305,43 @@ TYPED = [
     (FIGURE2, "users: 50000", "users: 050000", "YAML reads 050000 as 20480; write 20480, or '050000' for a text"),
     (FIGURE2, "shards: 16", "shards: 1:30", "YAML reads 1:30 as 90; write 90, or '1:30' for a text"),
     (FIGURE2, "shards: 16", "shards: 1000000", "shards: 1000000 must be at most 1000"),
-    (FIGURE2, "study: figure2", "study: risk", "study: 'risk' must be 'figure2', the name of its fol"),
-    (FIGURE2, "scales:\n  tiny:", "scales:\n  tiny: 3\nothers:\n  tiny:", "scales.tiny: 3 is a int, it must be a map"),
-    (INIT, "scales:\n  tiny:", "scales: null\nothers:\n  tiny:", "scales: None is a NoneType, it must be a mapping"),
+    (FIGURE2, "figures:\n", "study: risk\nfigures:\n", "'study' is no key of a study's file, its place says so"),
+    (FIGURE2, "tiny: {problem", "tiny: 3\nothers: {problem", "settings.yaml: tiny: 3 must be a mapping"),
+    (FIGURE2, "quick: {epsilon", "quick: 3, others: {epsilon", "settings.yaml: grids.full.quick: 3 must be a mapping"),
+    (INIT, "series:\n", "series: null\nothers:\n", "series: None is a NoneType, it must be a mapping"),
     (INIT, "algorithm: spectral_init", "algorithm: spectral_inti", "spectral_inti.py, the nearest is spectral_init"),
-    (INIT, "options: {init_label_clip:", "options: {init_lable_clip:", "init_lable_clip is no option of spectral_init"),
-    (INIT, "grid: n,", "grid: nn,", "'nn' is no grid; the nearest is 'n'"),
+    (
+        INIT,
+        "  spectral_init: {",
+        "  spectral_inti: {",
+        "options: 'spectral_inti' is no algorithm of a series; the near",
+    ),
+    (INIT, "  spectral_init: {init_label_clip:", "  spectral_init: {init_lable_clip:", "is no option of spectral_init"),
+    (INIT, "grid: n}", "grid: nn}", "'nn' is no grid; the nearest is 'n'"),
+    (INIT, "grid: {samples: [4", "grid: {smaples: [4", "series.m: smaples is no option of spectral_init"),
+    (
+        INIT,
+        "{grid: n}",
+        "{grid: n, without: [user]}",
+        "series.n.without: 'user' is no axis of its grid; the nearest is",
+    ),
+    (INIT, "{users: [2500, 5000", "{users: [], rank: [1", "series.plain-n.grid.users: this is empty"),
+    (INIT, "series: n, axis: users", "series: nn, axis: users", "series: 'nn' is no series of this study; the nea"),
+    (INIT, "axis: users", "axis: user", "fits.privacy n dist2.axis: 'user' is no column of the results nor of this"),
+    (
+        INIT,
+        "figure: jain2021/init_pri",
+        "figure: jain2021/init_pr",
+        "'jain2021/init_prvacy' is no figure of this study",
+    ),
+    (INIT, "claim: A-L4.6,", "claim: A-L4.7,", "claim: 'A-L4.7' is no claim of this study; the nearest is 'A-L4.6'"),
+    (INIT, "claimed: -1", "claimd: -1", "fits.privacy n dist2: 'claimd' is not a known key; the nearest is 'claimed'"),
+    (INIT, "claimed: -1", "toward: zero", "fits.privacy n dist2: the key 'claimed' is missing"),
+    (INIT, "claim: A-L4.6, ", "", "fits.privacy n dist2: the key 'claim' is missing"),
+    (INIT, "tolerance: 0.15", "tolerance: -0.15", "every_fit.tolerance: -0.15 must be at least 0"),
+    (INIT, ", tolerance: 0.15", "", "fits.privacy n dist2: the key 'tolerance' is missing"),
+    (INIT, "    ylabel: error by privacy\n", "", "the key 'ylabel' is missing, which the fit 'privacy n dist2' needs"),
+    (INIT, "init_norms:\n", "init_norms:\n    ylabel: x\n", "init_norms.ylabel: no fit has a panel in this figure"),
     (QUICK, "scale: quick\n", "scale: quik\n", "scale: 'quik' must be one of default, tiny, quick, record"),
     (QUICK, "quick\n", f"quick\n{OVER}", "quick.yaml, line 5: problem: users is 'x', a text; it must be a number"),
     (CONFIG, "master_seed: 20211206", "master_seed: zero", "master_seed: 'zero' is a str, it must be an integer"),

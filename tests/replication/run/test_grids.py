@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from privrep.privacy.accounting import Budget, FixedNoise
-from replication.run.config import ROOT, read_config, read_study, read_yaml
+from replication.run.config import ROOT, at_scale, read_config, read_study, read_yaml
 from replication.run.grids import expand, groups, shards
 from replication.run.models import ConfigError, checked
 from replication.run.settings import Study, settings_of
@@ -18,7 +18,8 @@ def study():
 
 def as_written() -> dict:
     """The file of the study, to be changed."""
-    return read_yaml(ROOT / settings_of("figure2")) | {"paper": "jain2021"}
+    content = at_scale(read_yaml(ROOT / settings_of("figure2")), "default", {}, "")
+    return content | {"study": "figure2", "paper": "jain2021", "options": {}}
 
 
 def test_shards_cover_every_cell_once(study):
@@ -39,7 +40,7 @@ def test_a_group_shares_one_draw(study):
 
 def test_keys_do_not_depend_on_the_grid_around(study):
     """A new grid value and a new series keep all old keys."""
-    wider = as_written()
+    wider = as_written() | {"options": read_yaml(ROOT / settings_of("figure2"))["options"]}
     wider["grids"]["full"]["epsilon"].append(4)
     wider["series"]["new"] = {"algorithm": "reference_model", "grid": "no_budget", "options": {"kind": "zero"}}
     assert {cell.key for cell in expand(study)} < {cell.key for cell in expand(checked(Study, wider, "test"))}
@@ -64,11 +65,14 @@ def test_key_ignores_the_label_and_defaults_but_no_value(study):
     assert len({key(), *(key(**change) for change in changes)}) == len(changes) + 1
 
 
+SMALL = {"users": 60, "samples": 8, "dim": 6, "rank": 2}
+
+
 def cells_of(grid: dict, algorithm: str = "altmin", **series) -> list:
     """Cells of one small series on a grid, after the models have accepted it."""
     options = {"altmin": {"init": "random", "split": "text", "clip_feature": 1.0, "clip_label": 1.0}}
     small = as_written()
-    small["problem"] = {"users": 60, "samples": 8, "dim": 6, "rank": 2}
+    small["problem"] = SMALL
     small["grids"] = {"one": grid}
     small["series"] = {"a": {"algorithm": algorithm, "grid": "one", "options": options.get(algorithm, {})} | series}
     return expand(checked(Study, small, "test"))
@@ -120,8 +124,8 @@ def test_budgets_of_a_grid(study):
     [
         ({"epsilon": [1], "noise_multiplier": [1]}, "altmin", "both epsilon and noise_multiplier"),
         ({"epsilon": [1], "together": [{"noise_multiplier": 1}]}, "altmin", "both epsilon and noise_multiplier"),
-        ({"seed": 2}, "altmin", "'one' has no epsilon or noise_multiplier; altmin is private"),
-        ({"seed": 2}, "spectral_init", "'one' has no epsilon or noise_multiplier; spectral_init is private"),
+        ({"seed": 2}, "altmin", "its grid has no epsilon or noise_multiplier; altmin is private"),
+        ({"seed": 2}, "spectral_init", "its grid has no epsilon or noise_multiplier; spectral_init is private"),
         ({"noise_multiplier": [0]}, "reference_model", "an epsilon or noise_multiplier; reference_model takes none"),
         ({"redraw": 2}, "reference_model", "redraw without noise_multiplier or epsilon"),
         ({"noise_multiplier": [1], "together": [{"clip": 1}]}, "altmin", "clip is no option of altmin"),
@@ -146,3 +150,21 @@ def test_data_draw_is_shared_by_methods_and_budgets(study):
     assert len(draws) < len(cells) / 40
     budgets = {cell.budget.epsilon for cell in cells if cell.budget and cell.problem == cells[0].problem}
     assert budgets == {1.0, 2.0, 3.0, 5.0, 7.0, 10.0}
+
+
+def test_a_series_has_what_it_does_not_say_itself(study):
+    """Algorithm, calibration and options are the study's; a value in the series, its grid or a scale goes first."""
+    shared = as_written() | {"algorithm": "altmin", "calibration": "exact", "problem": SMALL}
+    shared["options"] = {"altmin": {"init": "random", "split": "text", "clip_feature": 1.0, "clip_label": 2.0}}
+    shared["series"] = {
+        "own": {"grid": {"epsilon": [1], "seed": 1, "clip_label": [3.0]}, "options": {"clip_feature": 4.0}},
+        "none": {"algorithm": "reference_model", "grid": "one", "without": ["epsilon"], "options": {"kind": "zero"}},
+    }
+    shared["grids"] = {"one": {"together": [{"epsilon": 1, "dim": 6}, {"epsilon": 2, "dim": 6}], "seed": 2}}
+    own, *none = expand(checked(Study, shared, "test"))
+    assert (own.options.clip_feature, own.options.clip_label, own.options.split) == (4.0, 3.0, "text")
+    assert own.budget == Budget(1.0, study.delta, "exact")
+    assert [(cell.algorithm, cell.budget, cell.problem.seed) for cell in none] == [
+        ("reference_model", None, 0),
+        ("reference_model", None, 1),
+    ]

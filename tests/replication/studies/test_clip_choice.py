@@ -9,13 +9,12 @@ import pandas as pd
 import pytest
 
 from replication.evidence.measured import Measured
-from replication.run.config import ROOT, read_config, read_study, read_yaml
+from replication.run.config import read_config, read_study
 from replication.run.grids import expand
-from replication.run.settings import settings_of
 from replication.studies.tradeoff.choice import CHOICES, SHARES, TYPICAL, choice
 
-TRADEOFF = read_yaml(ROOT / settings_of("tradeoff"))
-OPTIONS = {name: TRADEOFF["series"][name]["options"] for name in CHOICES}
+TRADEOFF = read_study(read_config(), "tradeoff")
+OPTIONS = {name: TRADEOFF.series[name].options for name in CHOICES}
 COMPARED = pd.DataFrame([{"series": name, "clip_scale": "absolute"} | one for name, one in OPTIONS.items()])
 
 
@@ -30,7 +29,8 @@ def test_seeds_are_apart_from_those_of_the_comparison():
 
 def test_both_methods_have_one_grid():
     """The same factors of the typical size, and the same shares of the budget."""
-    grids = {name.removeprefix("choice-"): one for name, one in TRADEOFF["grids"].items() if name.startswith("choice-")}
+    names = ("A", "A-start", "A-own", "B", "B-start", "B-random")
+    grids = {name: TRADEOFF.grid_of(f"choice-{name}") for name in names}
     sizes = {"A": [one["clip_feature"] for one in grids["A"]["together"]]}
     sizes["B"] = [one["clip"] / TYPICAL["clip"] for one in grids["B"]["together"]]
     sizes["B-random"] = [clip / TYPICAL["clip"] for clip in grids["B-random"]["clip"]]

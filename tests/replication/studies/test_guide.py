@@ -263,23 +263,22 @@ def test_ridge_heads_have_the_label_noise_as_penalty(outside, rank, samples):
 # Design
 
 
-def points(grid: str) -> list[dict]:
-    return STUDY.grids[grid]["together"]
+def points(series: str) -> list[dict]:
+    return STUDY.grid_of(series)["together"]
 
 
 def test_settings_lie_on_the_grid_of_the_guide():
-    """In all three grids the same ones, the example and all values among them; own data at no sizes twice."""
-    assert all(point[key] in AXES[key] for point in points("guide") for key in KEYS)
-    assert EXAMPLE in points("guide")
-    for point, split, own in zip(points("guide"), points("guide-split"), points("guide-own"), strict=True):
+    """Of all series the same ones, the example and all values among them; own data at no sizes twice."""
+    assert all(point[key] in AXES[key] for point in points("unit") for key in KEYS)
+    assert EXAMPLE in points("unit")
+    for point, split, own in zip(points("unit"), points("centaur"), points("own"), strict=True):
         assert split == point | {"batch_samples": point["samples"] // 2}
         assert own == {key: point[key] for key in measures.SIZES}
     quick = read_study(read_config([ROOT / "config" / "scales" / "quick.yaml"]), "guide")
-    assert all(point in points(grid) for grid in STUDY.grids for point in quick.grids[grid]["together"])
-    assert EXAMPLE in quick.grids["guide"]["together"]
+    assert all(point in points("centaur") for point in quick.grid_of("centaur")["together"])
+    assert EXAMPLE in quick.grid_of("unit")["together"]
     for key in KEYS:
-        assert {point[key] for point in points("guide")} == set(AXES[key])
-    assert len({tuple(point.values()) for point in points("guide-own")}) == len(points("guide-own"))
+        assert {point[key] for point in points("unit")} == set(AXES[key])
 
 
 TRIED = {"centaur": ROUNDS[40], "fedrep": ROUNDS[40], "altmin": PASSES[4]}
@@ -389,7 +388,7 @@ def test_tables_show_all_settings_and_the_example(run, cells, monkeypatch):
     monkeypatch.setattr(type(run), "fact", lambda self, study, name: told[name])
     example, table = re.findall('<table class="dense">.*?</table>', text("guide", run), flags=re.DOTALL)
     rows = [re.findall("<td[^>]*>(.*?)</td>", row) for row in table.split("<tr>")[2:]]
-    assert len(rows) == len(points("guide")) == len(told["settings"])
+    assert len(rows) == len(points("unit")) == len(told["settings"])
     for place, row in enumerate(rows):
         assert row[:6] == [*(f"{size:,g}" for size in where.loc[place]), METHODS[names[place]]]
         for name, shown in zip(RUN, row[6:], strict=True):

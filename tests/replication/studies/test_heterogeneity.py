@@ -22,10 +22,9 @@ from privrep.users.passes import rows
 from privrep.users.rng import stream
 from privrep.users.simulated import Problem, Users
 from replication.experiments import update_norms
-from replication.run.config import ROOT, read_config, read_study, read_yaml
+from replication.run.config import read_config, read_study
 from replication.run.grids import expand
 from replication.run.registry import options_class
-from replication.run.settings import settings_of
 from replication.studies.heterogeneity.analysis import CENTAUR, TUNED, bounds_tried, two_models_drift
 
 FACTORS = (0.25, 1.0, 4.0)
@@ -161,19 +160,18 @@ def test_drift_of_two_models():
         assert told["heterogeneity"] == pytest.approx(1 - bias**2, abs=0.05)
 
 
-STUDY = read_yaml(ROOT / settings_of("heterogeneity"))
-STUDY_READ = read_study(read_config(), "heterogeneity")
+STUDY = read_study(read_config(), "heterogeneity")
 
 
 def options(series: str) -> dict:
-    return STUDY["series"][series]["options"]
+    return STUDY.series[series].options
 
 
 @pytest.mark.parametrize(("rank", "suffix"), [(2, ""), (1, "-common")])
 def test_clipping_bounds_are_those_of_the_rule(rank, suffix):
     """The median norm of first messages under the public law; no method's bound is that of another."""
-    names = [name for name in (*TUNED, "pmtl") if name + suffix in STUDY["series"]]
-    problem = Problem(**STUDY["problem"] | {"rank": rank})
+    names = [name for name in (*TUNED, "pmtl") if name + suffix in STUDY.series]
+    problem = Problem(**STUDY.problem | {"rank": rank})
     steps = options(CENTAUR)
     rule = first_messages(problem, steps["batch_samples"], steps["local_steps"], steps["local_step"], penalty=1.0)
     for name in names:
@@ -186,21 +184,21 @@ def test_methods_differ_in_their_bounds_alone():
     """Rounds, batches and steps are the same for the methods with local steps, but in the longer run."""
     shared = ("rounds", "batch_samples", "local_steps", "local_step")
     settings = {
-        tuple(entry["options"][name] for name in shared)
-        for name, entry in STUDY["series"].items()
-        if entry["algorithm"] in (CENTAUR, "dp_fedavg", "ppsgd") and name != "dp_fedavg-long"
+        tuple(entry.options[name] for name in shared)
+        for name, entry in STUDY.series.items()
+        if entry.algorithm in (CENTAUR, "dp_fedavg", "ppsgd") and name != "dp_fedavg-long"
     }
     assert len(settings) == 1
 
 
 def test_other_bounds_are_the_stated_factors():
     """A quarter, once and four times the rule's, for both bounds of CENTAUR."""
-    rows = pd.DataFrame([{"series": cell.series, **vars(cell.options)} for cell in expand(STUDY_READ)])
+    rows = pd.DataFrame([{"series": cell.series, **vars(cell.options)} for cell in expand(STUDY)])
     for method in TUNED:
         tried = bounds_tried(rows, method)
         assert [series for series, _ in tried] == [f"{method}-clips", method, f"{method}-clips"]
         np.testing.assert_allclose([clip / tried[1][1] for _, clip in tried], FACTORS)
-    ends = [point["init_clip"] for point in STUDY["grids"]["centaur-clips"]["together"]]
+    ends = [point["init_clip"] for point in STUDY.grid_of("centaur-clips")["together"]]
     np.testing.assert_allclose(np.divide(ends, options("centaur")["init_clip"]), (FACTORS[0], FACTORS[-1]))
 
 

@@ -15,8 +15,7 @@ from privrep.methods.running.runner import fit
 from privrep.privacy.mechanisms import Release
 from privrep.theory import jain2021, shared
 from privrep.users.simulated import Problem, Users
-from replication.run.config import ROOT, read_yaml
-from replication.run.settings import settings_of
+from replication.run.config import read_config, read_study
 from replication.studies.tradeoff import analysis as tradeoff
 
 PROBLEM = Problem(80, 32, 6, 2, head_law="sphere")
@@ -170,8 +169,7 @@ def test_x_of_heads_of_several_lengths_is_that_of_the_shortest():
 
 def test_every_series_of_a_setting_has_a_fit_and_runs():
     """Names of the settings are those of the study's file, and each exponent that the figure asks for is fitted."""
-    study = read_yaml(ROOT / settings_of("tradeoff"))
+    study = read_study(read_config(), "tradeoff")
     for one in tradeoff.CLIPS + tradeoff.CONDITIONS:
         for series in filter(None, (one.first, one.second)):
-            assert study["fits"][f"{series} dist2"]["series"] == series
-            assert series in study["series"]
+            assert study.fits[f"{series} dist2"].series == series

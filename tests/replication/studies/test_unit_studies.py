@@ -180,16 +180,14 @@ def settings(study: str) -> dict:
 
 def test_targets_are_twice_the_floor():
     """2 sigma_F^2 k/(m - k - 1) to 3 digits, in grids at each scale and in options; of m - k they are not."""
-    study = settings("unit_rates")
-    series = study["series"]
-    noise2 = series["users-k"]["problem"]["label_noise_sd"] ** 2
-    grids = [study["grids"], *(scale["grids"] for scale in study["scales"].values())]
-    sizes = [one for grid in grids for one in grid["users-k"].get("together", [])]
+    quick, study = (read_study(read_config(of), "unit_rates") for of in ([ROOT / "config/scales/quick.yaml"], []))
+    noise2 = study.series["users-k"].problem["label_noise_sd"] ** 2
+    sizes = [one for scale in (quick, study) for one in scale.grid_of("users-k")["together"]]
     assert len(sizes) >= 4
-    across = series["users-d"]
-    assert across["problem"]["label_noise_sd"] ** 2 == noise2
-    rank, samples = study["problem"]["rank"], across["problem"]["samples"]
-    sizes.append({"rank": rank, "samples": samples, "target": across["options"]["target"]})
+    across = study.series["users-d"]
+    assert across.problem["label_noise_sd"] ** 2 == noise2
+    rank, samples = study.problem["rank"], across.problem["samples"]
+    sizes.append({"rank": rank, "samples": samples, "target": across.options["target"]})
     for one in sizes:
         rank, freedom, target = one["rank"], one["samples"] - one["rank"], float(one["target"])
         assert target == pytest.approx(2 * noise2 * rank / (freedom - 1), rel=5e-4)
