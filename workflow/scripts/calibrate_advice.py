@@ -28,12 +28,12 @@ def settings(count: int, seed: int) -> pd.DataFrame:
     """Draw settings, with a column for each of `RANGES`."""
     rng = np.random.default_rng(seed)
 
-    def one() -> dict[str, float]:
+    def setting() -> dict[str, float]:
         whole = {name: int(rng.integers(low, high + 1)) for name, (low, high) in list(RANGES.items())[1:4]}
         users, epsilon = (math.exp(rng.uniform(*np.log(RANGES[name]))) for name in ("users", "epsilon"))
         return {"users": round(users), **whole, "epsilon": float(f"{epsilon:.3g}"), "label_noise": rng.choice(NOISES)}
 
-    return pd.DataFrame([one() for _ in range(count)])[list(RANGES)]
+    return pd.DataFrame([setting() for _ in range(count)])[list(RANGES)]
 
 
 def predicted(where: pd.DataFrame) -> pd.DataFrame:
@@ -43,10 +43,10 @@ def predicted(where: pd.DataFrame) -> pd.DataFrame:
         sizes = Regime(*(row[key] for key in ("users", "samples", "dim", "rank", "label_noise")))
         mu = gdp_mu(row["epsilon"], row["users"] ** DELTA_POWER)
         for name in METHODS:
-            found = expected(name, sizes, np.array([mu]))
-            if np.isfinite(found.risk[0]):
-                base = {"setting": setting, "method": name, "predicted": found.risk[0], "known": found.known[0]}
-                rows.append(base | {"place": place(sizes, mu), "options": found.options[0]})
+            law = expected(name, sizes, np.array([mu]))
+            if np.isfinite(law.risk[0]):
+                base = {"setting": setting, "method": name, "predicted": law.risk[0], "known": law.known[0]}
+                rows.append(base | {"place": place(sizes, mu), "options": law.options[0]})
     return pd.DataFrame(rows)
 
 
@@ -93,8 +93,8 @@ def covered(table: pd.DataFrame) -> pd.DataFrame:
     ends = [interval(*row) for row in zip(*columns, strict=True)]
     low, high = np.array(ends).T
     inside = table["risk"].between(low, high)
-    found = pd.DataFrame({"cover": inside, "high over low": high / low}).groupby(table["method"])
-    return found.agg({"cover": "mean", "high over low": "median"})
+    groups = pd.DataFrame({"cover": inside, "high over low": high / low}).groupby(table["method"])
+    return groups.agg({"cover": "mean", "high over low": "median"})
 
 
 if __name__ == "__main__":

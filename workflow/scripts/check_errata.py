@@ -18,12 +18,12 @@ def main() -> None:
     rows, texts = [], read_errata(args.texts)
     for text in texts["errata"]:
         finding = DEMONSTRATIONS[text["id"]]()
-        found = {"measured": finding.measured, "confirmed": "yes" if finding.confirmed else "no"}
-        rows.append(text | {"claims": "; ".join(text["claims"])} | found)
+        outcome = {"measured": finding.measured, "confirmed": "yes" if finding.confirmed else "no"}
+        rows.append(text | {"claims": "; ".join(text["claims"])} | outcome)
     for text in texts["candidates"]:
         known = {name: text[name] for name in ("id", "paper", "place")}
-        found = {"confirmed": MENDED if text.get("mended") else SET_ASIDE}
-        rows.append(known | {"printed": text["suspected"], "correct": text["why"]} | found)
+        outcome = {"confirmed": MENDED if text.get("mended") else SET_ASIDE}
+        rows.append(known | {"printed": text["suspected"], "correct": text["why"]} | outcome)
     write_rows(args.output, rows, (*Erratum.model_fields, "measured", "confirmed"))
 
 

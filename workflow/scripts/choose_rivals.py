@@ -107,11 +107,11 @@ def place_of(values: tuple | list, value: object) -> float:
 def options_at(ranges: dict, places: np.ndarray) -> dict:
     """Return the options at places in their ranges."""
     pairs = zip(ranges.items(), places, strict=True)
-    one: dict[str, Any] = {name: at_place(values, place) for (name, values), place in pairs}
-    one |= one.pop("start")
-    if "fall" in one:
-        one["last_clip"] = float(f"{one['clip'] * one.pop('fall'):.3g}")
-    return one
+    options: dict[str, Any] = {name: at_place(values, place) for (name, values), place in pairs}
+    options |= options.pop("start")
+    if "fall" in options:
+        options["last_clip"] = float(f"{options['clip'] * options.pop('fall'):.3g}")
+    return options
 
 
 def uniform(ranges: dict, rng: np.random.Generator) -> list[dict]:
@@ -121,14 +121,14 @@ def uniform(ranges: dict, rng: np.random.Generator) -> list[dict]:
 
 def around(ranges: dict, options: dict, rng: np.random.Generator) -> list[dict]:
     """Draw options around others."""
-    start = next((one for one in ranges["start"] if one.items() <= options.items()), None)
+    start = next((entry for entry in ranges["start"] if entry.items() <= options.items()), None)
     fall = options["last_clip"] / options["clip"] if options.get("last_clip") else None
     given = options | {"start": start, "fall": fall}
     center = np.array([place_of(values, given.get(name)) for name, values in ranges.items()])
     places = center + AROUND * rng.standard_normal((TRIALS - UNIFORM, len(center)))
     listed, anew = [isinstance(values, list) for values in ranges.values()], rng.random(places.shape)
     places = np.where(listed, np.where(anew < ANEW, anew / ANEW, center), places)
-    return [options_at(ranges, one) for one in np.clip(places, 0.0, 1 - 1e-9)]
+    return [options_at(ranges, row) for row in np.clip(places, 0.0, 1 - 1e-9)]
 
 
 def ranges_of(cell: StudyCell) -> dict:
@@ -146,7 +146,7 @@ def choice(cell: StudyCell, present: dict, stated: dict) -> tuple[tuple[str, str
     """Return what names the work, the options that are chosen for a cell's method and setting and how they did, and
     what fewer trials would have found: columns of the two tables."""
     ranges, rng = ranges_of(cell), np.random.default_rng([DRAWN_WITH, int(cell.key, 16)])
-    tried = [one | stated for one in (present, *uniform(ranges, rng))]
+    tried = [options | stated for options in (present, *uniform(ranges, rng))]
     search = cell.algorithm.startswith("smallest_users")
 
     @cache
@@ -173,17 +173,17 @@ def choice(cell: StudyCell, present: dict, stated: dict) -> tuple[tuple[str, str
             numbers = sorted(numbers, key=lambda number: runs(number, sets)[:, 0].max())[:most]
         return min(numbers, key=median)
 
-    tried += [one | stated for one in around(ranges, tried[best(range(len(tried)))], rng)]
+    tried += [options | stated for options in around(ranges, tried[best(range(len(tried)))], rng)]
     counts = [2**power for power in range(TRIALS.bit_length()) if 2**power < TRIALS] + [TRIALS]
-    found = {0: 0} | {count: best(range(1, count + 1)) for count in counts}
-    chosen = min(found[TRIALS], 0, key=median)
+    bests = {0: 0} | {count: best(range(1, count + 1)) for count in counts}
+    chosen = min(bests[TRIALS], 0, key=median)
     row = {
         "options": yaml.safe_dump(tried[chosen], default_flow_style=True, sort_keys=False, width=math.inf).strip(),
         "value": median(chosen),
         "runs": len(SEEDS),
         "failed": int(runs(chosen)[:, 1].sum()),
     }
-    return (cell.key, str(stated)), row, [{"trials": of, "value": median(number)} for of, number in found.items()]
+    return (cell.key, str(stated)), row, [{"trials": of, "value": median(number)} for of, number in bests.items()]
 
 
 def settings(study: str) -> Iterator[tuple[StudyCell, dict, dict]]:
@@ -191,12 +191,12 @@ def settings(study: str) -> Iterator[tuple[StudyCell, dict, dict]]:
     another series of the method where the series is new, and what the series states of `INGREDIENTS`."""
     resolved = read_study(read_config(), study)
     series = {}
-    for name, one in resolved.series.items():
-        if one.tuned:  # what has no default has any value, which others replace
+    for name, entry in resolved.series.items():
+        if entry.tuned:  # what has no default has any value, which others replace
             first = {
-                name: at_place(ends, 0) for name, ends in RANGES[method_of(one.algorithm)].items() if name in NEEDED
+                name: at_place(ends, 0) for name, ends in RANGES[method_of(entry.algorithm)].items() if name in NEEDED
             }
-            series[name] = one.model_copy(update={"tuned": False, "options": one.options | first})
+            series[name] = entry.model_copy(update={"tuned": False, "options": entry.options | first})
     known = {row["series"] for row in resolved.choices}
     for cell in expand(resolved.model_copy(update={"series": series})):
         if cell.problem.seed == 0:
@@ -247,10 +247,10 @@ def main() -> None:
                 work.setdefault(same, (cell, present, stated))
     for path in tables:  # settings that left go
         rows[path] = [row for row in rows[path] if named(row) in there or not asked(row["study"], row["series"])]
-    choices = (delayed(choice)(*one) for one in work.values())
+    choices = (delayed(choice)(*arguments) for arguments in work.values())
     results: Any = Parallel(n_jobs=-1, return_as="generator_unordered")(choices)
-    for same, one, by_trials in tqdm(results, "choosing", len(work)):
-        for (path, columns), new in zip(tables.items(), ([one], by_trials), strict=True):
+    for same, picked, by_trials in tqdm(results, "choosing", len(work)):
+        for (path, columns), new in zip(tables.items(), ([picked], by_trials), strict=True):
             rows[path] = [row for row in rows[path] if named(row) not in map(named, alike[same])]
             rows[path] += [of | row for of in alike[same] for row in new]
             write_rows(path, sorted(rows[path], key=lambda row: (named(row), int(row.get("trials", 0)))), columns)

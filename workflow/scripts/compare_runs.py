@@ -28,8 +28,8 @@ def measured_rows(path: Path) -> list[dict]:
 
 def agree(row: dict, other: dict) -> bool:
     """Whether two rows have one verdict and, to the tolerance of the first, one number; NaN agrees with NaN."""
-    one, two, within = (float(text or "nan") for text in (row["measured"], other["measured"], row.get("within")))
-    near = math.isnan(within) or math.isclose(one, two, rel_tol=within) or (math.isnan(one) and math.isnan(two))
+    value, again, within = (float(text or "nan") for text in (row["measured"], other["measured"], row.get("within")))
+    near = math.isnan(within) or math.isclose(value, again, rel_tol=within) or (math.isnan(value) and math.isnan(again))
     return near and row["verdict"] == other["verdict"]
 
 

@@ -32,9 +32,9 @@ def git(*words: str) -> str:
     return subprocess.run(["git", *words], capture_output=True, text=True, check=True).stdout.strip()
 
 
-def same_code(one: str, two: str) -> bool:
+def same_code(first: str, second: str) -> bool:
     """Whether two commits agree in all that decides a run."""
-    return one == two or not git("diff", "--name-only", one, two, "--", *CODE)
+    return first == second or not git("diff", "--name-only", first, second, "--", *CODE)
 
 
 def check_start(first: dict) -> None:
@@ -47,10 +47,10 @@ def check_start(first: dict) -> None:
 
 def check_same(first: dict, second: dict) -> None:
     """Raise ConfigError unless two runs at the default scale differ, by their provenance, in their seed alone."""
-    one, two = ({**record["config"], "master_seed": None} for record in (first, second))
-    if one["scale"] != "default":
-        raise ConfigError(f"the first run has scale {one['scale']}; a confirmation compares runs at the default scale")
-    differing = sorted(key for key in one.keys() | two.keys() if one.get(key) != two.get(key))
+    here, there = ({**record["config"], "master_seed": None} for record in (first, second))
+    if here["scale"] != "default":
+        raise ConfigError(f"the first run has scale {here['scale']}; a confirmation compares runs at the default scale")
+    differing = sorted(key for key in here.keys() | there.keys() if here.get(key) != there.get(key))
     if differing:
         raise ConfigError(f"the two runs differ in more than their seed: {', '.join(differing)}")
     if not same_code(first["commit"], second["commit"]):
@@ -59,14 +59,14 @@ def check_same(first: dict, second: dict) -> None:
 
 def compare(first: Path, second: Path) -> list[dict]:
     """The rows of docs/confirmation.csv, from the folders of reports of two runs."""
-    one, two = clean_record(first), clean_record(second)
-    check_same(one, two)
+    record, other = clean_record(first), clean_record(second)
+    check_same(record, other)
     tables = [read_rows(folder / "claims.csv") for folder in (first, second)]
     pairs = paired(*tables)
     if not len(pairs) == len(tables[0]) == len(tables[1]):
         raise ConfigError("the two runs do not have the same rows")
-    seeds = {"seed": one["config"]["master_seed"], "confirmed_seed": two["config"]["master_seed"]}
-    about = seeds | {"commit": two["commit"]}
+    seeds = {"seed": record["config"]["master_seed"], "confirmed_seed": other["config"]["master_seed"]}
+    about = seeds | {"commit": other["commit"]}
     return [
         {name: row[name] for name in ("id", "quantity", *SHOWN)}
         | {f"confirmed_{name}": other[name] for name in SHOWN}

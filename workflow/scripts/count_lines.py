@@ -41,24 +41,24 @@ def counts() -> dict[str, list[int]]:
     """Return the code lines and all lines of each package of src and of each of their folders, and of workflow, tests
     and bench."""
     packages = {path.parent for depth in ("*/*.py", "*/*/*.py") for path in Path("src").glob(depth)}
-    found = {}
+    lines = {}
     for folder in (*sorted(packages), Path("workflow"), Path("tests"), Path("bench")):
         pairs = [lines_of(path.read_text()) for path in folder.rglob("*.py")]
         pairs += [lines_of_c(path.read_text()) for path in folder.rglob("*.c")]
-        found[folder.as_posix()] = [sum(pair[which] for pair in pairs) for which in (0, 1)]
-    return found
+        lines[folder.as_posix()] = [sum(pair[which] for pair in pairs) for which in (0, 1)]
+    return lines
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--write", action="store_true", help="set the limits 3 %% above the lines that are there")
-    found, text = counts(), PROJECT.read_text()
+    lines, text = counts(), PROJECT.read_text()
     if parser.parse_args().write:
-        limits = "".join(f'"{name}" = {[math.ceil(1.03 * n) for n in numbers]}\n' for name, numbers in found.items())
+        limits = "".join(f'"{name}" = {[math.ceil(1.03 * n) for n in numbers]}\n' for name, numbers in lines.items())
         PROJECT.write_text(re.sub(r'(?<=\[tool\.privrep\.lines\]\n)(".*\n)*', limits, text))
         return
     limits = tomllib.loads(text)["tool"]["privrep"]["lines"]
-    for name, numbers in found.items():
+    for name, numbers in lines.items():
         for count, limit, what in zip(numbers, limits.get(name, [0, 0]), ("code lines", "lines"), strict=True):
             if count > limit:
                 sys.exit(f"{name}: {count} {what} of Python and C, limit {limit} (pyproject.toml); name what leaves")

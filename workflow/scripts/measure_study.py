@@ -37,11 +37,11 @@ def main() -> None:
     if cells is not None:
         write_numbers(folder / "sizes.csv", sizes_of(cells, settings_columns(simulation)))
     analysis = importlib.import_module(f"replication.studies.{study.study}.analysis")
-    found = analysis.analyse(cells, study)
-    check_names(found.quantities, study)
-    tables = found.numbers(study)
-    facts = facts_json(getattr(analysis, "FACTS", {}), cells, Quantities(found.quantities))
-    write_rows(folder / "measures.csv", [asdict(one) for one in found.quantities], MEASURE_COLUMNS)
+    findings = analysis.analyse(cells, study)
+    check_names(findings.quantities, study)
+    tables = findings.numbers(study)
+    facts = facts_json(getattr(analysis, "FACTS", {}), cells, Quantities(findings.quantities))
+    write_rows(folder / "measures.csv", [asdict(measure) for measure in findings.quantities], MEASURE_COLUMNS)
     write_if_changed(folder / "facts.json", facts)
     for figure, numbers in tables.items():
         write_numbers(args.figures / f"{figure}.csv", numbers)

@@ -36,7 +36,7 @@ COLUMNS = ("folder", "seed", "file", "line", "fault", "outcome", "reason")
 PARTS, MARKS = ("tests/privrep", "tests/replication"), "not (run or browser or slurm or long)"
 COUNT, SECONDS, FAILED = 60, 8, 99
 PAIRS = ("Add Sub", "Mult Div", "BitAnd BitOr", "And Or", "Lt LtE", "Gt GtE", "Eq NotEq", "Is IsNot", "In NotIn")
-SWAPPED = {one: other for pair in PAIRS for one, other in (pair.split(), pair.split()[::-1])}
+SWAPPED = {first: second for pair in PAIRS for first, second in (pair.split(), pair.split()[::-1])}
 SWAPPED |= {"FloorDiv": "Div", "Mod": "Mult", "Pow": "Mult"}
 FORK = multiprocessing.get_context("fork")
 PACKAGES = "dp_accounting.pld hypothesis opendp.prelude pyarrow.parquet pydantic seaborn typer sklearn.utils.validation"
@@ -57,10 +57,10 @@ def faulty(node: ast.AST) -> tuple[ast.AST, ast.AST] | None:
         case ast.Constant(bool() | int() | float() as value):
             new = {bool: lambda: not value, int: lambda: value + 1, float: lambda: 2 * value or 1.0}[type(value)]()
             return node, ast.Constant(new)
-        case ast.Call(func, [one, two, *rest], named) if ast.dump(one) != ast.dump(two):
-            return node, ast.Call(func, [two, one, *rest], named)
-        case ast.Call(func, few, [ast.keyword(str() as a, one), ast.keyword(str() as b, two), *rest]):
-            return node, ast.Call(func, few, [ast.keyword(a, two), ast.keyword(b, one), *rest])
+        case ast.Call(func, [first, second, *rest], named) if ast.dump(first) != ast.dump(second):
+            return node, ast.Call(func, [second, first, *rest], named)
+        case ast.Call(func, few, [ast.keyword(str() as a, first), ast.keyword(str() as b, second), *rest]):
+            return node, ast.Call(func, few, [ast.keyword(a, second), ast.keyword(b, first), *rest])
         case ast.Expr(ast.Call()) | ast.AugAssign() | ast.Raise() | ast.Assign([ast.Attribute() | ast.Subscript()]):
             return node, ast.Pass()
 
@@ -146,9 +146,9 @@ def mapped(part: str) -> tuple[dict, dict, set[str]]:
 def chosen(file: str, line: int, seconds: dict[str, float], lines: dict) -> list[list[str]]:
     """Tests of the same folder, and others. What runs when the file is read is for all tests that come to the file.
     In the folder whole files of tests count, since a test may judge what one before it made."""
-    found = lines[str(Path(file).resolve())]
-    close = set(found.get(line, ()))
-    close = close.union(*found.values()) if "" in close else close
+    by_line = lines[str(Path(file).resolve())]
+    close = set(by_line.get(line, ()))
+    close = close.union(*by_line.values()) if "" in close else close
     files, own = {test.partition("::")[0] for test in close}, "/".join(["tests", *Path(file).parts[1:3], ""])
     stages = []
     for here in (True, False):
@@ -221,9 +221,9 @@ def judged(folders: list[str], seed: int) -> Iterator[dict]:
             sys.exit(f"{folder}: tests fail by themselves where they run alone")
         with ThreadPoolExecutor(2) as pool:
             outcomes = list(pool.map(seen, [fault[0] for fault in sample], [fault[3] for fault in sample], tests))
-        for (file, line, told, _), found in zip(sample, outcomes, strict=True):
-            reason = "" if found else reasons.get(file, {}).get(told, "")
-            outcome = "seen" if found else "harmless" if reason else "survives"
+        for (file, line, told, _), noticed in zip(sample, outcomes, strict=True):
+            reason = "" if noticed else reasons.get(file, {}).get(told, "")
+            outcome = "seen" if noticed else "harmless" if reason else "survives"
             yield dict(zip(COLUMNS, (folder, seed, file, line, told, outcome, reason), strict=True))
 
 
@@ -231,11 +231,11 @@ def scores(rows: list[dict]) -> str:
     """Of each folder the share that is seen of the faults that are not harmless, with its interval."""
     lines = ["folder                     faults  harmless  survive  seen, with 95 % Wilson interval"]
     for folder in dict.fromkeys(row["folder"] for row in rows):
-        found = Counter(row["outcome"] for row in rows if row["folder"] == folder)
-        test = binomtest(found["seen"], found["seen"] + found["survives"])
+        counted = Counter(row["outcome"] for row in rows if row["folder"] == folder)
+        test = binomtest(counted["seen"], counted["seen"] + counted["survives"])
         low, high = test.proportion_ci(method="wilson")
         told = f"{test.statistic:.1%} [{low:.1%}, {high:.1%}]"
-        lines.append(f"{folder:<27}{found.total():>6}{found['harmless']:>10}{found['survives']:>9}  {told}")
+        lines.append(f"{folder:<27}{counted.total():>6}{counted['harmless']:>10}{counted['survives']:>9}  {told}")
     return "\n".join(lines)
 
 

@@ -32,10 +32,10 @@ def main() -> int:
     parser.add_argument("--commit", help="commit of this code, where it is no git repository")
     parser.add_argument("--list", action="store_true", help="show the rows that the table lacks, and run nothing")
     args = parser.parse_args()
-    for one in args.only:
-        if "=" not in one or one.split("=")[0] not in SETTINGS:
-            parser.error(f"--only {one}: it must be KEY=VALUE, with one of the keys {', '.join(SETTINGS)}")
-    wanted = dict(one.split("=", 1) for one in args.only)
+    for pair in args.only:
+        if "=" not in pair or pair.split("=")[0] not in SETTINGS:
+            parser.error(f"--only {pair}: it must be KEY=VALUE, with one of the keys {', '.join(SETTINGS)}")
+    wanted = dict(pair.split("=", 1) for pair in args.only)
     try:
         rows = [row for row in listed(args.rows) if all(spelled(row.settings[k]) == v for k, v in wanted.items())]
         have = read_table(args.table)

@@ -53,16 +53,16 @@ def read(line: bytes, number: int) -> dict:
         fit = {"labels": (), **json.loads(line)}
         if not 0 <= fit["mu_squared"] < math.inf:
             raise ValueError("no mu has this square")
-        return fit | {name: {int(one, 16) for one in fit[name]} for name in ("users", "labels")}
+        return fit | {name: {int(hashed, 16) for hashed in fit[name]} for name in ("users", "labels")}
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
         what = f"the journal of fits {place()} has no fit in line {number}, and what was spent there is not known"
         raise ValueError(f"{what}: mend or remove the line, or name another file by {PLACE}") from None
 
 
-def same_people(one: dict, other: dict) -> bool:
+def same_people(first: dict, other: dict) -> bool:
     """Whether two fits share people, as far as their hashes say."""
-    by = "users" if one["users"] and other["users"] else "labels"
-    return not one[by].isdisjoint(other[by])
+    by = "users" if first["users"] and other["users"] else "labels"
+    return not first[by].isdisjoint(other[by])
 
 
 def lock(file: IO[bytes]) -> None:
@@ -90,8 +90,8 @@ def entered(ids: np.ndarray | None, labels: np.ndarray, mu_squared: float, delta
     fit: dict = {
         "when": datetime.now(UTC).isoformat(timespec="seconds"),
         "mu_squared": mu_squared,
-        "users": [f"{one:016x}" for one in users],
-        "labels": [f"{one:016x}" for one in labels],
+        "users": [f"{hashed:016x}" for hashed in users],
+        "labels": [f"{hashed:016x}" for hashed in labels],
     }
     line, earlier, known = json.dumps(fit).encode(), [], KNOWN
     fit = read(line, 0)
@@ -101,7 +101,7 @@ def entered(ids: np.ndarray | None, labels: np.ndarray, mu_squared: float, delta
             lock(file)
             file.seek(0)
             text = file.read()
-            earlier = [read(one, 1 + at) for at, one in enumerate(text.splitlines()) if one.strip()]
+            earlier = [read(row, 1 + at) for at, row in enumerate(text.splitlines()) if row.strip()]
             file.write(b"\n" * (text[-1:] not in (b"", b"\n")) + line + b"\n")
     except (OSError, RuntimeError, ImportError) as error:
         unused = f"the journal of fits cannot be used ({error}), and counts fits of this process alone"
@@ -111,7 +111,7 @@ def entered(ids: np.ndarray | None, labels: np.ndarray, mu_squared: float, delta
         _unwritten.append(fit)
     else:
         earlier += _unwritten
-    shared = [one["mu_squared"] for one in [*earlier, fit] if same_people(one, fit)]
+    shared = [record["mu_squared"] for record in [*earlier, fit] if same_people(record, fit)]
     mu = math.sqrt(sum(shared))
     epsilon = gdp_epsilon(mu, delta)
     text = (

@@ -46,4 +46,4 @@ class RowsWithinUsers(BaseCrossValidator):
         position[order] = np.arange(len(number)) - np.searchsorted(number[order], number[order])
         # Users begin at different folds, so that those with few rows are not all tested in the first.
         fold = (position + number) % self.n_splits
-        yield from (np.flatnonzero(fold == one) for one in range(self.n_splits))
+        yield from (np.flatnonzero(fold == index) for index in range(self.n_splits))

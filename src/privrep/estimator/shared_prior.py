@@ -14,7 +14,7 @@ from privrep.users.schema import Schema
 
 VERSION = 4
 """Of the file's form."""
-PRIOR = tuple(one.name for one in fields(Prior))
+PRIOR = tuple(field.name for field in fields(Prior))
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +69,7 @@ class SharedPrior:
 
     def to_dict(self) -> dict:
         """Return all fields, with numbers as decimal strings that are read back to the last bit."""
-        bent = self.calibration and {name: texts(one) for name, one in vars(self.calibration).items()}
+        bent = self.calibration and {name: texts(array) for name, array in vars(self.calibration).items()}
         return {
             "version": VERSION,
             **self.schema.to_dict(),
@@ -88,7 +88,7 @@ class SharedPrior:
         if read.get("version") != VERSION:
             raise ValueError(f"version is {read.get('version')!r}; this privrep reads {VERSION}")
         try:
-            priors = tuple(Prior(**{name: numbers(one[name]) for name in PRIOR}) for one in read["priors"])
+            priors = tuple(Prior(**{name: numbers(entry[name]) for name in PRIOR}) for entry in read["priors"])
             mean, noise = numbers(read["mean"]), numbers(read["mean_noise"])
             reach, error = float(read["mean_reach"]), float(read["error"])
             bent = {name: numbers(values) for name, values in read.get("calibration", {}).items()}

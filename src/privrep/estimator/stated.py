@@ -29,17 +29,17 @@ def by_name(argument: str, given: object, names: Sequence[str]) -> dict:
 def expanded(argument: str, given: Mapping, names: Sequence[str]) -> dict:
     """Return entries by column of those by name or pattern, in the order of the columns; a name goes before a pattern,
     and of patterns the first that fits counts."""
-    found = {}
+    entries = {}
     for key, entry in given.items():
         fits = [key] if key in names else fnmatch.filter(map(str, names), str(key))
         if not fits:
             raise ValueError(f"{argument}: {misnamed(key, 'no column of the table', names)}")
         for name in fits:
             if name == key:
-                found[name] = entry
+                entries[name] = entry
             else:
-                found.setdefault(name, entry)
-    return {name: found[name] for name in names if name in found}
+                entries.setdefault(name, entry)
+    return {name: entries[name] for name in names if name in entries}
 
 
 def stated(names: Sequence[str], kinds: object, feature_bounds: object, label_bounds: object) -> Schema:

@@ -17,7 +17,7 @@ PUBLIC = (
 )
 NOT_COVERED = (
     "heads, their predictions and the score on users who took part: they are local and not private",
-    "the duration of a fit, and its errors and warnings, which count rows: they are for whoever has the table",
+    "the duration of a fit, and its errors and texts, which count rows: they are for whoever has the table",
     "ranges, kinds and other parameters that were chosen after a look at the data, and what looks at them before a fit",
     "further fits of the same people: a journal on the machine counts those that it knows",
     "people who have several ids, and what the rows of others say of a person",
@@ -35,37 +35,37 @@ SEEDED = "noise from a seed: it holds only against those who do not know the see
 
 def doubts(mu: float, delta: float, users: int, max_samples: int) -> list[str]:
     """Return what a person should hear before a fit spends: where its guarantee or its result would say little."""
-    found, advantage = [], advantage_of(mu)
+    texts, advantage = [], advantage_of(mu)
     if delta > 1 / users:
-        found.append(
+        texts.append(
             f"delta is {delta:g}, more than 1/n = {1 / users:.3g}: a mechanism with this delta may expose one user in "
             f"{users} entirely"
         )
     if users * mu < SAFE:
         epsilon, more = enough(delta, users, mu)
-        found.append(
+        texts.append(
             f"{strength(users, mu)}; epsilon {upward(epsilon, 2)} would reach {SAFE:g}, and so would {more:,} users"
         )
     if advantage > SURE:
-        found.append(
+        texts.append(
             f"this budget protects nobody: an attack may tell what a user's rows are with an advantage of "
             f"{upward(advantage, 3)}, where 1 is certainty"
         )
     if max_samples > MANY_ROWS:
-        found.append(f"max_samples is {max_samples}: users are padded to as many rows, and a fit takes as much longer")
-    return found
+        texts.append(f"max_samples is {max_samples}: users are padded to as many rows, and a fit takes as much longer")
+    return texts
 
 
 def strength(users: int, mu: float) -> str:
     """Say how users times mu stands to where a fit was worse than own data, and where it was not."""
     product = users * mu
     if product >= SAFE:
-        found = f"from {SAFE:g} on a mixed model is hardly ever clearly worse than users' own data"
+        meaning = f"from {SAFE:g} on a mixed model is hardly ever clearly worse than users' own data"
     elif product >= HARMFUL:
-        found = f"below {SAFE:g} one mixed model in 25 is clearly worse than users' own data"
+        meaning = f"below {SAFE:g} one mixed model in 25 is clearly worse than users' own data"
     else:
-        found = f"below {HARMFUL:g} one mixed model in five is clearly worse than users' own data"
-    return f"users times mu is {math.floor(product):,}; {found}"
+        meaning = f"below {HARMFUL:g} one mixed model in five is clearly worse than users' own data"
+    return f"users times mu is {math.floor(product):,}; {meaning}"
 
 
 def enough(delta: float, users: int, mu: float) -> tuple[float, int]:

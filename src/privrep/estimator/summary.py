@@ -60,7 +60,7 @@ class Summary:
 
     def __str__(self) -> str:
         tables = (self.coefficients, self.components)
-        first, second = (one.to_string(float_format="{:.4g}".format, na_rep="") for one in tables)
+        first, second = (table.to_string(float_format="{:.4g}".format, na_rep="") for table in tables)
         return f"{self.head}\nShared mean\n{first}\n{READING}\n\nBetween users\n{second}\n{BETWEEN}\n"
 
 

@@ -89,8 +89,8 @@ class AltminOptions(StartedSpectrally):
         basis, smallest, step = start.basis, math.inf, self.moment_step(split.subspace, self.clip, self.fallback)
         for _ in range(self.epochs):
             for batch in disjoint_batches(users.known.users, self.batches):
-                found = step(users, self.head_rule(basis, split.heads), release.of(batch))
-                basis, smallest = orthonormalise(found.minimiser), min(smallest, found.min_eigenvalue)
+                outcome = step(users, self.head_rule(basis, split.heads), release.of(batch))
+                basis, smallest = orthonormalise(outcome.minimiser), min(smallest, outcome.min_eigenvalue)
                 final = FittedHeads(basis, split.final, penalty)
                 yield Iterate(basis, LowRank(basis, final), {"min_eigenvalue": smallest, **self.clip.log})
 

@@ -81,7 +81,7 @@ def power_method(
     Each of the c L sums is a release of its own; the runs share users and samples and do compose."""
     for samples in batches:
         noisy = release.sums(users, Products(samples, bases, clip), *[NamedSum("power_method", clip)] * len(bases))
-        bases = np.linalg.qr(np.array([one.value for one in noisy]))[0]
+        bases = np.linalg.qr(np.array([total.value for total in noisy]))[0]
     return bases
 
 

@@ -50,4 +50,4 @@ def resampled(rows: pd.DataFrame, indices: np.ndarray | None) -> pd.DataFrame:
     [3, 1, 2, 3]
     """
     _, places = np.unique(rows["seed"], return_inverse=True)
-    return rows if indices is None else rows.iloc[np.concatenate([np.flatnonzero(places == one) for one in indices])]
+    return rows if indices is None else rows.iloc[np.concatenate([np.flatnonzero(places == seed) for seed in indices])]

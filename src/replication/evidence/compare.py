@@ -45,14 +45,14 @@ def _pairs(rows: Iterable[dict]) -> list[Pair]:
 
 def unrepeated(rows: Iterable[dict]) -> dict[tuple[str, str], str]:
     """Claim and quantity -> on how many seeds of confirmations the verdict was another than on the default one then."""
-    found: dict[tuple[str, str], list[str]] = {}
+    outcomes: dict[tuple[str, str], list[str]] = {}
     for row, other in both_tested(_pairs(rows)):
         verdict = "" if row["verdict"] == other["verdict"] else other["verdict"]
-        found.setdefault((row["id"], row["quantity"]), []).append(verdict)
+        outcomes.setdefault((row["id"], row["quantity"]), []).append(verdict)
     return {
         name: f"{'undecided' if {*verdicts} <= {'', Verdict.INCONCLUSIVE} else 'another verdict'} on "
         f"{sum(map(bool, verdicts))} of {len(verdicts)} other seed{'s' * (len(verdicts) > 1)}"
-        for name, verdicts in found.items()
+        for name, verdicts in outcomes.items()
         if any(verdicts)
     }
 
@@ -75,7 +75,7 @@ def every_seed(rows: Iterable[dict]) -> tuple[list[str], list[list[str]]]:
 def pooled(rows: list[dict]) -> str:
     """The exponent that several runs give together, each with the weight of its interval; empty for other numbers."""
     numbers, low, high = np.array(
-        [found for row in rows if np.isfinite(found := interval_of(row)).all()] or [[0.0] * 3]
+        [interval for row in rows if np.isfinite(interval := interval_of(row)).all()] or [[0.0] * 3]
     ).T
     if not (low < high).all():
         return ""
@@ -127,10 +127,10 @@ def coverage(pairs: Iterable[Pair]) -> str:
     variable. It lies within the 95 % interval with probability 88 % for five repetitions and 83 % for very many.
     """
     exponents = [(interval_of(row), interval_of(other)) for row, other in both_tested(pairs) if row["corrected"]]
-    found = [low <= number <= high for (_, low, high), (number, _, _) in exponents if low < high]
+    inside = [low <= number <= high for (_, low, high), (number, _, _) in exponents if low < high]
     return (
-        f"Of {len(found)} exponents {sum(found)} of the second run lie in the 95 % interval of the first "
-        f"({sum(found) / max(len(found), 1) * 100:.0f} %); 83 to 88 % are expected, since both numbers err."
+        f"Of {len(inside)} exponents {sum(inside)} of the second run lie in the 95 % interval of the first "
+        f"({sum(inside) / max(len(inside), 1) * 100:.0f} %); 83 to 88 % are expected, since both numbers err."
     )
 
 

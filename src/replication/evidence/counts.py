@@ -33,8 +33,8 @@ def failed_shares(rows: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
 
 def proportion(quantity: str, point: pd.Series, name: str, note: str) -> Measured:
     """Turn the share in a column of a point, a row of `with_ends` with `draws`, into a measured quantity."""
-    found, low, high = map(float, point[[name, "ci_low", "ci_high"]])
-    return Measured(quantity, found, low, high, int(point["draws"]), note)
+    share, low, high = map(float, point[[name, "ci_low", "ci_high"]])
+    return Measured(quantity, share, low, high, int(point["draws"]), note)
 
 
 def own_statements(claims: pd.DataFrame, whose: str = "paper") -> pd.DataFrame:

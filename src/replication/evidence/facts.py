@@ -22,7 +22,7 @@ class Quantities(dict[str, Measured]):
     """The quantities of a run that have a number, by name. One that is missing raises NotMeasured."""
 
     def __init__(self, measured: Iterable[Measured]):
-        super().__init__({one.quantity: one for one in measured if math.isfinite(one.measured)})
+        super().__init__({measure.quantity: measure for measure in measured if math.isfinite(measure.measured)})
 
     def numbered(self, prefix: str) -> dict[float, Measured]:
         """Those whose name is a prefix and a number, by that number, ascending."""

@@ -34,11 +34,11 @@ class Findings:
     def numbers(self, study: AnalysisSettings) -> dict[str, pd.DataFrame]:
         """Map the id of each figure to the numbers that it is drawn from; ConfigError where the study lists other
         figures."""
-        found = self.tables | {name: fit_table(self.fits, figure.panels) for name, figure in study.sweeps.items()}
-        if found.keys() != set(study.figures):
-            listed, there = ", ".join(study.figures), ", ".join(found)
+        tables = self.tables | {name: fit_table(self.fits, figure.panels) for name, figure in study.sweeps.items()}
+        if tables.keys() != set(study.figures):
+            listed, there = ", ".join(study.figures), ", ".join(tables)
             raise ConfigError(f"{settings_of(study.study)}: figures are {listed}; there are numbers for {there}")
-        return found
+        return tables
 
 
 def write_numbers(path: Path, numbers: pd.DataFrame) -> None:

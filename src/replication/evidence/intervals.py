@@ -77,7 +77,7 @@ def bootstrap_intervals(
     rng = stream(0, "bootstrap", {"name": name, "repetitions": repetitions})
     drawn = [statistic(indices) for indices in rng.integers(repetitions, size=(draws, repetitions))]
     return {
-        key: student_ends(value, np.array([one[key] for one in drawn]), repetitions) for key, value in values.items()
+        key: student_ends(value, np.array([draw[key] for draw in drawn]), repetitions) for key, value in values.items()
     }
 
 
@@ -123,5 +123,5 @@ def series_measures(
     """Apply `bootstrap_measures` to a statistic of the table and the resampled repetitions of a series; `missing` is
     the note of a number that could not be computed."""
     seeds = int(cells.loc[cells["series"] == series, "seed"].nunique())
-    found = bootstrap_measures(partial(statistic, cells), seeds, statistic.__name__, BOOTSTRAP)
-    return [replace(one, note=missing) if np.isnan(one.measured) else one for one in found]
+    measures = bootstrap_measures(partial(statistic, cells), seeds, statistic.__name__, BOOTSTRAP)
+    return [replace(measure, note=missing) if np.isnan(measure.measured) else measure for measure in measures]

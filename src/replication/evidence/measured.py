@@ -62,11 +62,11 @@ def not_run(quantity: str, reason: str) -> Measured:
     return bare(quantity, math.nan, 0, NOT_RUN + reason.splitlines()[0])
 
 
-def check_names(found: list[Measured], study: MeasureSettings) -> None:
+def check_names(measures: list[Measured], study: MeasureSettings) -> None:
     """Raise ConfigError unless a study measured nothing but what its file lists, and all of it where the scale leaves
     the study as it is."""
     source = f"{settings_of(study.study)}: quantities"
-    names = [one.quantity for one in found]
+    names = [measure.quantity for measure in measures]
     for name in names:
         if name not in study.quantities:
             raise ConfigError(f"{source}: {misnamed(name, 'measured and not listed', study.quantities)}")

@@ -175,16 +175,16 @@ def fit_all(study: Analysis, cells: pd.DataFrame) -> dict[str, Fit]:
 
 def fit_measures(fits: dict[str, Fit]) -> list[Measured]:
     """Measure the exponent of each fit and, where there is a formula, the constant in units of the formula's."""
-    found = []
-    for name, one in fits.items():
-        seeds, points = one.sweep.repetitions, zip(one.sweep.values, one.sweep.reasons, strict=True)
+    measures = []
+    for name, fit in fits.items():
+        seeds, points = fit.sweep.repetitions, zip(fit.sweep.values, fit.sweep.reasons, strict=True)
         out = ", ".join(f"{value:g} ({reason})" for value, reason in points if reason)
-        note = one.sweep.too_few or (f"left out: {out}" if out else "")
-        about = (seeds, note, one.standard_error, one.predicted_slope)
-        found.append(Measured(f"exponent {name}", one.slope, *one.interval, *about))
-        if one.sweep.spec.prediction:
-            found.append(Measured(f"constant {name}", *one.ratio, seeds, note))
-    return found
+        note = fit.sweep.too_few or (f"left out: {out}" if out else "")
+        about = (seeds, note, fit.standard_error, fit.predicted_slope)
+        measures.append(Measured(f"exponent {name}", fit.slope, *fit.interval, *about))
+        if fit.sweep.spec.prediction:
+            measures.append(Measured(f"constant {name}", *fit.ratio, seeds, note))
+    return measures
 
 
 def fit_table(fits: dict[str, Fit], names: Iterable[str]) -> pd.DataFrame:

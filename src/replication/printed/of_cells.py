@@ -93,7 +93,7 @@ def centaur_floors(cells: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
         cells["users"] * cells["participation"], cells["noise_multiplier"], cells["zeta"], cells["step"], condition**2
     )
     # Of all directions, the one with lam_i / lam_1 = ratio keeps its own gain.
-    ratios = [np.geomspace(1, one**-2.0, rank) for one, rank in zip(condition, k, strict=True)]
+    ratios = [np.geomspace(1, kappa**-2.0, rank) for kappa, rank in zip(condition, k, strict=True)]
     each = zip(np.asarray(noise), d, ratios, cells["step"].to_numpy(), strict=True)
     frobenius = [shen2023.centaur_frobenius(g, dim, ratio, step) for g, dim, ratio, step in each]
     spectral = shen2023.centaur_spectral(noise, d, k, cells["step"])

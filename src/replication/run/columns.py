@@ -25,7 +25,7 @@ def study_columns(study: Simulation) -> tuple[str, ...]:
 
 def settings_columns(study: Simulation) -> set[str]:
     """Return the columns of a study's table that say what a cell is, and the noise that followed."""
-    options = {one.name for series in study.series.values() for one in fields(options_class(series.algorithm))}
+    options = {field.name for series in study.series.values() for field in fields(options_class(series.algorithm))}
     return {*PLACE, *IDENTITY, "noise_multiplier", *map(option_column, options)}
 
 

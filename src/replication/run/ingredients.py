@@ -50,14 +50,14 @@ def foreign(algorithm: str, options: Mapping[str, object]) -> list[str]:
     pairs, init = options.pop("init_pairs", None), options.pop("init", None)
     if init is not None:
         options["start"] = f"{init}, {pairs}" if init == "spectral" else init
-    found = []
+    names = []
     for name, value in options.items():
-        places = ((of, name, one) for of in (method, "any") for one in (_spelled(value), "any"))
+        places = ((of, name, text) for of in (method, "any") for text in (_spelled(value), "any"))
         line = next((lines[place] for place in places if place in lines), None)
         if line is None:
             raise ValueError(f"{TABLE}: it must have a line for {name} = {_spelled(value)} of {method}, or any value")
-        found += [line["called"]] * (line["paper"] not in ("all", published_methods()[method]["paper"]))
-    return found
+        names += [line["called"]] * (line["paper"] not in ("all", published_methods()[method]["paper"]))
+    return names
 
 
 def options_of(cell: StudyCell) -> dict[str, object]:
@@ -70,15 +70,15 @@ def options_of(cell: StudyCell) -> dict[str, object]:
 def additions(study: str, series: str) -> tuple[str, ...]:
     """Return what a series of a study has that the paper of its method lacks, in words."""
     cells = series_cells(read_study(read_config(), study), series)
-    found = {one for cell in cells for one in foreign(cell.algorithm, options_of(cell))}
-    return tuple(dict.fromkeys(line["called"] for line in _lines().values() if line["called"] in found))
+    lacking = {option for cell in cells for option in foreign(cell.algorithm, options_of(cell))}
+    return tuple(dict.fromkeys(line["called"] for line in _lines().values() if line["called"] in lacking))
 
 
 def called(study: str, series: str, beside: str = "") -> str:
     """Return what a series of a published method is called: as published or reconstructed, but for what; or what it
     adds to another."""
     known = additions(study, beside) if beside else ()
-    more = [one for one in additions(study, series) if one not in known]
+    more = [option for option in additions(study, series) if option not in known]
     words = " and ".join(filter(None, [", ".join(more[:-1]), *more[-1:]]))
     whole = published_methods()[method_of(read_study(read_config(), study).series[series].algorithm)]["value"]
     return words if beside else f"{whole} but for {words}" if words else whole

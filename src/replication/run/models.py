@@ -88,8 +88,8 @@ def checked(model: type[M], content: object, source: str, where: Callable[[list[
     """
     try:
         return model.model_validate(content)
-    except ValidationError as found:
-        error = found.errors()[0]
+    except ValidationError as invalid:
+        error = invalid.errors()[0]
     place = _place(error["loc"][:-1] if error["type"] == "missing" else error["loc"], content)
     key = f"{'.'.join(place)}: " if place else ""
     raise ConfigError(f"{where(place) or source}: {key}{_complaint(error)}")

@@ -28,8 +28,8 @@ def _git(*words: str) -> str:
 def cpu_model() -> str:
     """Return the name of the processor, as far as the system tells."""
     info = Path("/proc/cpuinfo")
-    found = re.search(r"^model name\s*:(.*)", info.read_text() if info.exists() else "", re.MULTILINE)
-    return found[1].strip() if found else platform.processor()
+    match = re.search(r"^model name\s*:(.*)", info.read_text() if info.exists() else "", re.MULTILINE)
+    return match[1].strip() if match else platform.processor()
 
 
 def clean_record(reports: Path) -> dict:
@@ -55,7 +55,7 @@ def provenance(config: dict) -> dict:
         "packages": {name: version(name) for name in PACKAGES},
         "platform": platform.platform(),
         "cpu": cpu_model(),
-        "simd": [name for name, found in np._core._multiarray_umath.__cpu_features__.items() if found],  # pyright: ignore[reportAttributeAccessIssue] -- NumPy has no other place
+        "simd": [name for name, supported in np._core._multiarray_umath.__cpu_features__.items() if supported],  # pyright: ignore[reportAttributeAccessIssue] -- NumPy has no other place
         "blas": {key: blas[0].get(key) for key in ("internal_api", "version", "architecture")} if blas else {},
     }
 
@@ -63,11 +63,11 @@ def provenance(config: dict) -> dict:
 def changed(folder: Path) -> list[Path]:
     """Return the files that are there and differ from what their job left, by the lists of checksums below a folder:
     each rule ends with `sha256sum` of its outputs into a file beside its log."""
-    found = []
+    paths = []
     for listed in sorted(folder.rglob("*.sha256")):
         for line in listed.read_text(errors="replace").splitlines():
             checksum, _, name = line.partition("  ")
             path = Path(name)
             if len(checksum) == 64 and path.is_file() and hashlib.sha256(path.read_bytes()).hexdigest() != checksum:
-                found.append(path)
-    return found
+                paths.append(path)
+    return paths

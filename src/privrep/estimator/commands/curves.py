@@ -22,7 +22,7 @@ def draw_curves(setting: Setting, path: Path) -> None:
     axis = figure.subplots()
     users = np.unique(np.geomspace(max(setting.users / SPAN, 150), setting.users * SPAN, POINTS).round().astype(int))
     for number, name in enumerate(METHODS):
-        rows = [replace(setting, users=int(one)).row(name) for one in users]
+        rows = [replace(setting, users=int(count)).row(name) for count in users]
         risk, low, high = (np.array([row[key] for row in rows]) for key in ("risk", "low", "high"))
         if np.isfinite(risk).any():  # pragma: no branch (each law is finite in some range of users, most here)
             axis.plot(users, risk, color=f"C{number}", label=NAMES[name])

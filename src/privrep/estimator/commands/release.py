@@ -65,8 +65,8 @@ def read_release(path: Path) -> tuple[SharedPrior, dict]:
         for name in PARTS:
             if not isinstance(read.get(name), dict):
                 raise ValueError(f"it has no {name!r}")
-        found, written = hashes(read), dict(read.get("sha256", ()))
-        wrong = sorted(name for name in found | written if found.get(name) != written.get(name))
+        actual, written = hashes(read), dict(read.get("sha256", ()))
+        wrong = sorted(name for name in actual | written if actual.get(name) != written.get(name))
         if wrong and read["shared"].get("version") == VERSION:
             raise ValueError(f"{wrong[0]} is not as it was written")
         shared = SharedPrior.from_dict(read["shared"])
@@ -112,10 +112,10 @@ def head_columns(shared: SharedPrior) -> list[str]:
 def checks(heads: LocalHeads, release: dict) -> np.ndarray:
     """Hash each user's row together with the hashes of the release that it belongs to, (n,) uint64."""
     ids = pa.array(heads.ids).cast(pa.string()).fill_null("").to_numpy(zero_copy_only=False)
-    found = pd.util.hash_array(ids, hash_key=sha256(release)[:16], categorize=False)
+    hashed = pd.util.hash_array(ids, hash_key=sha256(release)[:16], categorize=False)
     for column in (*heads.vectors.T, *heads.doubts.T):
-        found = pd.util.hash_array(found + pd.util.hash_array(column.astype(np.float64)))
-    return found
+        hashed = pd.util.hash_array(hashed + pd.util.hash_array(column.astype(np.float64)))
+    return hashed
 
 
 def write_heads(heads: LocalHeads, shared: SharedPrior, release: dict, path: Path) -> None:
@@ -136,7 +136,7 @@ def write_private(schema: pa.Schema, parts: Iterable[pa.Table], path: Path) -> N
 
 def ledger_table(fitted: PrivateRepresentation) -> str:
     """Return all releases as CSV."""
-    rows = pd.DataFrame([vars(one) | {"release": one.name, "mu": one.mu} for one in fitted.ledger_.entries])
+    rows = pd.DataFrame([vars(entry) | {"release": entry.name, "mu": entry.mu} for entry in fitted.ledger_.entries])
     return rows[["release", "sensitivity", "noise_sd", "mu"]].to_csv(index=False)
 
 

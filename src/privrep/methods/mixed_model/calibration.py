@@ -53,12 +53,12 @@ class Calibration:
 
 def left_out_changes(mixture: Mixture, knots: np.ndarray, level: float, block: Block) -> np.ndarray:
     """Contribution of users: (a / 2, e) of their left-out predictions, (2 k,)."""
-    weights = np.concatenate([one.weights for one in mixture.priors])
+    weights = np.concatenate([prior.weights for prior in mixture.priors])
     predicted = block.labels.T - np.einsum("c,cbm->bm", weights, errors(mixture.priors, block)[0])
-    near = np.array([np.interp(predicted, knots, one) for one in np.eye(len(knots))])
+    near = np.array([np.interp(predicted, knots, hat) for hat in np.eye(len(knots))])
     near = np.where(np.isfinite(block.feature_norms).T, near, 0.0)
     sums = near / 2, near * (block.labels.T - np.clip(predicted, knots[0], knots[-1])) / level
-    return np.concatenate([mean_over_samples(one, block) for one in sums]).T
+    return np.concatenate([mean_over_samples(part, block) for part in sums]).T
 
 
 def calibration(users: UserData, mixture: Mixture, level: float, unit: float, release: Release) -> Calibration:

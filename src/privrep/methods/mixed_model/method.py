@@ -68,8 +68,8 @@ def own_errors(root: np.ndarray, unit: float, block: Block) -> np.ndarray:
 
 def changes(mean: np.ndarray, root: np.ndarray, block: Block) -> np.ndarray:
     """Contribution of users: the change of their ridge model about the shared mean, over the root, (d,)."""
-    one = prior(mean, root, [plan.MEAN_STRENGTH])
-    return next(spectra([one], block)).changes(one.strengths, one.weights)
+    centred = prior(mean, root, [plan.MEAN_STRENGTH])
+    return next(spectra([centred], block)).changes(centred.strengths, centred.weights)
 
 
 def log_lengths(root: np.ndarray, guess: float, block: Block) -> Scalars:
@@ -178,12 +178,12 @@ class MixedModel:
     def shapes(self, users: UserData, mean: np.ndarray, varies: np.ndarray, release: Release) -> list[np.ndarray]:
         """Release roots of P, (d, rank), from S in the coordinates that vary, with eigenvalues raised and shrunk."""
         n, d = users.known.users, int(varies.sum())
-        found = release.sum("mixed_shape", users, partial(residual_halves, mean, varies), clip=1.0) / n
-        values, vectors = np.linalg.eigh(found.value)
-        edge = plan.edge(d, found.sd)
+        released = release.sum("mixed_shape", users, partial(residual_halves, mean, varies), clip=1.0) / n
+        values, vectors = np.linalg.eigh(released.value)
+        edge = plan.edge(d, released.sd)
         kept = slice(d - (self.rank or d), None)
         places = np.eye(len(varies))[:, varies]
-        return [places @ (vectors * np.sqrt(found))[:, kept] for found in plan.two_spectra(values, edge)]
+        return [places @ (vectors * np.sqrt(spectrum))[:, kept] for spectrum in plan.two_spectra(values, edge)]
 
 
 @dataclass(frozen=True)

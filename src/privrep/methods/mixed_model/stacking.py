@@ -70,22 +70,22 @@ class Candidates:
     @cached_property
     def kind(self) -> np.ndarray:
         """Kind of each candidate, (c,)."""
-        counts = [sum(len(one.strengths) for one in kind) for kind in self.kinds[:-1]]
+        counts = [sum(len(prior.strengths) for prior in kind) for kind in self.kinds[:-1]]
         return np.repeat(np.arange(len(counts)), counts)
 
     def weights(self, scores: np.ndarray, noise_sd: float) -> np.ndarray:
         """Return weights of the candidates in each kind, (kinds, c), by how far gains stand out of their noise.
 
         In doubt few rows of a user decide little: a stronger prior has to be better to count as much."""
-        strengths = np.concatenate([one.strengths for one in self.priors])
+        strengths = np.concatenate([prior.strengths for prior in self.priors])
         scores = scores / noise_sd - np.log1p(strengths / plan.TRUSTED)
-        found = [softmax(np.where(self.kind == one, scores, -np.inf)) for one in range(self.kind[-1] + 1)]
-        return np.array([*found, strengths == 0])
+        parts = [softmax(np.where(self.kind == kind, scores, -np.inf)) for kind in range(self.kind[-1] + 1)]
+        return np.array([*parts, strengths == 0])
 
     def mixture(self, weights: np.ndarray) -> Mixture:
         """Return the mixture with weights (c,)."""
         weights = np.where(weights < LEAST_WEIGHT, 0.0, weights)
-        parts = np.split(weights / weights.sum(), np.cumsum([len(one.strengths) for one in self.priors])[:-1])
+        parts = np.split(weights / weights.sum(), np.cumsum([len(prior.strengths) for prior in self.priors])[:-1])
         return Mixture(tuple(kept(*pair) for pair in zip(self.priors, parts, strict=True) if pair[1].any()))
 
 
@@ -99,20 +99,20 @@ def spread(root: np.ndarray) -> np.ndarray:
     return root / np.linalg.norm(root)
 
 
-def kept(one: Prior, weights: np.ndarray) -> Prior:
+def kept(prior: Prior, weights: np.ndarray) -> Prior:
     """Return a prior with weights, without the strengths that have none."""
-    return replace(one, strengths=one.strengths[weights > 0], weights=weights[weights > 0])
+    return replace(prior, strengths=prior.strengths[weights > 0], weights=weights[weights > 0])
 
 
 def errors(priors: Sequence[Prior], block: Block, *others: np.ndarray) -> np.ndarray:
     """Return errors on left-out samples, (1 + others, c, B, m), 0 beyond a user's; then those where one `other` (B, m)
     is left out, too."""
-    found = [
-        [each.left_out(one.strengths), *(each.two_left_out(one.strengths, other) for other in others)]
-        for one, each in zip(priors, spectra(priors, block), strict=True)
+    lists = [
+        [each.left_out(prior.strengths), *(each.two_left_out(prior.strengths, other) for other in others)]
+        for prior, each in zip(priors, spectra(priors, block), strict=True)
     ]
     there = np.isfinite(block.feature_norms).T
-    return np.array([np.where(there, np.concatenate(way), 0.0) for way in zip(*found, strict=True)])
+    return np.array([np.where(there, np.concatenate(way), 0.0) for way in zip(*lists, strict=True)])
 
 
 def mean_over_samples(products: np.ndarray, block: Block) -> np.ndarray:
@@ -124,18 +124,18 @@ def gains(candidates: Candidates, level: float, clip: float, unit: float, block:
     """Contribution of users: how much less squared errors are than the median of their kind's, (c,), over the level.
 
     Weights of a kind depend on differences within it alone, which are short about its median."""
-    found = np.clip(errors(candidates.priors, block)[0] / unit, -plan.ERROR_CLIP, plan.ERROR_CLIP) ** 2
-    squares = mean_over_samples(found, block) / level
-    for one in range(candidates.kind[-1] + 1):
-        same = candidates.kind == one
+    clipped = np.clip(errors(candidates.priors, block)[0] / unit, -plan.ERROR_CLIP, plan.ERROR_CLIP) ** 2
+    squares = mean_over_samples(clipped, block) / level
+    for number in range(candidates.kind[-1] + 1):
+        same = candidates.kind == number
         squares[same] -= np.median(squares[same], axis=0)
     return np.clip(-squares, -plan.GAIN_CLIP * clip, plan.GAIN_CLIP * clip).T
 
 
 def of_kinds(candidates: Candidates, weights: np.ndarray, unit: float, block: Block) -> np.ndarray:
     """Return errors of mixtures, (kinds, B, m), in units of labels."""
-    found = np.einsum("kc,cbm->kbm", weights, errors(candidates.priors, block)[0]) / unit
-    return np.clip(found, -plan.ERROR_CLIP, plan.ERROR_CLIP)
+    mixed = np.einsum("kc,cbm->kbm", weights, errors(candidates.priors, block)[0]) / unit
+    return np.clip(mixed, -plan.ERROR_CLIP, plan.ERROR_CLIP)
 
 
 def products(candidates: Candidates, weights: np.ndarray, level: float, unit: float, block: Block) -> np.ndarray:
@@ -143,8 +143,8 @@ def products(candidates: Candidates, weights: np.ndarray, level: float, unit: fl
     own, *others = of_kinds(candidates, weights, unit, block)
     differs = np.array(others) - own
     pairs = np.einsum("kbm,lbm->klb", differs, differs).reshape(-1, block.users)
-    found = np.concatenate([2 * np.einsum("bm,kbm->kb", own, differs), pairs])
-    return (found / np.maximum(block.counts, 1) / level).T
+    entries = np.concatenate([2 * np.einsum("bm,kbm->kb", own, differs), pairs])
+    return (entries / np.maximum(block.counts, 1) / level).T
 
 
 def best_weights(linear: np.ndarray, products: np.ndarray, doubt: float) -> np.ndarray:
@@ -156,7 +156,7 @@ def best_weights(linear: np.ndarray, products: np.ndarray, doubt: float) -> np.n
     values, vectors = np.linalg.eigh((products + products.T) / 2)
     squares = (vectors * (np.maximum(values, 1e-9) + doubt)) @ vectors.T
     linear = linear - doubt * np.eye(len(linear))[0]
-    found = minimize(
+    solution = minimize(
         lambda w: float(w @ linear + w @ squares @ w),
         np.full(len(linear), 1 / (len(linear) + 1)),
         jac=lambda w: linear + 2 * squares @ w,
@@ -164,7 +164,7 @@ def best_weights(linear: np.ndarray, products: np.ndarray, doubt: float) -> np.n
         bounds=[(0, 1)] * len(linear),
         constraints={"type": "ineq", "fun": lambda w: 1 - w.sum(), "jac": lambda w: -np.ones(len(w))},
     )
-    w = np.clip(np.nan_to_num(found.x), 0.0, 1.0)
+    w = np.clip(np.nan_to_num(solution.x), 0.0, 1.0)
     w = w / max(1.0, w.sum())
     return np.r_[1 - w.sum(), w]
 
@@ -179,15 +179,15 @@ def gain(candidates: Candidates, weights: np.ndarray, clip: float, unit: float, 
     counts = block.counts
     following = (np.arange(len(block.labels)) + 1) % np.maximum(counts, 1)[:, None]
     raw, before = (
-        mean_over_samples(np.clip(np.einsum("kc,cbm->kbm", weights, found) / unit, -2, 2) ** 2, block)
-        for found in errors(candidates.priors, block, following)
+        mean_over_samples(np.clip(np.einsum("kc,cbm->kbm", weights, left) / unit, -2, 2) ** 2, block)
+        for left in errors(candidates.priors, block, following)
     )
     raw, before = raw[0] - raw[1], before[0] - before[1]
     falls = (1 - 2 / np.maximum(counts, 2)) * (before - raw)
-    found = np.where(counts > 2, raw - falls, np.where(counts == 2, plan.TWO_ROWS * raw, 0.0))
+    gained = np.where(counts > 2, raw - falls, np.where(counts == 2, plan.TWO_ROWS * raw, 0.0))
     doubt = np.where(counts > 2, plan.FALL_SD * falls, np.where(counts == 2, plan.TWO_ROWS_SD * raw, 0.0))
-    found, doubt = (np.clip(one, -clip, clip) for one in (found, doubt))
-    return np.array([found, doubt, found**2 / clip - clip]).T
+    gained, doubt = (np.clip(part, -clip, clip) for part in (gained, doubt))
+    return np.array([gained, doubt, gained**2 / clip - clip]).T
 
 
 @dataclass(frozen=True)
@@ -229,10 +229,10 @@ def released_mixture(
     scores = of_scores.sum("mixed_scores", users, compared, clip=clip) / n
     weights = candidates.weights(scores.value, max(scores.sd, LEAST_SD))
     mixed = partial(by_size, products, candidates, weights, level, unit)
-    found = of_weights.sum("mixed_weights", users, mixed, clip=plan.WEIGHT_CLIP) / n
-    kinds, sd = len(weights) - 1, max(found.sd, LEAST_SD)
-    squares = found.value[kinds:].reshape(kinds, kinds)
-    own, *others = best_weights(found.value[:kinds], squares, plan.DOUBT * sd)
+    moments = of_weights.sum("mixed_weights", users, mixed, clip=plan.WEIGHT_CLIP) / n
+    kinds, sd = len(weights) - 1, max(moments.sd, LEAST_SD)
+    squares = moments.value[kinds:].reshape(kinds, kinds)
+    own, *others = best_weights(moments.value[:kinds], squares, plan.DOUBT * sd)
     others = np.array(others)
     chosen = np.r_[own, others] @ weights
     size = level * math.sqrt(max(others @ squares @ others, 0.0) + sd * others @ others) + 1e-4 * level

@@ -44,14 +44,14 @@ def experiment(
 
     def declare(function: Callable[..., Outcome | dict[str, float]]) -> type[Declared]:
         asked = signature(function).parameters.values()
-        own = [(one.name, one.annotation, one.default) for one in asked if one.kind is Parameter.KEYWORD_ONLY]
-        given = [one.name for one in asked if one.kind is not Parameter.KEYWORD_ONLY]
+        own = [(field.name, field.annotation, field.default) for field in asked if field.kind is Parameter.KEYWORD_ONLY]
+        given = [field.name for field in asked if field.kind is not Parameter.KEYWORD_ONLY]
 
         def run(options: Declared, spending: Spending | None, task: Task) -> Outcome:
             release = open_release(spending, task) if spending and "release" in given else None
             known = {"task": task, "options": options, "release": release}
-            found = function(*map(known.get, given), **{name: getattr(options, name) for name, *_ in own})
-            outcome = found if isinstance(found, Outcome) else Outcome(log=found)
+            result = function(*map(known.get, given), **{name: getattr(options, name) for name, *_ in own})
+            outcome = result if isinstance(result, Outcome) else Outcome(log=result)
             if release is not None:
                 log = {"noise_multiplier": release.noise_multiplier} | outcome.log
                 outcome = replace(outcome, **statement(spending, release.noise_multiplier, task), log=log)

@@ -47,13 +47,13 @@ def options_class(name: str, packages: Sequence[str] = METHODS) -> type[MethodOp
         near = difflib.get_close_matches(str(name), method_files(packages), n=1, cutoff=0)
         place = f"src/privrep/methods/{name}.py"
         raise ValueError(f"algorithm is {name!r}; there is no file {place}, the nearest is {near[0]}")
-    found = getattr(module, options_name(name), None) or getattr(module, name, None)
-    if found is None:
+    options = getattr(module, options_name(name), None) or getattr(module, name, None)
+    if options is None:
         raise ValueError(
             f"algorithm is {name!r}; that file has no {options_name(name)}: it is a step of other algorithms and "
             "cannot run alone"
         )
-    return found
+    return options
 
 
 def method_files(packages: Sequence[str] = METHODS) -> dict[str, Path]:

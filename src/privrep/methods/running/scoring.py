@@ -40,9 +40,9 @@ class Path:
 
     @property
     def candidates(self) -> Candidates:
-        found = self.iterates[0].candidates
-        assert found is not None
-        return found
+        candidates = self.iterates[0].candidates
+        assert candidates is not None
+        return candidates
 
     def runs(self, distance: Callable[[np.ndarray, np.ndarray], float]) -> np.ndarray:
         return np.array([distance(basis, self.truth) for basis in self.candidates.bases])

@@ -41,9 +41,9 @@ def by_size(statistic: Callable, *given: object) -> Rows:
     have about as many samples. It is the same to the last bit whoever the other users are: one product for each."""
     *others, block = given
     assert isinstance(block, Block)
-    places, found = zip(*((of, statistic(*others, part)) for of, part in block.by_size), strict=True)
+    places, parts = zip(*((of, statistic(*others, part)) for of, part in block.by_size), strict=True)
     order = np.argsort(np.concatenate(places))
-    return Rows(np.concatenate(found)[order])
+    return Rows(np.concatenate(parts)[order])
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,7 +66,7 @@ class Mixture:
     def heads(self, block: Block) -> np.ndarray:
         """Return heads of the users of a block, (B, d)."""
         pairs = zip(self.priors, spectra(self.priors, block), strict=True)
-        return sum((each.bounded(one).heads(one.strengths, one.weights) for one, each in pairs), np.zeros(()))
+        return sum((each.bounded(prior).heads(prior.strengths, prior.weights) for prior, each in pairs), np.zeros(()))
 
     __call__ = heads
 
@@ -74,8 +74,8 @@ class Mixture:
     def covariance(self) -> np.ndarray:
         """Covariance over sigma^2 of a prior that keeps as much as all of one label that has variance 1 in each,
         (d, d)."""
-        kept = [one.strengths / (1 + one.strengths) @ one.weights for one in self.priors]
-        products = (k * one.root @ one.root.T for k, one in zip(kept, self.priors, strict=True))
+        kept = [prior.strengths / (1 + prior.strengths) @ prior.weights for prior in self.priors]
+        products = (k * prior.root @ prior.root.T for k, prior in zip(kept, self.priors, strict=True))
         return sum(products, np.zeros(())) / (1 - sum(kept))
 
     def doubts(self, error: float, block: Block) -> np.ndarray:
@@ -85,8 +85,8 @@ class Mixture:
         error : typical squared error of users on left-out samples."""
         values, vectors = np.linalg.eigh(self.covariance)
         whole = Spectra(block, np.zeros(len(values)), vectors * np.sqrt(np.maximum(values, 0.0)))
-        one, dim = np.ones(1), len(values)
-        kept, alone = whole.kept(one)[0], whole.remainders(one)[1][0]
+        unit, dim = np.ones(1), len(values)
+        kept, alone = whole.kept(unit)[0], whole.remainders(unit)[1][0]
         mixed = sum(
             sum(map(np.multiply, prior.weights, each.left_out(prior.strengths)))
             for prior, each in zip(self.priors, spectra(self.priors, block), strict=True)
@@ -150,7 +150,7 @@ class Spectra:
         """Take labels that are too far from what the user's others predict of them as nearer; return self."""
         if not prior.noise:
             return self
-        residuals, left = (one[0] for one in self.remainders(prior.strengths))
+        residuals, left = (array[0] for array in self.remainders(prior.strengths))
         sd, most = np.sqrt(prior.noise), FARTHEST * np.sqrt(np.maximum(left, LEAST_LEFT))
         users = np.flatnonzero((np.abs(residuals) > most * sd).any(axis=1))
         labels, most = self.residuals[users] / sd, most[users]
@@ -191,7 +191,7 @@ class Spectra:
         """Return the errors where one `other` sample (B, m) is left out beside each, (c, B, m)."""
         residuals, left = self.remainders(strengths)
         shared = -_by_sample(self.left * np.take_along_axis(self.left, other[:, :, None], 1), self.kept(strengths))
-        others, both = (np.take_along_axis(one, other[None], 2) for one in (residuals, left))
+        others, both = (np.take_along_axis(array, other[None], 2) for array in (residuals, left))
         return (both * residuals - shared * others) / np.maximum(left * both - shared**2, LEAST_LEFT)
 
     def remainders(self, strengths: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -208,6 +208,6 @@ def _by_sample(left: np.ndarray, values: np.ndarray) -> np.ndarray:
 
 def spectra(priors: Sequence[Prior], block: Block) -> Iterator[Spectra]:
     """Yield the spectra of a block under each prior; a root of several, or of earlier releases, is decomposed once."""
-    for one in priors:
-        found = block.once((one.root.shape, one.root.tobytes()), partial(Spectra, block, one.mean, one.root))
-        yield copy.copy(found).about(block, one.mean)
+    for prior in priors:
+        cached = block.once((prior.root.shape, prior.root.tobytes()), partial(Spectra, block, prior.mean, prior.root))
+        yield copy.copy(cached).about(block, prior.mean)

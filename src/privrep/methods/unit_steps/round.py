@@ -60,7 +60,7 @@ class PrincipalRows:
     def of(cls, whitening: Whitening, block: Block) -> PrincipalRows:
         """Return those of a block, found once."""
 
-        def found() -> PrincipalRows:
+        def rows_of_block() -> PrincipalRows:
             x, y = whitening.rows(by_user(block)), block.labels.T[:, :, None].astype(np.float64)
             if x.shape[1] > x.shape[2]:
                 turned, x = np.linalg.qr(x)
@@ -70,7 +70,7 @@ class PrincipalRows:
             rows, labels = (axes @ x).transpose(1, 0, 2), (axes @ y)[:, :, 0]
             return cls(rows.astype(np.float32, "C"), np.maximum(squares, 0.0).T.copy(), labels.T.copy())
 
-        return block.once(("unit rows", whitening.matrix.tobytes()), found)
+        return block.once(("unit rows", whitening.matrix.tobytes()), rows_of_block)
 
     def combined(self, weights: np.ndarray) -> np.ndarray:
         """Return sums of each user's rows with weights (q, B), (B, d)."""
@@ -79,7 +79,7 @@ class PrincipalRows:
 
     @property
     def nbytes(self) -> int:
-        return sum(one.nbytes for one in vars(self).values())
+        return sum(array.nbytes for array in vars(self).values())
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,7 +115,7 @@ class Round:
         # Least squares and posterior means at once: systems this small cost as much as there are calls.
         gram = np.einsum("iqb,jqb->ijb", weighed, seen) + np.eye(rank)[:, :, None]
         both = np.concatenate([np.einsum("iqb,jqb->ijb", seen, seen), gram], axis=2)
-        right = np.concatenate([np.einsum("iqb,qb->ib", one, labels) for one in (seen, weighed)], axis=1)
+        right = np.concatenate([np.einsum("iqb,qb->ib", factor, labels) for factor in (seen, weighed)], axis=1)
         solved = solve_positive_definite(both, right)
         plain, heads = solved[:, :users], solved[:, users:]
         power = np.einsum("qb,qb->b", block.labels, block.labels, dtype=np.float64) / self.scale**2

@@ -172,8 +172,8 @@ def schedule(sizes: Sizes, mu: float, noise2: float) -> Schedule:
         shares *= (1 - START) / shares.sum()
         return Schedule(START, shares, sizes.path(error2, noise2, np.sqrt(STEPS * shares) * mu))
 
-    def risk(found: Schedule) -> float:
-        return float(sizes.risk(found.path[-1], noise2))
+    def risk(plan: Schedule) -> float:
+        return float(sizes.risk(plan.path[-1], noise2))
 
     each = (min((divided(rounds, growth) for growth in GROWTHS), key=risk) for rounds in ROUNDS)
-    return reduce(lambda best, found: found if risk(found) < WORTH * risk(best) else best, each)
+    return reduce(lambda best, plan: plan if risk(plan) < WORTH * risk(best) else best, each)

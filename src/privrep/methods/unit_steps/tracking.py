@@ -62,13 +62,13 @@ class FilterState:
         mean = (self.weights * logs).sum()
         return float(mean), math.sqrt((self.weights * (logs - mean) ** 2).sum())
 
-    def measured(self, found: float, sd: float, energy: float, variance: float) -> FilterState:
+    def measured(self, log_residual: float, sd: float, energy: float, variance: float) -> FilterState:
         """Update by the mean over users, released with this sd, of log residuals over what these e^2 and s^2 leave, and
         by the mean square of an entry of the mean step, which has noise of this variance."""
         # Heads are taken midway between those of one length and Gaussian ones.
         typical = math.exp(log_chi(np.asarray(self.sizes.rank)) / 2)
         expected = self.sizes.residual(self.error2, self.noise2)
-        off = found - np.log(self.sizes.residual(typical * self.errors2, self.noises2) / expected)
+        off = log_residual - np.log(self.sizes.residual(typical * self.errors2, self.noises2) / expected)
         gain = self.sizes.gain(self.errors2, self.noises2)
         moved = np.log(max(energy, 1e-300) / (gain**2 * self.errors2 * self.sizes.cosine2(self.errors2) + variance))
         squares = off**2 / (sd**2 + MODEL_SD**2) + moved**2 / (2 / self.sizes.entries + ENERGY_SD**2)
@@ -111,9 +111,9 @@ def grid(sizes: Sizes, log_error: float, log_noise: float, noise_sd: float) -> t
 def dealt(points: np.ndarray, cells: np.ndarray, sd: float) -> np.ndarray:
     """Return how each point is dealt to the cells of a grid, normal about it in logarithms with this sd."""
     logs = np.log(cells).reshape(-1, *[1] * points.ndim)
-    found = (logs - np.clip(np.log(points), logs[0], logs[-1])) * (math.sqrt(0.5) / sd)
+    parts = (logs - np.clip(np.log(points), logs[0], logs[-1])) * (math.sqrt(0.5) / sd)
     # In place, and e^-40 for what is less, which counts for nothing: new memory and underflow take most of the time.
-    found *= found
-    np.exp(-np.minimum(found, 40, out=found), out=found)
-    found *= 1 / found.sum(axis=0)
-    return found
+    parts *= parts
+    np.exp(-np.minimum(parts, 40, out=parts), out=parts)
+    parts *= 1 / parts.sum(axis=0)
+    return parts

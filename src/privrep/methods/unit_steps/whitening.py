@@ -132,11 +132,11 @@ def whitened_samples(whitening: Whitening, block: Block) -> Semidefinite:
     return Semidefinite(rows)
 
 
-def shrunk(found: np.ndarray, noise_sd: float) -> tuple[np.ndarray, np.ndarray, bool]:
+def shrunk(matrix: np.ndarray, noise_sd: float) -> tuple[np.ndarray, np.ndarray, bool]:
     """Shrink a matrix over its mean eigenvalue towards I; return eigenvalues, vectors, and whether most is kept."""
-    size = len(found)
-    level = max(np.trace(found) / size, 0.1)  # below 1 where users lack samples; less is taken for noise
-    differs = (found - np.trace(found) / size * np.eye(size)) / level
+    size = len(matrix)
+    level = max(np.trace(matrix) / size, 0.1)  # below 1 where users lack samples; less is taken for noise
+    differs = (matrix - np.trace(matrix) / size * np.eye(size)) / level
     energy, noise = (differs**2).sum(), (noise_sd / level) ** 2 * size * (size + 1) / 2
     kept = 1 - noise / energy if energy > noise else 0.0
     values, vectors = np.linalg.eigh(np.eye(size) + kept * differs)
@@ -146,8 +146,8 @@ def shrunk(found: np.ndarray, noise_sd: float) -> tuple[np.ndarray, np.ndarray, 
 def released_whitening(users: UserData, whitening: Whitening, release: Release, floor: float) -> tuple[Whitening, bool]:
     """Release a better W, of mu^2 = 1 / noise_multiplier^2, and whether another covariance than I was seen."""
     n, d = users.known.users, users.known.dim
-    found = release.sum("unit_covariance", users, partial(whitened_samples, whitening), clip=1.0)
-    values, vectors, differs = shrunk(found.value * (d / n), found.sd * d / n)
+    covariance = release.sum("unit_covariance", users, partial(whitened_samples, whitening), clip=1.0)
+    values, vectors, differs = shrunk(covariance.value * (d / n), covariance.sd * d / n)
     values = np.maximum(values, floor)
     return whitening.then((vectors / np.sqrt(values * (d / values.sum()))) @ vectors.T), differs
 
