@@ -159,7 +159,7 @@ def test_an_undescribed_column_stops_the_shard(tmp_path):
     command += ["--output", "cells.csv", "--timings", "timings.csv", "--configfile", "config/scales/tiny.yaml"]
     done = called(folder, command)
     assert done.returncode
-    assert "spectral_init writes 'odd'; the columns of its options must say what that is" in done.stderr
+    assert "spectral_init writes 'odd'; its options must describe this column" in done.stderr
 
 
 def test_the_guide_lists_every_kind_of_contribution():

@@ -37,7 +37,7 @@ MISUSED = [
     ((RUN, "--configfile", "config/scales/quik.yaml"), "config/scales/quik.yaml: there is no such file"),
     ((RUN, "--configfile", "picture.png"), "byte 0 is no UTF-8 text"),
     ((*FIGURE2, "--shard", "99", "--output", "a", "--timings", "b"), "study figure2 has shards 0 to 15"),
-    ((*FIGURE2, "--cell", "0123456789ab"), "study figure2 has no cell 0123456789ab; keys stand in its cells.csv"),
+    ((*FIGURE2, "--cell", "0123456789ab"), "study figure2 has no cell 0123456789ab; keys are in its cells.csv"),
 ]
 
 

@@ -32,14 +32,14 @@ claims = pd.read_csv(reports / "claims.csv")
 # %% [markdown]
 # ## Verdicts
 #
-# `claims.csv` has one row for each quantity of a claim.
-# So many of each paper have each verdict; whose statement a row tests stands in `whose`.
+# `claims.csv` has one row for each quantity of a claim. The table counts verdicts by paper; `whose` says whose
+# statement a row tests.
 
 # %%
 claims.groupby(["paper", "whose", "verdict"]).size().unstack(fill_value=0)
 
 # %% [markdown]
-# What does not hold as printed, with what a user should do:
+# Statements that do not hold as printed, with advice to users:
 
 # %%
 columns = ["id", "quantity", "claimed", "measured", "ci_low", "ci_high", "verdict", "advice"]

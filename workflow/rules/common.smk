@@ -32,13 +32,13 @@ from replication.run.config import (
 from replication.run.registry import method_files
 from replication.run.resolved import as_json, write_if_changed, write_resolved
 
-# Jobs go to a cluster: Snakemake counts them instead of cores. (Of a plan, -n with -j looks the same.)
+# Whether jobs go to a cluster, for which Snakemake counts them instead of cores. (A plan, -n with -j, looks the same.)
 CLUSTER = workflow.resource_settings.nodes is not None
 
 try:
     if workflow.is_main_process and "--unlock" not in sys.argv:
         owner.check()  # also before a plan, which writes settings
-    # Snakemake lets a key stand twice, and mixes two scales; config/config.yaml, always read, names one.
+    # Snakemake accepts a key twice, and mixes two scales; config/config.yaml is always read and names one.
     scales = [path for path in workflow.configfiles if "scale" in read_yaml(path)]
     if len(scales) > 2:
         raise ConfigError(
@@ -79,7 +79,7 @@ RESULTS = f"results/{RUN}"
 # The default run owns figures/ and reports/; any other writes beside its results.
 FIGURES = "figures" if RUN == "default" else f"{RESULTS}/figures"
 REPORTS = "reports" if RUN == "default" else f"{RESULTS}/reports"
-# What a command needs to reach this run again.
+# Options with which a command reaches this run again.
 RUN_OPTIONS = (
     ""
     if CONFIG.scale == "default"
@@ -93,7 +93,7 @@ for name, study in STUDIES.items():
     STUDIES_OF_PAPER.setdefault(study.paper, []).append(name)
 
 
-# Jobs wait until there is memory for them; --resources mem_mb=... says otherwise. A cluster has its own.
+# Jobs wait until there is memory for them; --resources mem_mb=... sets another limit. A cluster has its own.
 if "mem_mb" not in workflow.global_resources and not CLUSTER:
     workflow.register_resource(
         "mem_mb", os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2**20
@@ -150,8 +150,8 @@ def figure_files(*studies, kinds=("svg", "csv")):
     return [f"{FIGURES}/{figure}.{kind}" for figure in figures for kind in kinds]
 
 
-# Studies whose figures one job draws: those of a paper, unless figures are asked for by study or by name. What needs no
-# runs is drawn by itself, so that there is something to look at soon.
+# Studies whose figures one job draws: those of a paper, unless figures are requested by study or by name. Figures
+# without runs are drawn separately, so that they appear soon.
 BY_STUDY = any(
     word in STUDIES or word.endswith((".svg", ".pdf")) for word in sys.argv[1:]
 )
@@ -162,7 +162,7 @@ for name, study in STUDIES.items():
 
 
 def own_drawing(*studies):
-    """Return the files in which studies draw what is no figure of sweeps."""
+    """Return the files with which studies draw figures other than those of sweeps."""
     paths = [Path("src/replication/studies", study, "figures.py") for study in studies]
     return [str(path) for path in paths if path.exists()]
 
@@ -179,7 +179,7 @@ JOBS = [
     *("check_errata", "judge_claims"),
 ]
 
-# The longest shards start first, so that none runs alone at the end; what waits for them starts as soon as it can.
+# The longest shards start first, so that none runs alone at the end; jobs that wait for them start as soon as they can.
 SOON = 1000
 
 
@@ -189,7 +189,7 @@ def shard_memory(wildcards, attempt):
 
 
 def shard_minutes(wildcards, attempt):
-    """Return the time limit of a shard: five times what it takes, and some minutes."""
+    """Return the time limit of a shard: five times its expected time, and some minutes."""
     return attempt * math.ceil(5 + 5 * STUDIES[wildcards.study].shard_seconds / 60)
 
 
@@ -251,7 +251,7 @@ except OSError as error:
     raise WorkflowError(str(error)) from None
 
 
-# What the page is made of beside the tables: its texts, and the code that counts for them.
+# Inputs of the page besides the tables: its texts, and its code.
 TEXTS = sorted(
     str(path)
     for pattern in ("report/texts/*.md", "studies/*/chapter.md")
@@ -271,7 +271,7 @@ PAGE_CODE = code_of(
 
 
 onstart:
-    # Snakemake holds its lock here. How far the run is follows from what its jobs cost (workflow/scripts/run_all.py).
+    # Snakemake holds its lock here. Progress follows from the cost of jobs (workflow/scripts/run_all.py).
     owner.record(CLUSTER)
     seconds = {
         job.jobid: (

@@ -1,7 +1,7 @@
 # From results to one table, measured quantities, figures, verdicts and errata.
 
 
-# One measuring job per study. One job draws the figures of a paper, or of a study where its own are asked for, since
+# One measuring job per study. One job draws the figures of a paper, or of a study where its own are requested, since
 # importing the plotting stack costs as much as drawing; for print when asked for.
 for study in STUDIES:
 

@@ -1,4 +1,4 @@
-# The record of the run, the page that shows it, and a notebook to go on with.
+# The record of the run, the page that shows it, and a notebook to explore it.
 
 
 rule write_provenance:

@@ -25,7 +25,7 @@ def markdown(docstring: str) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--output", type=Path, default=Path("reports/api"))
-    parser.add_argument("modules", nargs="*", default=["privrep"], help="what to write of, with all below it")
+    parser.add_argument("modules", nargs="*", default=["privrep"], help="modules to document, with all below them")
     args = parser.parse_args()
     # Annotations of constructors that a class inherits from another module are shown as they stand; nothing is run.
     warnings.filterwarnings("ignore", "Error parsing type annotation|Suppressed execution")

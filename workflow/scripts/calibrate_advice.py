@@ -1,5 +1,5 @@
-"""Measure how far the laws err at random settings, write src/privrep/theory/factors.csv, and print by method which
-share of runs at other settings it covers, and the median ratio of the ends of its intervals. Four minutes of CPU.
+"""Measure the errors of the laws at random settings, write src/privrep/theory/factors.csv, and print for each method
+the share of runs at other settings in its intervals, and the median ratio of their ends. Four minutes of CPU.
 """
 
 import os
@@ -88,7 +88,7 @@ def covering(ordered: np.ndarray) -> tuple[float, float]:
 
 
 def covered(table: pd.DataFrame) -> pd.DataFrame:
-    """Return by method which share of the runs of `simulated` is in its interval, and the median ratio of the ends."""
+    """Return for each method the share of runs of `simulated` in their interval, and the median ratio of its ends."""
     columns = (table[name] for name in ("method", "predicted", "known", "place"))
     ends = [interval(*row) for row in zip(*columns, strict=True)]
     low, high = np.array(ends).T

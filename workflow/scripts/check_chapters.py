@@ -1,4 +1,4 @@
-"""Write the chapters of the report on stub tables, so that a name of no quantity, claim or series is found without a
+"""Write the chapters of the report on stub tables, which finds names of unknown quantities, claims or series without a
 run."""
 
 import argparse

@@ -1,4 +1,4 @@
-"""Run the demonstration of every erratum and write reports/errata.csv, with what was set aside."""
+"""Run the demonstration of every erratum and write reports/errata.csv, with the candidates that were set aside."""
 
 import argparse
 from pathlib import Path

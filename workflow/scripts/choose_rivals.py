@@ -1,18 +1,18 @@
 """Choose the settings of the published methods on public simulations, and write src/replication/studies/rivals.csv, and
-beside it rivals_by_trials.csv: what fewer trials would have found. Nothing that is judged is looked at.
+rivals_by_trials.csv with the results of fewer trials. No judged data are used.
 
     python workflow/scripts/choose_rivals.py [--study unit_map fedrep] [--series rare-centaur ...] [--anew]
 
 For each setting (n, m, d, k, label noise, epsilon) of a tuned series of the default scale:
-1. `TRIALS` options are drawn, as many for each method: `UNIFORM` of them uniformly in `RANGES`, the others around the
-   best of these and of what the table has for the setting now, which is trial 0 (of a series that is new, what another
-   of the same method has, unless the new one is as published). What a series states of `INGREDIENTS` is not drawn, and
-   one that is as published starts as its paper does.
+1. `TRIALS` options are drawn, the same number for each method: `UNIFORM` of them uniformly in `RANGES`, the others
+   around the best of these and of the table's present choice, which is trial 0 (for a new series the choice of another
+   one of the same method, unless the new one is as published). Stated `INGREDIENTS` of a series are not drawn, and a
+   series that is as published has the start of its paper.
 2. They run on public data sets, `SEEDS`, which no judged cell has: all on one, the best on two, and the best of these
    on all, see `RUNGS`. The least median is chosen. A run that breaks down counts as infinite risk.
-3. The same rule among the first 1, 2, 4, ... of the drawn ones says whether more trials would change anything.
-A search that was cut short goes on with the settings that rivals_by_trials.csv lacks; `--anew` chooses all again.
-In a search for a number of users this number stands for the risk.
+3. The same rule among the first 1, 2, 4, ... drawn options shows whether more trials would change anything.
+An interrupted search resumes with the settings that rivals_by_trials.csv lacks; `--anew` chooses all again.
+A search for a number of users minimises this number instead of the risk.
 """
 
 import os
@@ -46,10 +46,10 @@ SEEDS = range(2000, 2005)
 TRIALS, UNIFORM, DRAWN_WITH = 64, 32, 53
 """Drawn options of each setting, how many of them uniformly, and the seed of their generators."""
 AROUND, ANEW = 0.1, 0.25
-"""Standard deviation of options around others, over their range in logarithms, and share of those in a list that are
+"""Standard deviation of options around others, over their range in logarithms, and share of listed values that are
 drawn anew."""
 RUNGS = ((1, 16), (2, 4))
-"""Numbers of data sets, and how many options, those whose largest risk is least, go on to more."""
+"""Numbers of data sets, and of the options, those of the least largest risk, that run on more sets."""
 NOTHING = 0.1
 """A run counts as failed where its risk exceeds this share of that of predicting zero."""
 
@@ -81,11 +81,11 @@ PUBLISHED = {
 NEEDED = ("clip", "rounds", "clip_feature", "clip_label")
 """Options without a default."""
 INGREDIENTS = ("init_pairs", "average_last", "last_clip", "fallback")
-"""Options that stay as a series states them, so that what each of them brings can be told."""
+"""Options that stay as a series states them, so that the effect of each can be measured."""
 
 
 def at_place(values: tuple | list, place: float) -> object:
-    """Return what lies in a range at a number in [0, 1), real numbers with three digits."""
+    """Return the value at a place in [0, 1) of a range; real numbers have three digits."""
     if isinstance(values, list):
         return values[int(place * len(values))]
     low, high = values
@@ -95,7 +95,7 @@ def at_place(values: tuple | list, place: float) -> object:
 
 
 def place_of(values: tuple | list, value: object) -> float:
-    """Invert `at_place`; the middle of a range for what is not in it."""
+    """Invert `at_place`; 0.5, the middle of the range, for a value that is missing in it."""
     if isinstance(values, list):
         return (values.index(value) + 0.5) / len(values) if value in values else 0.5
     low, high = values
@@ -138,13 +138,13 @@ def ranges_of(cell: StudyCell) -> dict:
 
 
 def published(cell: StudyCell) -> bool:
-    """Return whether a series states nothing that the paper of its method lacks."""
+    """Return whether all options of a series are in the paper of its method."""
     return not foreign(cell.algorithm, vars(cell.options))
 
 
 def choice(cell: StudyCell, present: dict, stated: dict) -> tuple[tuple[str, str], dict, list[dict]]:
-    """Return what names the work, the options that are chosen for a cell's method and setting and how they did, and
-    what fewer trials would have found: columns of the two tables."""
+    """Return the key of the work, the chosen options for a cell's method and setting with their results, and the
+    results of fewer trials: columns of the two tables."""
     ranges, rng = ranges_of(cell), np.random.default_rng([DRAWN_WITH, int(cell.key, 16)])
     tried = [options | stated for options in (present, *uniform(ranges, rng))]
     search = cell.algorithm.startswith("smallest_users")
@@ -187,12 +187,12 @@ def choice(cell: StudyCell, present: dict, stated: dict) -> tuple[tuple[str, str
 
 
 def settings(study: str) -> Iterator[tuple[StudyCell, dict, dict]]:
-    """Yield one cell for each setting of the tuned series of a study, what is chosen for it now, or for the nearest of
-    another series of the method where the series is new, and what the series states of `INGREDIENTS`."""
+    """Yield one cell for each setting of the tuned series of a study, its present choice (of a new series the nearest
+    one of another series of the method), and the stated `INGREDIENTS` of the series."""
     resolved = read_study(read_config(), study)
     series = {}
     for name, entry in resolved.series.items():
-        if entry.tuned:  # what has no default has any value, which others replace
+        if entry.tuned:  # options without a default get a value, which is replaced later
             first = {
                 name: at_place(ends, 0) for name, ends in RANGES[method_of(entry.algorithm)].items() if name in NEEDED
             }
@@ -222,13 +222,13 @@ def named(row: dict) -> tuple[str | float, ...]:
 
 @one_line_errors
 def main() -> None:
-    """Choose, and write the tables anew after each setting: other rows stay."""
+    """Choose, and rewrite the tables after each setting; other rows stay."""
     studies = (read_study(read_config(), name) for name in study_names())
     tuned = [study.study for study in studies if any(series.tuned for series in study.series.values())]
     parser = argparse.ArgumentParser(description=str(__doc__).split("\n")[0])
     parser.add_argument("--study", nargs="+", default=tuned, help="by default all that have tuned series")
     parser.add_argument("--series", nargs="+", help="by default all that are tuned")
-    parser.add_argument("--anew", action="store_true", help="also what a search that was cut short has chosen already")
+    parser.add_argument("--anew", action="store_true", help="also what an interrupted search has chosen already")
     args = parser.parse_args()
     tables = {ROOT / TABLE: COLUMNS, ROOT / BY_TRIALS: BY_TRIALS_COLUMNS}
     rows = {path: read_rows(path) for path in tables}
@@ -245,7 +245,7 @@ def main() -> None:
                 same = cell.key, str(stated)
                 alike[same].append(setting(cell))  # sweeps share settings
                 work.setdefault(same, (cell, present, stated))
-    for path in tables:  # settings that left go
+    for path in tables:  # rows of settings that are gone are removed
         rows[path] = [row for row in rows[path] if named(row) in there or not asked(row["study"], row["series"])]
     choices = (delayed(choice)(*arguments) for arguments in work.values())
     results: Any = Parallel(n_jobs=-1, return_as="generator_unordered")(choices)

@@ -3,8 +3,8 @@
     python workflow/scripts/compare_runs.py reports/claims.csv results/default-seed7/reports/claims.csv
     python workflow/scripts/compare_runs.py tests/reference/claims_quick.csv results/quick/reports/claims.csv
 
-The first form asks whether the verdicts stand under other random numbers. In the second form the first table has a
-column `within`, and the numbers must agree to that relative tolerance too. What disagrees is printed, and the exit
+The first form shows whether the verdicts hold under other random numbers. In the second form the first table has a
+column `within`, and the numbers must agree to that relative tolerance too. Disagreements are printed, and the exit
 status is then 1.
 """
 
@@ -18,23 +18,23 @@ from replication.run.cli_errors import one_line_errors
 from replication.run.csv_tables import read_rows
 
 READ = "images"
-"""The study whose rows are of a committed table, which grows, and not of the run."""
+"""The study whose rows come from a committed table, which grows, and not from the run."""
 
 
 def measured_rows(path: Path) -> list[dict]:
-    """The rows of a run's claims.csv that it measured itself, or of a reference."""
+    """Return the rows of a run's claims.csv that it measured itself, or of a reference."""
     return [row for row in read_rows(path) if row.get("study") != READ]
 
 
 def agree(row: dict, other: dict) -> bool:
-    """Whether two rows have one verdict and, to the tolerance of the first, one number; NaN agrees with NaN."""
+    """Return whether two rows have the same verdict and, within the first's tolerance, number; NaN agrees with NaN."""
     value, again, within = (float(text or "nan") for text in (row["measured"], other["measured"], row.get("within")))
     near = math.isnan(within) or math.isclose(value, again, rel_tol=within) or (math.isnan(value) and math.isnan(again))
     return near and row["verdict"] == other["verdict"]
 
 
 def differences(first: list[dict], second: list[dict]) -> list[str]:
-    """One line for each disagreement."""
+    """Return one line for each disagreement."""
     alone = sorted(by_name(first).keys() ^ by_name(second).keys())
     return [f"{' '.join(name)}: in one run only" for name in alone] + [
         f"{row['id']} {row['quantity']}: {row['measured']} {row['verdict']} against {other['measured']} "

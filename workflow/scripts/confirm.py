@@ -1,4 +1,4 @@
-"""Run the frozen configuration once more on a master seed never used, and write how the two runs compare.
+"""Run the frozen configuration once more on an unused master seed, and write a comparison of the two runs.
 
     make confirmation SEED=...
     python workflow/scripts/confirm.py --seed ... --no-run
@@ -22,18 +22,18 @@ from replication.run.provenance import clean_record
 
 DOCUMENT, TABLE = Path("docs/confirmation.md"), Path("docs/confirmation.csv")
 USED_SEEDS = (20211206, 7)
-"""Master seeds on which results were seen beside those of confirmations: the default one, that of `make all SEED=7`."""
+"""Master seeds with known results besides those of confirmations: the default one, and that of `make all SEED=7`."""
 CODE = ("src", "workflow", "config", "Snakefile", "requirements.lock")
-"""What decides a run: two commits that agree in these have the same code."""
+"""Files that determine a run: two commits that agree in these have the same code."""
 
 
 def git(*words: str) -> str:
-    """Output of a git command in this folder."""
+    """Return the output of a git command in this folder."""
     return subprocess.run(["git", *words], capture_output=True, text=True, check=True).stdout.strip()
 
 
 def same_code(first: str, second: str) -> bool:
-    """Whether two commits agree in all that decides a run."""
+    """Return whether two commits agree in all files that determine a run."""
     return first == second or not git("diff", "--name-only", first, second, "--", *CODE)
 
 
@@ -58,7 +58,7 @@ def check_same(first: dict, second: dict) -> None:
 
 
 def compare(first: Path, second: Path) -> list[dict]:
-    """The rows of docs/confirmation.csv, from the folders of reports of two runs."""
+    """Return the rows of docs/confirmation.csv, from the folders of reports of two runs."""
     record, other = clean_record(first), clean_record(second)
     check_same(record, other)
     tables = [read_rows(folder / "claims.csv") for folder in (first, second)]

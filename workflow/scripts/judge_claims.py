@@ -19,7 +19,7 @@ def main() -> None:
     parser.add_argument("--confirmation", required=True, type=Path, help="docs/confirmation.csv")
     parser.add_argument("--scale", required=True)
     parser.add_argument("--figures", required=True, help="folder of all figures")
-    parser.add_argument("--options", default="", help="what Snakemake needs for this run beyond the default")
+    parser.add_argument("--options", default="", help="options of Snakemake for this run beyond the default")
     parser.add_argument("--output", required=True, type=Path)
     args = parser.parse_args()
     measures = {path.parent.name: {row["quantity"]: row for row in read_rows(path)} for path in args.measures}

@@ -1,4 +1,4 @@
-"""Print what the columns of cells.csv mean: those of every study, then those that each method adds."""
+"""Print the meaning of the columns of cells.csv: those of every study, then those that each method adds."""
 
 from replication.run.columns import dictionary
 

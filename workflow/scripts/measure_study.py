@@ -1,8 +1,8 @@
-"""Merge the rows of a study's shards into one table, and write what follows from it: the quantities that claims refer
-to, the numbers of the figures, and what else the page says of it.
+"""Merge the rows of a study's shards into one table, and write the results that follow from it: the quantities of
+claims, the numbers of the figures, and further facts of the page.
 
-In the study's folder of a run stand the settings (replication.run.resolved) and the shards;
-cells.csv, timings.csv, sizes.csv, measures.csv and facts.json are written there.
+The study's folder of a run holds the settings (replication.run.resolved) and the shards; cells.csv, timings.csv,
+sizes.csv, measures.csv and facts.json are written there.
 """
 
 import argparse

@@ -1,12 +1,12 @@
-"""Plant small random faults in folders, one at a time, and say which of them the tests see.
+"""Plant small random faults in folders, one at a time, and report which of them the tests see.
 
 A fault is another operator, comparison or number, a condition reversed, two arguments exchanged, or a statement left
-out; decorators, annotations and f-strings stay as they are. It is tried in a process of its own on those fast tests
-whose files come to its line: first of the same folder, then others, cheap ones first, for SECONDS each. One that no
-test sees survives, unless HARMLESS has the reason why nobody could see it.
+out; decorators, annotations and f-strings stay as they are. Each runs in a process of its own on the fast tests that
+reach its line: first those of the same folder, then others, cheap ones first, for SECONDS each. A fault that no test
+sees survives, unless HARMLESS has the reason why it has no effect.
 
-mutmut leaves decorated functions and all outside of functions alone and takes no sample; cosmic-ray starts Python anew
-for each fault, which takes longer than the tests.
+Other tools do not fit: mutmut skips decorated functions and module-level code and takes no sample; cosmic-ray starts
+Python for each fault, which takes longer than the tests.
 """
 
 import argparse
@@ -44,7 +44,7 @@ PACKAGES = "dp_accounting.pld hypothesis opendp.prelude pyarrow.parquet pydantic
 
 
 def faulty(node: ast.AST) -> tuple[ast.AST, ast.AST] | None:
-    """A part of a node, and what stands in its place."""
+    """Return a part of a node and its faulty replacement, or None."""
     match node:
         case ast.BinOp(op=op) | ast.BoolOp(op=op) | ast.Compare(ops=[op, *_]) if type(op).__name__ in SWAPPED:
             other = getattr(ast, SWAPPED[type(op).__name__])()
@@ -66,7 +66,7 @@ def faulty(node: ast.AST) -> tuple[ast.AST, ast.AST] | None:
 
 
 def faults(path: str) -> Iterator[tuple[str, int, str, bytes]]:
-    """All faults of a file: its path, a line, what is changed there, and the whole source with it, lines in place."""
+    """Yield all faults of a file: path, line, description of the change, and the changed source with the same lines."""
     source = Path(path).read_bytes()
     lines = source.splitlines(keepends=True)
 
@@ -105,7 +105,7 @@ def run(words: list[str], plugin: object) -> int:
 
 
 class Watch:
-    """A plugin that says which test lines are for, and how long each takes that starts no other process."""
+    """A plugin that records the tests of each line, and the seconds of each test that starts no other process."""
 
     def __init__(self):
         from coverage import Coverage
@@ -133,7 +133,7 @@ class Watch:
 
 
 def mapped(part: str) -> tuple[dict, dict, set[str]]:
-    """Run the tests of a folder: seconds of those that pass, tests of lines, and those that fail without a fault."""
+    """Run the tests of a folder; return seconds of passing tests, tests by line, and tests that fail anyway."""
     watch = Watch()
     watch.coverage.start()
     run([part, "-m", MARKS, "--maxfail=99"], watch)
@@ -144,8 +144,8 @@ def mapped(part: str) -> tuple[dict, dict, set[str]]:
 
 
 def chosen(file: str, line: int, seconds: dict[str, float], lines: dict) -> list[list[str]]:
-    """Tests of the same folder, and others. What runs when the file is read is for all tests that come to the file.
-    In the folder whole files of tests count, since a test may judge what one before it made."""
+    """Return the tests of a line: those of the same folder, then others. A line that runs on import is for all tests
+    that reach the file. In the folder whole files of tests count, since a test may use the result of an earlier one."""
     by_line = lines[str(Path(file).resolve())]
     close = set(by_line.get(line, ()))
     close = close.union(*by_line.values()) if "" in close else close
@@ -172,7 +172,7 @@ class Chosen:
 
 
 def tried(file: str, source: bytes, stages: list[list[str]]) -> None:
-    """Exit with 1 where a test of the stages sees what a file has become."""
+    """Run the tests of the stages on the changed source of a file; exit with 1 if one fails."""
     read, path = SourceFileLoader.get_code, str(Path(file).resolve())
 
     def get_code(self, name):
@@ -189,7 +189,7 @@ def tried(file: str, source: bytes, stages: list[list[str]]) -> None:
 
 
 def seen(*what) -> bool:
-    """Whether the tests see it; what does not end is seen."""
+    """Return whether the tests see a fault; one that makes them run for ever is seen."""
     process = FORK.Process(target=tried, args=what)
     process.start()
     process.join(60 * SECONDS)
@@ -200,7 +200,7 @@ def seen(*what) -> bool:
 
 
 def judged(folders: list[str], seed: int) -> Iterator[dict]:
-    """The faults of folders with their outcomes, two at a time."""
+    """Yield the faults of folders with their outcomes; two run at a time."""
     with ProcessPoolExecutor(2, FORK) as pool:
         parts = list(pool.map(mapped, PARTS))
     seconds, lines = {}, defaultdict(lambda: defaultdict(list))
@@ -218,7 +218,7 @@ def judged(folders: list[str], seed: int) -> Iterator[dict]:
         sample = random.Random(f"{seed} {folder}").sample(every, min(COUNT, len(every)))
         tests = [chosen(file, line, seconds, lines) for file, line, *_ in sample]
         if seen(sample[0][0], Path(sample[0][0]).read_bytes(), tests[0]):
-            sys.exit(f"{folder}: tests fail by themselves where they run alone")
+            sys.exit(f"{folder}: tests fail without a fault where they run alone")
         with ThreadPoolExecutor(2) as pool:
             outcomes = list(pool.map(seen, [fault[0] for fault in sample], [fault[3] for fault in sample], tests))
         for (file, line, told, _), noticed in zip(sample, outcomes, strict=True):
@@ -228,7 +228,7 @@ def judged(folders: list[str], seed: int) -> Iterator[dict]:
 
 
 def scores(rows: list[dict]) -> str:
-    """Of each folder the share that is seen of the faults that are not harmless, with its interval."""
+    """Return a table by folder: the share of seen faults among those that are not harmless, with its interval."""
     lines = ["folder                     faults  harmless  survive  seen, with 95 % Wilson interval"]
     for folder in dict.fromkeys(row["folder"] for row in rows):
         counted = Counter(row["outcome"] for row in rows if row["folder"] == folder)
@@ -243,7 +243,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folders", nargs="*", default=FOLDERS, help="of src (default: those of TABLE)")
     parser.add_argument("--seed", type=int, default=1, help="of the sample")
-    parser.add_argument("--show", action="store_true", help="print what TABLE has, and plant none")
+    parser.add_argument("--show", action="store_true", help="print the faults in TABLE, and plant none")
     asked = parser.parse_args()
     rows: list[Any] = list(csv.DictReader(TABLE.open())) if TABLE.exists() else []
     if not asked.show:

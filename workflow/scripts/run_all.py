@@ -1,7 +1,7 @@
-"""What `make all` runs: run Snakemake, show how far it is, say where the report is.
+"""Command of `make all`: run Snakemake, show its progress, and print the path of the report.
 
-A file that was cut or edited since its job wrote it is removed first, so that Snakemake makes it again. What Snakemake
-says is shown where it fails, and is kept below .snakemake/log.
+A file that was cut or edited since its job wrote it is removed first, so that Snakemake makes it again. Snakemake's
+output is shown where it fails, and is kept below .snakemake/log.
 """
 
 import argparse
@@ -31,16 +31,16 @@ def duration(seconds: float) -> str:
 
 
 def progress(seconds: dict[str, float], finished: set[str], elapsed: float) -> str:
-    """Return in one line the share of the work that is done, by what jobs cost, how many are, and the time left."""
+    """Return one line: share of finished work by the cost of jobs, number of finished jobs, and time left."""
     share = sum(seconds[job] for job in finished) / sum(seconds.values())
     times = f"{duration(elapsed)}, about {duration(elapsed * (1 - share) / share)} left"
     return f"{share:.0%}, {len(finished)} of {len(seconds)} jobs, {times}"
 
 
 def follow(command: list[str], plan: Path, figures: Path, last: deque[str], failed: list[str]) -> int:
-    """Run Snakemake, show how far it is and the first figure that is drawn, and return its exit status.
+    """Run Snakemake, show its progress and the first figure that is drawn, and return its exit status.
 
-    last : its last lines. failed : all that it says of jobs that failed, their logs included.
+    last : its last lines of output. failed : its output on failed jobs, including their logs.
     """
     inside, finished, shown, begun = False, set(), 0.0, time.time()
     run = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
@@ -64,7 +64,7 @@ def follow(command: list[str], plan: Path, figures: Path, last: deque[str], fail
                     shown = time.monotonic()
         return run.wait()
     finally:
-        run.communicate()  # after Ctrl-C, which Snakemake has from the terminal, too, it ends its jobs
+        run.communicate()  # after Ctrl-C, which the terminal also sends to Snakemake, it ends its jobs
         if finished and sys.stdout.isatty():
             print()
 
@@ -78,7 +78,7 @@ def use_a_cache_that_can_be_written() -> None:
 
 
 def not_run(results: Path) -> list[str]:
-    """Return a line for each study and reason for which cells were not run: files or a package that are not on this
+    """Return a line for each study and reason why cells were not run: files or a package that are missing on this
     machine."""
     reasons = Counter(
         (path.parent.name, row["reason"].splitlines()[0])
@@ -96,7 +96,7 @@ def main() -> None:
     parser.add_argument("--master-seed", type=int, help="draw everything anew from this number")
     parser.add_argument("--jobs", type=at_least_one, default=8, help="jobs at once")
     args = parser.parse_args()
-    print("Reading the configuration, and planning what is to be done", flush=True)
+    print("Reading the configuration, and planning the jobs", flush=True)
     command = ["snakemake", f"-j{args.jobs}", "all"]
     command += ["--configfile", *map(str, args.configfile)] if args.configfile else []
     if args.master_seed is not None:

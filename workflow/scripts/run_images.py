@@ -1,7 +1,7 @@
-"""Run the rows of a list of image experiments that a table lacks, on whatever device JAX has; see docs/images.md.
+"""Run the listed image experiments that a table lacks, on the device that JAX finds; see docs/images.md.
 
-It can be ended at any time, and the same command goes on where it was. Several processes may share the work: each takes
-rows that no other has. It needs numpy, scipy, JAX and privrep's privacy core, nothing else.
+It can be ended at any time, and the same command resumes it. Several processes may share the work: each takes rows that
+no other process has taken. It needs numpy, scipy, JAX and privrep's privacy core, nothing else.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from images.table import SETTINGS, listed, read_table, run_rows  # noqa: E402
 
 
 def spelled(value: object) -> str:
-    """A setting as a person types it: 1 and not 1.0."""
+    """Return a setting as a person types it: 1 and not 1.0."""
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
@@ -53,7 +53,7 @@ def main() -> int:
     try:
         return 1 if run_rows(rows, args.table, args.data, args.states, commit[:12] or "unknown") else 0
     except KeyboardInterrupt:
-        print("ended; the same command goes on", file=sys.stderr)
+        print("ended; the same command resumes", file=sys.stderr)
         return 130
 
 

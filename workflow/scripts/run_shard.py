@@ -3,8 +3,7 @@
     python workflow/scripts/run_shard.py --study figure2 --shard 3 --output cells.csv --timings timings.csv
     python workflow/scripts/run_shard.py --study figure2 --cell 0123456789ab
 
-The second form prints the row and the ledger of a cell of the default scale, or of a run of any scale that was made
-here.
+The second form prints the row and the ledger of a cell at the default scale, or of a run at any scale in this folder.
 """
 
 import argparse
@@ -37,7 +36,7 @@ def settings(args: argparse.Namespace) -> ShardSettings:
 
 
 def runs_here(args: argparse.Namespace) -> Iterator[ShardSettings]:
-    """Yield the settings that are asked for, and then, where none are named, those of earlier runs of any scale."""
+    """Yield the requested settings, and then, if none are named, those of earlier runs at any scale."""
     yield settings(args)
     if not (args.settings or args.configfile or args.master_seed is not None):
         for path in sorted(Path("results").glob(f"*/{args.study}/shards.json")):
@@ -55,7 +54,7 @@ def show(args: argparse.Namespace) -> None:
                 print("\n".join(f"{name:<18} {value}" for name, value in row.items()))
                 print(f"\nLedger\n{ledger}")
                 return
-    sys.exit(f"run_shard.py: study {args.study} has no cell {args.cell}; keys stand in its cells.csv")
+    sys.exit(f"run_shard.py: study {args.study} has no cell {args.cell}; keys are in its cells.csv")
 
 
 def assert_one_thread() -> None:

@@ -29,7 +29,7 @@ RECORD = Path("docs/record")
 
 
 def write_record(name: str) -> None:
-    """The tables, the page and one picture of a run as those of record, if it bears out what the chapters say."""
+    """Write the tables, the page and one picture of a run as those of record, if its chapters' statements hold."""
     results = Path("results") / name
     reports, figures = ((Path() if name == "default" else results) / kind for kind in ("reports", "figures"))
     clean_record(reports)
@@ -37,7 +37,7 @@ def write_record(name: str) -> None:
     texts = [text("opening", run), *(chapter(study, run) for study in chapters())]
     if (against := re.findall(rf"<span {MARK}>(.*)", "\n".join(texts))) and not run.small:
         lines = "\n".join(re.sub("<[^>]+>", "", line) for line in against)
-        sys.exit(f"update_docs.py: chapters say what the run of record does not bear out; mend them:\n{lines}")
+        sys.exit(f"update_docs.py: statements of chapters fail in the run of record; correct them:\n{lines}")
     RECORD.mkdir(exist_ok=True)
     for file in ("claims.csv", "errata.csv", "provenance.json"):
         shutil.copy(reports / file, RECORD)
@@ -54,7 +54,7 @@ def write_record(name: str) -> None:
 @one_line_errors
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--record", metavar="RUN", help="folder below results/ of the run that becomes that of record")
+    parser.add_argument("--record", metavar="RUN", help="folder below results/ of the new run of record")
     args = parser.parse_args()
     if args.record:
         write_record(args.record)

@@ -1,4 +1,4 @@
-"""Write reports/provenance.json: what the run was made with, how long it took and where the time went."""
+"""Write reports/provenance.json: versions and machine of the run, its duration, and its use of time."""
 
 import argparse
 import json
@@ -12,7 +12,7 @@ from replication.run.provenance import provenance
 
 
 def total(paths: list[Path], column: str, delimiter: str) -> float:
-    """Return the sum of a column over several tables; entries that are not numbers count as nothing."""
+    """Return the sum of a column over several tables; entries that are not numbers count as 0."""
     tables = (pd.read_csv(path, sep=delimiter) for path in paths)
     return float(sum(pd.to_numeric(table[column], errors="coerce").sum() for table in tables))
 

@@ -1,4 +1,4 @@
-"""A private mixed model of people's own tables, in scikit-learn's manner.
+"""A private mixed model of people's own tables, with scikit-learn's interface.
 
 >>> import numpy as np
 >>> from privrep.estimator import PrivateRepresentation

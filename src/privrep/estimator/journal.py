@@ -1,10 +1,10 @@
 """A local journal of privacy spent, so that repeated fits of the same users add up.
 
-A line for each fit: when, mu^2, and the smallest of hashes of the users' ids and of the labels. Two fits share people
-where such hashes meet: those of ids, or, where rows are people of their own and have no ids, those of labels, which
-no choice of features and ranges changes. With half in common this fails with probability below 1e-9, with one in a
-hundred about every second time; labels of few values make other tables look the same, which counts too much. The file
-is as private as ids and labels, and stays where it is, and so does what it says of a fit: no release covers it.
+One line for each fit: time, mu^2, and the smallest hashes of the users' ids and of the labels. Two fits share people if
+they share such hashes: of ids, or, if each row is a person without an id, of labels, which no choice of features and
+ranges changes. With half of the people in common this misses them with probability below 1e-9, with one in a hundred
+about every second time; labels of few values make other tables look alike, which counts too much. The file is as
+private as ids and labels and stays on the machine, and so do its numbers for a fit: no release covers them.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ from privrep.privacy.accounting import gdp_epsilon
 from privrep.users.identity import sketch, spelled
 
 PLACE = "PRIVREP_JOURNAL"
-"""Environment variable: the journal's file, in place of that in the user's folder of states."""
+"""Environment variable: path of the journal, in place of the one in the user's state folder."""
 PAUSE, SOON, PATIENCE = 0.05, 40, 1200
-"""Seconds between two tries to lock the file; tries before a word is said, and before it is given up."""
+"""Seconds between two tries to lock the file; number of tries before a warning, and before an error."""
 KNOWN = (
-    "People are known by their ids, and equal ids of other people, such as 1, 2, 3, count as well, unless "
-    f"{PLACE} names another file for these. Where rows are people, they are known by labels alone: "
+    "People are recognised by their ids; equal ids of other people, such as 1, 2, 3, count as well, unless "
+    f"{PLACE} names another file for these. If each row is a person, people are recognised by labels alone: "
     "fits of the same people with another label do not count"
 )
 _unwritten: list[dict] = []
@@ -48,15 +48,15 @@ def place() -> Path:
 
 
 def read(line: bytes, number: int) -> dict:
-    """Read the fit of a line; raise ValueError where there is none, since nobody knows then what was spent."""
+    """Read the fit of a line; raise ValueError for an invalid line, since its spent budget is unknown."""
     try:
         fit = {"labels": (), **json.loads(line)}
         if not 0 <= fit["mu_squared"] < math.inf:
             raise ValueError("no mu has this square")
         return fit | {name: {int(hashed, 16) for hashed in fit[name]} for name in ("users", "labels")}
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
-        what = f"the journal of fits {place()} has no fit in line {number}, and what was spent there is not known"
-        raise ValueError(f"{what}: mend or remove the line, or name another file by {PLACE}") from None
+        what = f"the journal of fits {place()} has no fit in line {number}, so its spent budget is unknown"
+        raise ValueError(f"{what}: correct or remove the line, or name another file by {PLACE}") from None
 
 
 def same_people(first: dict, other: dict) -> bool:
@@ -78,7 +78,7 @@ def lock(file: IO[bytes]) -> None:
             if tries == SOON:
                 warnings.warn(f"{held}; this fit waits for {PATIENCE * PAUSE:.0f} seconds at most", stacklevel=2)
             time.sleep(PAUSE)
-    raise ValueError(f"{held}: end that one, or name another file by {PLACE}")
+    raise ValueError(f"{held}: end it, or name another file by {PLACE}")
 
 
 def entered(ids: np.ndarray | None, labels: np.ndarray, mu_squared: float, delta: float) -> dict:

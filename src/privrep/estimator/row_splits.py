@@ -13,13 +13,13 @@ from privrep.users.identity import people
 
 
 class RowsWithinUsers(BaseCrossValidator):
-    """Folds that each test about one n-th of the rows of every user, and so measure heads. GroupKFold tests users who
-    took no part, and so measures the shared mean.
+    """Folds that each test about one n-th of the rows of every user, which measures heads. GroupKFold tests users who
+    were not in the fit, which measures the shared mean.
 
     Parameters
     ----------
     n_splits : folds, at least 2.
-    random_state : seed of the order of a user's rows; None for the order in which they stand.
+    random_state : seed of the order of a user's rows; None keeps their order.
     """
 
     def __init__(self, n_splits: int = 5, random_state: int | None = None):
@@ -36,7 +36,7 @@ class RowsWithinUsers(BaseCrossValidator):
 
     def _iter_test_indices(self, X=None, y=None, groups=None) -> Iterator[np.ndarray]:
         if groups is None:
-            raise ValueError("groups is None; it must say whose each row is, as `users` of fit does")
+            raise ValueError("groups is None; it must give the user of each row, as `users` of fit does")
         number = pd.factorize(people(groups, "groups"), sort=True)[0]
         turn = np.arange(len(number))
         if self.random_state is not None:

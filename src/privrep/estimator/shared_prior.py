@@ -1,4 +1,4 @@
-"""The published part of a fit: public statements, shared mean and prior, from which anybody's head follows."""
+"""Published part of a fit: schema, shared mean and prior, from which any user's head is computed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from privrep.methods.steps.posterior import Mixture, Prior
 from privrep.users.schema import Schema
 
 VERSION = 4
-"""Of the file's form."""
+"""Version of the file's format."""
 PRIOR = tuple(field.name for field in fields(Prior))
 
 
@@ -23,12 +23,12 @@ class SharedPrior:
 
     Attributes
     ----------
-    schema : the statements.
-    mean : the shared mean, (d,), by which users without rows are predicted.
+    schema : public statements on the columns.
+    mean : the shared mean, (d,), which predicts for users without rows.
     heads : priors of the heads, and the weights with which every user's heads under them are averaged.
-    max_samples : the most rows by which a head is fitted.
+    max_samples : largest number of rows to which a head is fitted.
     mean_noise : standard deviations of the noise of privacy in `mean`, (d,), at most.
-    mean_reach : how far the steps of a fit could take `mean` from the middle of all ranges at most, over `mean_noise`.
+    mean_reach : largest distance that a fit can move `mean` from the middle of all ranges, over `mean_noise`.
     error : typical squared error of a label that was left out; NaN for a method that releases none.
     calibration : of predictions, where the label is one of two classes.
     """
@@ -44,7 +44,7 @@ class SharedPrior:
 
     @property
     def covariance(self) -> np.ndarray:
-        """Covariance over the variance of the label noise of one prior in place of all, (d, d)."""
+        """Covariance of one prior that stands for all, over the variance of the label noise, (d, d)."""
         return self.heads.covariance
 
     @property
@@ -54,7 +54,7 @@ class SharedPrior:
 
     @property
     def stranger(self) -> np.ndarray:
-        """Doubts of a user of whom nothing is known, (2 + d,); raises ValueError where no error is released."""
+        """Doubts of a user without rows, (2 + d,); raises ValueError where no error is released."""
         if math.isnan(self.error):
             raise ValueError("return_std is True; this method releases no errors of labels: use method='prior'")
         return np.r_[self.error, 1.0, np.zeros(self.schema.dim)]
@@ -104,10 +104,10 @@ class SharedPrior:
 
 
 def texts(values: np.ndarray) -> list:
-    """Shortest decimals that give the same numbers, in lists as deep as the array."""
+    """Return the shortest decimals that give the same numbers, in lists as deep as the array."""
     return np.vectorize(repr, otypes=[object])(np.asarray(values, object)).tolist()
 
 
 def numbers(read: list) -> np.ndarray:
-    """The inverse of `texts`."""
+    """Invert `texts`."""
     return np.array(read, float)

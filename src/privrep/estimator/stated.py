@@ -27,8 +27,8 @@ def by_name(argument: str, given: object, names: Sequence[str]) -> dict:
 
 
 def expanded(argument: str, given: Mapping, names: Sequence[str]) -> dict:
-    """Return entries by column of those by name or pattern, in the order of the columns; a name goes before a pattern,
-    and of patterns the first that fits counts."""
+    """Return entries by column, in the order of columns, from entries by name or pattern; a name takes precedence over
+    a pattern, and an earlier matching pattern over later ones."""
     entries = {}
     for key, entry in given.items():
         fits = [key] if key in names else fnmatch.filter(map(str, names), str(key))
@@ -84,8 +84,8 @@ def number(bounds: object, what: str) -> Any:
 
 
 def from_toml(path: Path, columns: Sequence[str] | None = None) -> Schema:
-    """Read the schema in a file that `privrep bounds` has begun, for the columns of a table where names are patterns;
-    a ValueError names the file and the key or line."""
+    """Read the schema of a file that `privrep bounds` began; `columns` of a table expand names that are patterns. A
+    ValueError names the file and the key or line."""
     try:
         read = tomllib.loads(path.read_text(encoding="utf-8"))
         if columns is not None and isinstance(read.get("features"), Mapping):

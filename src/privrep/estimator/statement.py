@@ -18,23 +18,23 @@ PUBLIC = (
 NOT_COVERED = (
     "heads, their predictions and the score on users who took part: they are local and not private",
     "the duration of a fit, and its errors and texts, which count rows: they are for whoever has the table",
-    "ranges, kinds and other parameters that were chosen after a look at the data, and what looks at them before a fit",
+    "ranges, kinds and other parameters that were chosen after a look at the data, and analyses before a fit",
     "further fits of the same people: a journal on the machine counts those that it knows",
     "people who have several ids, and what the rows of others say of a person",
     "what stays on the machine and on workers that see the rows: the table, temporary files, memory, the journal",
 )
 SURE, MANY_ROWS = 0.9, 1000
-"""An attacker's advantage, and max_samples, above which `doubts` says so."""
+"""An attacker's advantage, and max_samples, above which `doubts` warns."""
 SAFE, HARMFUL = 150.0, 75.0
-"""Users times mu: of 1,084 mixed models of real and simulated people on whom nothing was tuned, less than 1 % were
-worse than users' own data at its best by .02 of the label's variance from the first on, 4 % between, 21 % below."""
+"""Limits of users times mu: of 1,084 mixed models on real and simulated tables that nothing was tuned on, less than 1 %
+were worse than the best of own data by .02 of the label's variance above the first, 4 % between, 21 % below."""
 DELTA_POWER = 2.0
-"""delta is n to this power, inverted, where none is given: small beside 1/n, where one user may be exposed entirely."""
+"""Default delta is 1/n to this power: small beside 1/n, where one user may be exposed entirely."""
 SEEDED = "noise from a seed: it holds only against those who do not know the seed, and equal seeds share their noise"
 
 
 def doubts(mu: float, delta: float, users: int, max_samples: int) -> list[str]:
-    """Return what a person should hear before a fit spends: where its guarantee or its result would say little."""
+    """Return warnings to show before a fit spends budget: a weak guarantee, or a poor result to expect."""
     texts, advantage = [], advantage_of(mu)
     if delta > 1 / users:
         texts.append(
@@ -52,12 +52,12 @@ def doubts(mu: float, delta: float, users: int, max_samples: int) -> list[str]:
             f"{upward(advantage, 3)}, where 1 is certainty"
         )
     if max_samples > MANY_ROWS:
-        texts.append(f"max_samples is {max_samples}: users are padded to as many rows, and a fit takes as much longer")
+        texts.append(f"max_samples is {max_samples}: users are padded to this number of rows, and a fit takes longer")
     return texts
 
 
 def strength(users: int, mu: float) -> str:
-    """Say how users times mu stands to where a fit was worse than own data, and where it was not."""
+    """Describe users times mu by the limits `SAFE` and `HARMFUL`."""
     product = users * mu
     if product >= SAFE:
         meaning = f"from {SAFE:g} on a mixed model is hardly ever clearly worse than users' own data"
@@ -69,7 +69,7 @@ def strength(users: int, mu: float) -> str:
 
 
 def enough(delta: float, users: int, mu: float) -> tuple[float, int]:
-    """Return the epsilon, and the users at this epsilon, with which users times mu reaches `SAFE`."""
+    """Return the epsilon, or the number of users at the present epsilon, with which users times mu reaches `SAFE`."""
     epsilon, default, more = gdp_epsilon(mu, delta), math.isclose(delta, users**-DELTA_POWER), users
     while more * mu < SAFE:
         more = math.ceil(1.02 * more)
@@ -83,7 +83,7 @@ def advantage_of(mu: float) -> float:
 
 
 def upward(value: float, digits: int) -> str:
-    """Return a number with so many digits that is no less than the value, but for the rounding of its computation.
+    """Round a value up to this number of significant digits, with a tolerance for rounding errors in the value.
 
     >>> upward(0.00137208, 3), upward(1.0000000000001, 4), upward(2.3451, 4)
     ('0.00138', '1', '2.346')
@@ -96,7 +96,7 @@ STATED = ("mu", "delta", "users", "unit", "seeded", "releases", "assumed_public"
 
 
 class PrivacyStatement(dict):
-    """Numbers by name; as text, the sentence and what is not covered. All of it may be published."""
+    """Numbers by name; as text, the sentence and its exceptions. All of it may be published."""
 
     def __str__(self) -> str:
         said = f"{self['statement']}\nStrength: {strength(self['users'], self['mu'])}."
@@ -112,8 +112,8 @@ def statement(
     releases: Sequence[str],
     assumed_public: Sequence[str] = PUBLIC,
 ) -> PrivacyStatement:
-    """Write the privacy statement of a fit that is mu-GDP, with names of its releases. `unit` is protected, "user" or
-    "row"."""
+    """Write the privacy statement of a fit that is mu-GDP, with names of its releases. `unit` is the protected unit,
+    "user" or "row"."""
     epsilon, advantage, printed = gdp_epsilon(mu, delta), advantage_of(mu), upward(delta, 3)
     who = "all rows of one user are" if unit == "user" else "one row is"
     text = (

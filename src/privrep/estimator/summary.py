@@ -1,4 +1,4 @@
-"""What a fit releases, as a table with the names and in the units of the data; all of it may be published."""
+"""Releases of a fit as tables, with the names and units of the data; all of it may be published."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from privrep.users.schema import Category, Flag, Kind, Schema
 
 READING = """\
 Intercept: numbers in the middle of their ranges, flags at their stated share, the mean of all levels. A number: per 1
-of its unit; a flag: 1 less 0; a level: less the mean of all levels. noise_sd: of the noise of privacy alone, as if no
-step made less of it. reach: how far steps from the middle of all ranges could take it at most; what lies farther off
-they have not arrived at. The noise makes no interval: steps end early, which users there are is chance, too."""
+of its unit; a flag: 1 less 0; a level: less the mean of all levels. noise_sd: of privacy noise alone, an upper
+bound. reach: largest distance from the middle of all ranges that the steps of a fit allow; values farther off are not
+reached. noise_sd gives no confidence interval: steps end early, and the users are a random sample, too."""
 BETWEEN = """\
 Between users: how far coefficients are from 0 or the shared mean, in priors that predict well; often too wide.
 Residual: error of a left-out label. Own data: a typical user's by own rows alone, with its noise."""
@@ -26,7 +26,7 @@ Residual: error of a left-out label. Own data: a typical user's by own rows alon
 
 @dataclass(frozen=True, eq=False)
 class Summary:
-    """Tables of released numbers in the units of the data; as text, all of them with what they mean.
+    """Tables of released numbers in the units of the data; as text, all of them with their meaning.
 
     Attributes
     ----------
@@ -42,7 +42,7 @@ class Summary:
 
     @classmethod
     def of(cls, shared: SharedPrior, privacy: PrivacyStatement, advice: Mapping) -> Summary:
-        """Return the summary of a release; what a method does not release is NaN, and blank in the text."""
+        """Return the summary of a release; numbers that a method does not release are NaN, and blank in the text."""
         names, units = in_units(shared.schema)
         means = pd.DataFrame({"estimate": units @ shared.mean}, names)
         means["estimate"] += np.eye(len(names))[0] * shared.schema.label.middle
@@ -73,7 +73,7 @@ def in_units(schema: Schema) -> tuple[list[str], np.ndarray]:
 
 
 def of_kind(kind: Kind) -> np.ndarray:
-    """Return how scaled columns change with one unit of a number, from 0 to 1, or from the mean of levels to each."""
+    """Return changes of scaled columns: by one unit of a number, from 0 to 1, or from the mean of levels to each."""
     if isinstance(kind, Category):
         return math.sqrt(kind.width) * (np.eye(kind.width) - 1 / kind.width)
     sd = math.sqrt(kind.share * (1 - kind.share)) if isinstance(kind, Flag) else (kind.high - kind.low) / math.sqrt(12)

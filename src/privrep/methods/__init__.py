@@ -1,5 +1,5 @@
-"""One file for each algorithm, or a folder with `method.py` where it has steps of its own.
+"""One file for each algorithm, or a folder with `method.py` for an algorithm with steps of its own.
 
-An algorithm that a study can name has two classes: the method as its paper prints it, with `fit(users, release)` that
-yields an iterate after each step, and its options, with `build(known)`. Nothing has to be registered.
+An algorithm that studies can name has two classes: the method as printed in its paper, whose `fit(users, release)`
+yields an iterate after each step, and its options, with `build(known)`. No registration is needed.
 """

@@ -6,8 +6,8 @@
         U   <- private step over S_t                    Algorithm 2
     v_j <- least squares in the final U                 on the user's side
 
-The theorems have E = 1 and T batches; Section 6 has T = 1 and E epochs over all users, whose costs add up. Batches are
-contiguous ranges of users, who are drawn independently, in place of the printed random permutation.
+The theorems take E = 1 and T batches; Section 6 takes T = 1 and E epochs over all users, whose costs add up. Batches
+are contiguous ranges of users instead of parts of the printed random permutation: users are independent draws.
 
 >>> from privrep.simulate import fit
 >>> row, _ = fit("altmin", users=2000, samples=16, dim=8, rank=2, epsilon=8.0, init="spectral", init_label_clip=1.0,
@@ -42,9 +42,9 @@ from privrep.users.subspace import orthonormalise
 
 @dataclass(frozen=True)
 class AltminOptions(StartedSpectrally):
-    """Algorithm 1 of jain2021, by its options. A planted start knows the truth, for the local theory; privacy
-    statements then take it as public. By default one noise multiplier serves all releases, as printed. User-level
-    clipping is not in the paper."""
+    """Algorithm 1 of jain2021 and its options. A planted start uses the truth, for the local theory; privacy statements
+    then take the truth as public. By default all releases have one noise multiplier, as printed. User-level clipping is
+    not in the paper."""
 
     init: str = option(START_COLUMNS["init"], among(("random", "spectral", "planted")))
     split: str = option(SPLIT_COLUMN["split"])
@@ -52,7 +52,7 @@ class AltminOptions(StartedSpectrally):
     clip_label: float = option(MOMENT_COLUMNS["clip_label"], check_bound)
     epochs: int = option("passes over all users, E", check_count, 1)
     batches: int = option("disjoint batches of users per epoch, T", check_count, 1)
-    clip_unit: str = option("what is clipped: each sample, or each user's sums", among(("sample", "user")), "sample")
+    clip_unit: str = option("unit of clipping: each sample, or each user's sums", among(("sample", "user")), "sample")
     init_label_clip: float = option("clipping bound of the labels in Algorithm 3", check_bound, 2.0)
     init_share: float | None = option(
         "share of the privacy cost that Algorithm 3 takes", unless(None, check_share), None
@@ -95,7 +95,7 @@ class AltminOptions(StartedSpectrally):
                 yield Iterate(basis, LowRank(basis, final), {"min_eigenvalue": smallest, **self.clip.log})
 
     moment_step, head_rule = MomentStep, FittedHeads
-    """The subspace step and the heads in it, which an ablation replaces."""
+    """The subspace step and its heads; an ablation replaces them."""
 
     @property
     def clip(self) -> MomentClip:
@@ -103,7 +103,7 @@ class AltminOptions(StartedSpectrally):
 
     @property
     def steps_cost(self) -> Cost:
-        """Privacy cost of one user at multiplier 1 without the start: each epoch's one batch with the user."""
+        """Privacy cost of one user at noise multiplier 1, without the start; a user is in one batch of each epoch."""
         return self.epochs * self.clip.cost
 
     @property

@@ -10,7 +10,7 @@
     each user: w_i <- least squares in the final B, on all samples
 
 G_i is a gradient, so the server subtracts it (eq. 24 has the other sign: E11). sigma_g is twice the noise multiplier.
-Which samples serve which round is left open by the paper (E52); `sample_use` decides.
+The paper leaves open which samples each round uses (E52); `sample_use` decides.
 
 >>> from privrep.simulate import fit
 >>> row, _ = fit("centaur", users=2000, samples=16, dim=8, rank=2, epsilon=8.0, init="random", rounds=20, clip=0.5,
@@ -60,7 +60,7 @@ def representation_gradients(
 
 @dataclass(frozen=True, eq=False)
 class RepresentationGradients:
-    """Contribution of users in one round, see `representation_gradients`."""
+    """Contribution of users in one round: their gradients from `representation_gradients`."""
 
     basis: np.ndarray
     first: np.ndarray
@@ -72,7 +72,7 @@ class RepresentationGradients:
 
 @dataclass(frozen=True)
 class CentaurOptions(Descent, StartedSpectrally):
-    """CENTAUR for a linear representation; the theorem takes a step of 1/4, and laws of a good start a planted one."""
+    """CENTAUR for a linear representation; the theorem takes step 1/4, laws with a good start take a planted one."""
 
     rounds: int = option(SERVER_COLUMNS["rounds"], check_count)
     clip: float = option(SERVER_COLUMNS["clip"], check_bound)
@@ -133,10 +133,10 @@ class CentaurOptions(Descent, StartedSpectrally):
 
     @property
     def cost(self) -> Cost:
-        """Privacy cost of one user at multiplier 1, no gain from sampling; a start's noise follows from its share."""
+        """Privacy cost of one user at noise multiplier 1, without amplification; a start's share sets its noise."""
         return self.start().cost_with(self.server.cost)
 
     @property
     def theorem(self) -> Theorem:
-        """eps = 2 sqrt(T ln(1/delta)) / sigma_g; its proof charges the start as much as the rounds (Theorem 5.2)."""
+        """Theorem 5.2: eps = 2 sqrt(T ln(1/delta)) / sigma_g. Its proof charges the start as much as the rounds."""
         return Theorem("B-T5.2", self.rounds)

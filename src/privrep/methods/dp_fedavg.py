@@ -43,10 +43,10 @@ def start_model(known: Known, rng: np.random.Generator) -> np.ndarray:
 def model_steps(
     block: Block, batches: list[np.ndarray], model: np.ndarray, personal: np.ndarray, step: float, personal_step: float
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return how far gradient steps move B and a shared head w, (B, d + 1, k), and the user's own head v, (B, k), where
-    <B (w + v), x> predicts y.
+    """Return the displacements of B and a shared head w by gradient steps, (B, d + 1, k), and each user's own head v
+    after them, (B, k), where <B (w + v), x> predicts y.
 
-    A user whose numbers overflow gets what is not finite; the clip lets none of it through."""
+    Numbers of a user that overflow are not finite; the clip lets none of them through."""
     # Columns of B first: each is then one contiguous vector per user.
     basis = np.repeat(model[:-1].T[:, None], block.users, axis=1)
     shared = np.repeat(model[-1:], block.users, axis=0)
@@ -68,7 +68,7 @@ def displacements(model: np.ndarray, batches: list[np.ndarray], step: float, blo
 
 @dataclass(frozen=True, kw_only=True)
 class DpFedavgOptions(LocalGradients):
-    """DP-FedAvg: rounds on (B, w), and heads of the users' own at the end."""
+    """DP-FedAvg: rounds on (B, w), and a head of each user's own at the end."""
 
     def fit(self, users: UserData, release: Release) -> Iterator[Iterate]:
         model = start_model(users.known, release.streams["init"])

@@ -1,4 +1,4 @@
-"""A Gaussian prior of all d coordinates of the heads, released once: unit steps for heads that lie in no subspace (this
+"""Gaussian prior of all d coordinates of the heads from one release: unit steps for heads in no subspace (this
 project).
 
     h, s        guesses of a model's root mean square coordinate and of the label noise, public
@@ -9,8 +9,8 @@ project).
                 and to a thousandth of the largest;  trace d
     each user:  theta_i <- P X_i^T (X_i P X_i^T + s^2 I)^-1 y_i        posterior mean under N(0, P), on all samples
 
-The noise of two halves is independent, so that S has that of the heads alone. |S_i| <= 1, and users with opposite S_i
-attain the sensitivity 2.
+The label noise of the two halves is independent, so it adds no term to the mean of S. |S_i| <= 1, and users with
+opposite S_i attain the sensitivity 2.
 
 >>> from privrep.simulate import fit
 >>> row, _ = fit("full_prior", users=2000, samples=16, dim=8, rank=2, epsilon=8.0)
@@ -37,8 +37,8 @@ from privrep.users.blocks import Block, UserData
 from privrep.users.known import Known
 
 RAISED, LEAST_EIGENVALUE = 0.25, 1e-3
-"""Eigenvalues are raised to these parts of the noise's norm and of the largest: too small a prior forbids a model."""
-TINY = 1e-12  # the least eigenvalue where nothing was learned at all, as from users with one sample
+"""Least eigenvalue over the noise's norm, and over the largest: a variance near 0 would rule out models."""
+TINY = 1e-12  # least eigenvalue where nothing was learned, as from users with one sample each
 
 
 def halves(penalty: float, block: Block) -> SymmetricOuter:
@@ -48,7 +48,7 @@ def halves(penalty: float, block: Block) -> SymmetricOuter:
 
 @dataclass(frozen=True, eq=False)
 class PosteriorMeans:
-    """Models of the users of a block under the prior N(0, prior), (B, d)."""
+    """Posterior means of the models of a block's users under N(0, prior), (B, d)."""
 
     prior: np.ndarray
     noise2: float
@@ -57,7 +57,7 @@ class PosteriorMeans:
         features = block.features.transpose(1, 0, 2).astype(np.float64)
         known = features @ self.prior
         gram = known @ features.transpose(0, 2, 1)
-        # As in `ridge_models`: a user whose system is not regular would stop them all.
+        # As in `ridge_models`: one singular system would stop the solver for all users.
         own = self.noise2 + 1e-6 * np.trace(gram, axis1=1, axis2=2)
         system = gram + own[:, None, None] * np.eye(features.shape[1])
         weights = np.linalg.solve(system, block.labels.T[:, :, None].astype(np.float64))
@@ -96,6 +96,6 @@ class FullPriorOptions(HyperparameterOptions):
     numbers: ClassVar = {"learned_scale": "released root mean square coordinate of a head"}
 
     def build(self, known: Known) -> FullPrior:
-        """Return the method: a model has d coordinates of mean square k/d that of a head."""
+        """Return the method; a coordinate of a model has k/d times the mean square of one of a head."""
         scale = self.scale_guess * math.sqrt(known.head_variance * known.rank / known.dim)
         return FullPrior(scale, self.noise_guess * known.label_noise_sd)

@@ -42,7 +42,7 @@ FEASIBLE = ("free", "orthonormal")
 def representation_steps(
     block: Block, batches: list[np.ndarray], basis: np.ndarray, step: float
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Compute CLIENT for a block: factors l (B, d) and w (B, k) of displacements, the head w fixed."""
+    """Compute CLIENT for a block: factors l (B, d) and w (B, k) of displacements at a fixed head w."""
     moved = np.zeros((block.users, len(basis)))
     with np.errstate(over="ignore", invalid="ignore"):
         heads = fit_heads(block.features, block.labels, basis)

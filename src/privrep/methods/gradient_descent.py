@@ -40,7 +40,7 @@ from privrep.users.subspace import orthonormalise
 
 
 def gradients(basis: np.ndarray, head_rule: HeadRule, samples: slice, block: Block) -> Outer:
-    """Contribution of users: the gradients of their mean squared error in U (d, k), with heads by a rule."""
+    """Contribution of users: the gradients of their mean squared error in U (d, k), with heads from `head_rule`."""
     # In float64 throughout: a head can be huge, and the norms must be exact where they are clipped.
     features, labels, heads = block.features[samples].astype(np.float64), block.labels[samples], head_rule(block)
     residual = np.einsum("qbk,bk->qb", features @ basis, heads) - labels
@@ -48,7 +48,7 @@ def gradients(basis: np.ndarray, head_rule: HeadRule, samples: slice, block: Blo
 
 
 class Sequential:
-    """Base class of methods whose printed condition is Lemma 4.3 of jain2021, composed."""
+    """Base class of methods whose printed privacy condition is the composition of Lemma 4.3 of jain2021."""
 
     cost: ClassVar[Cost]
 
@@ -59,7 +59,7 @@ class Sequential:
 
 @dataclass(frozen=True)
 class GradientDescentOptions(Sequential, StartedSpectrally):
-    """Alternation with one gradient step per epoch, by its options."""
+    """Alternating minimisation with one gradient step per epoch, and its options."""
 
     init: str = option(START_COLUMNS["init"], among(("random", "spectral")))
     split: str = option(SPLIT_COLUMN["split"])

@@ -25,13 +25,13 @@ from privrep.users.known import Known
 
 
 def own_data_models(features: np.ndarray, labels: np.ndarray, penalty: float) -> np.ndarray:
-    """Return the ridge or minimum-norm model of each user of a block, (B, d). A sample that is zero counts as none."""
+    """Return the ridge or minimum-norm model of each user of a block, (B, d). An all-zero sample does not count."""
     features, labels = features.transpose(1, 0, 2).astype(np.float64), labels.astype(np.float64)
     _, samples, dim = features.shape
     if samples <= dim:
         return _by_kernel(features, labels, penalty)
     few = features.any(axis=2).sum(axis=1) < dim
-    penalties = penalty + few.astype(float)  # models of the few are replaced
+    penalties = penalty + few.astype(float)  # keeps systems regular; these users' models are replaced
     gram = features.transpose(0, 2, 1) @ features + penalties[:, None, None] * np.eye(dim)
     right = np.einsum("bmd,mb->bd", features, labels)
     models = np.linalg.solve(gram, right[:, :, None])[:, :, 0]
@@ -50,7 +50,7 @@ def _by_kernel(features: np.ndarray, labels: np.ndarray, penalty: float) -> np.n
 
 @dataclass(frozen=True)
 class OwnDataOptions(Declared):
-    """Every user alone, with a ridge penalty in units of one squared feature."""
+    """Ridge regression on each user's own data; the penalty is in units of one squared feature."""
 
     penalty: float = option("ridge penalty; 0 is minimum norm", check_nonnegative, 0.0)
 

@@ -34,7 +34,7 @@ from privrep.users.heads import solve_positive_definite
 
 
 def displacements(block: Block, centre: np.ndarray, penalty: float) -> np.ndarray:
-    """Return theta_i - theta_bar of a block, (B, d) float64, by ridge in the samples or coordinates, if fewer."""
+    """Return theta_i - theta_bar of a block, (B, d) float64, by ridge in the dual or primal form."""
     features = block.features.astype(np.float64)
     samples, _, dim = features.shape
     ridge = penalty * samples * np.eye(min(samples, dim))[:, :, None]

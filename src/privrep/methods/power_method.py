@@ -6,8 +6,8 @@
         X   <- QR( ( sum_i clip(Y_i; zeta_0) + N(0, (sigma_0 zeta_0)^2) ) / n )
 
 E[M_i] = 2 Gamma + tr(Gamma) I with Gamma = U* Sigma U*^T: its top k eigenvectors span U*, with a gap of 2 lam_k. One
-step contracts by tr / (tr + 2 lam_k). sigma_0 is twice the noise multiplier. Clipping commutes with rotations about U*,
-so it turns no direction.
+step contracts by tr / (tr + 2 lam_k). sigma_0 is twice the noise multiplier. Clipping commutes with rotations that fix
+U*, so it biases no direction.
 
 Differs from the print: the mean is over q = mbar_0 samples, printed as 1/mbar, and X is returned (E58);
 the runs draw the same positions of samples in an iteration, and have noise of their own.
@@ -42,7 +42,7 @@ from privrep.users.splits import SAMPLE_USE_COLUMN, SAMPLE_USES, SampleDraws, ch
 from privrep.users.subspace import planted_subspace, random_subspaces
 
 LARGEST = 1e3
-"""A user with ||F||^2 / q beyond so many clipping bounds adds nothing: float32 would round beside the bound."""
+"""A user with ||F||^2 / q above this multiple of the clipping bound adds 0: float32 would round too coarsely."""
 ROUNDING = 1e-6  # taken off the clipping bound: more than rounding in float64 adds to a norm or a sum
 
 
@@ -65,8 +65,8 @@ class Products:
         weights = np.where(size <= LARGEST * q * self.bound, labels**2 / np.float32(q), 0)
         seen = (features.reshape(-1, dim) @ columns).reshape(q, block.users, -1) * weights[:, :, None]
         products = np.ascontiguousarray(seen.transpose(1, 2, 0)) @ features.transpose(1, 0, 2)
-        # In float64 they are measured, clipped and summed, so that they may be rounded in any way before.
-        # Rounding of a sum in float32 would depend on every user.
+        # Norms, clips and sums are in float64, so that earlier rounding is harmless: rounding of a sum in float32 would
+        # depend on every user.
         of_runs = products.reshape(-1, runs, rank, dim)
         return tuple(Columns(of_runs[:, run], ROUNDING) for run in range(runs))
 
@@ -87,7 +87,7 @@ def power_method(
 
 @dataclass(frozen=True)
 class PowerMethodOptions(Declared):
-    """INITIALIZATION (Algorithm 3), runs of PPM and the choice among them; each of the starts is charged."""
+    """INITIALIZATION (Algorithm 3): runs of PPM and the choice among them; every run is charged."""
 
     iterations: int = option("iterations of the power method, L", check_count)
     init_clip: float = option("clipping bound of the power method (zeta_0), in units of clip_scale", check_bound)
@@ -119,8 +119,8 @@ class PowerMethodOptions(Declared):
 
     @property
     def theorem(self) -> Theorem:
-        """L / sigma_0^2 for each run, half of what the releases cost (E13), by way of eps = 2 sqrt(rho ln(1/delta)), as
-        Theorem 5.2 converts (shen2023, eq. (67))."""
+        """Printed cost L / sigma_0^2 of each run, half of the releases' cost (E13; shen2023, eq. (67)), converted as in
+        Theorem 5.2 by eps = 2 sqrt(rho ln(1/delta))."""
         return Theorem("B-LF.2", self.starts * self.iterations)
 
     def choose(self, users: UserData, release: Release) -> Iterate:

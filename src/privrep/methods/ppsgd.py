@@ -8,8 +8,8 @@
     each user predicts by <B (w + v_i), x>
 
 shen2023 defines the method by a citation (Bietti et al. 2022). The linear analogue is this project's: the personal part
-is a head that is added to the shared one, since the methods of Section 6 share their representation. v_i is state of
-its user: it depends on the user's own samples and on released models alone, and never leaves. sigma is twice the noise
+is a head that is added to the shared one, since the methods of Section 6 share their representation. v_i stays with its
+user: it depends on the user's own samples and on released models alone, and is never released. sigma is twice the noise
 multiplier.
 
 >>> from privrep.simulate import fit
@@ -41,7 +41,7 @@ from privrep.users.subspace import orthonormalise
 def displacements(
     model: np.ndarray, personal: UserRows, batches: list[np.ndarray], step: float, personal_step: float, block: Block
 ) -> tuple[Rows, UserRows]:
-    """Contribution of users in one round, who have these v: the displacement of their models; each keeps a new v."""
+    """Contribution of users with heads v in one round: the displacement of their models; each user keeps a new v."""
     before = personal.of(block)
     moved, heads = model_steps(block, batches, model, before, step, personal_step)
     sound = np.all(np.isfinite(heads), axis=1)
@@ -57,7 +57,7 @@ def shared_and_own(shared: np.ndarray, personal: UserRows, block: Block) -> np.n
 class PpsgdOptions(LocalGradients):
     """PPSGD: rounds on (B, w), with a head of the user's own beside w."""
 
-    personal_step: float = option("step size for the part that a user keeps", check_bound, 0.25)
+    personal_step: float = option("step size of the part that stays with its user", check_bound, 0.25)
 
     def fit(self, users: UserData, release: Release) -> Iterator[Iterate]:
         personal = UserRows(np.zeros((users.known.users, users.known.rank)))

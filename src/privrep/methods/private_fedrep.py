@@ -9,22 +9,22 @@ ICML 2025).
         U <- QR( U - eta G )                                                          eta = step / s_1^2
     each user: v_i <- least squares in the final U
 
-Each step takes all samples of a user, as the public code does (github.com/learningformality/Private_FedRep,
-FedRep_Ready.py), which fits the last heads on as many samples of their own. It runs T = 5, step 2.5 and clip 10 on the
+Each step takes all samples of a user, as does the public code (github.com/learningformality/Private_FedRep,
+FedRep_Ready.py), which fits the last heads on as many separate samples. It runs T = 5, step 2.5 and clip 10 on the
 gradient of the mean squared error, twice the above, for heads with E v v^T = I/k. For heads with E v v^T = I, as here,
 and half the gradient, clip 10 is 10 k/2, which at its d = 50, k = 2 is 0.5 sqrt(d) k^1.5, and step 2.5 is 2.5: the
 defaults. Its noise multiplier is sqrt(12 T ln(1.25/delta)) / eps; here the budget decides. Its baseline, alternating
 minimisation, has m times the noise on b that it needs, and clips of 1e-4, so that the ridge of 1e-8 decides A.
-The paper, as a second-hand note has it (its text was not at hand), takes in each round two disjoint batches of
-floor(m / 2T) samples that serve once, and clips at order sqrt(dk) for heads of norm one, here sqrt(d) k^1.5. Notes
-contradict each other: nothing that rests on one is a claim here.
+According to a second-hand note (the paper's text was not at hand) each round takes two disjoint batches of floor(m /
+2T) samples, each used once, and clips at order sqrt(dk) for heads of norm one, here sqrt(d) k^1.5. Notes contradict
+each other, so no claim here rests on one.
 
-Differs from both: U_init. The code takes singular vectors of a matrix that is zero but for rounding (it subtracts the
-same sum twice), without noise. The note has a private one with half of the budget, after Duchi et al., from all pairs
-of samples, clipped: `init_pairs` "all" clips by user. By default it is Algorithm 3 of jain2021, with `init_share` of
-the cost. eta in units of 1 / s_1^2, a clip that changes over the rounds and an average of the last subspaces are this
-project's, and so are `features` "whitened": all this on W x, with W as unit steps release it, of the same shares of the
-cost.
+Differs from both in U_init. The code takes singular vectors of a matrix that is zero but for rounding (it subtracts the
+same sum twice), without noise. The note describes a private one with half of the budget, after Duchi et al., from all
+pairs of samples, clipped: `init_pairs` "all" clips by user. By default it is Algorithm 3 of jain2021, with `init_share`
+of the cost. eta in units of 1 / s_1^2, a clip that changes over the rounds and an average of the last subspaces are
+this project's, and so is `features` "whitened": the same on W x, with W released as in unit steps, at the same shares
+of the cost.
 
 >>> from privrep.simulate import fit
 >>> row, _ = fit("private_fedrep", users=2000, samples=16, dim=8, rank=2, epsilon=8.0)
@@ -60,7 +60,7 @@ from privrep.users.known import Known
 
 @dataclass(frozen=True)
 class PrivateFedrepOptions(Descent, StartedSpectrally):
-    """Private FedRep, by its options. The defaults are those of the public code, but for the start."""
+    """Private FedRep and its options. The defaults are those of the public code, except for the start."""
 
     rounds: int = option(SERVER_COLUMNS["rounds"], check_count, 5)
     clip: float = option(SERVER_COLUMNS["clip"], check_bound, 0.5)
@@ -82,7 +82,7 @@ class PrivateFedrepOptions(Descent, StartedSpectrally):
             raise ValueError('init is "planted"; it must be spectral or random where features are whitened')
         # Least squares on k samples leaves no residual, and no gradient on the same ones.
         if known.samples <= known.rank:
-            raise ValueError(f"samples is {known.samples}; it must be at least the rank and one, {known.rank + 1}")
+            raise ValueError(f"samples is {known.samples}; it must be at least rank + 1 = {known.rank + 1}")
         return replace(
             self,
             clip_scale="absolute",
@@ -99,7 +99,7 @@ class PrivateFedrepOptions(Descent, StartedSpectrally):
         return map(whitening.given, self.rounds_on(WhitenedUsers(users, whitening), left))
 
     def rounds_on(self, users: UserData, release: Release) -> Iterator[Iterate]:
-        """Yield start and rounds, of the whole cost of the handle's multiplier."""
+        """Yield start and rounds, which spend the whole cost at the handle's multiplier."""
         everything = np.arange(users.known.samples)
         start = self.start().first(users, release, self.server.cost)
         yield start
@@ -113,5 +113,5 @@ class PrivateFedrepOptions(Descent, StartedSpectrally):
 
     @property
     def cost(self) -> Cost:
-        """Privacy cost of one user at multiplier 1 of the rounds; a start's noise follows from its share."""
+        """Privacy cost of one user at noise multiplier 1 of the rounds; the share of a start sets its noise."""
         return self.start().cost_with(self.server.cost)

@@ -32,7 +32,7 @@ SPLITS = {"random-subspace": "all-samples-reused", "planted-subspace": "text"}  
 
 @dataclass(frozen=True)
 class ReferenceModelOptions(Declared):
-    """The reference models."""
+    """The reference models and their options."""
 
     kind: str = option("which reference model", among(("random", "random-subspace", "zero", "planted-subspace")))
     start_sine: float = option(START_COLUMNS["start_sine"], check_any_sine, 0.0)

@@ -43,7 +43,7 @@ ones.name = "ones"
 
 @dataclass(frozen=True)
 class SingleModelOptions(Sequential, Declared):
-    """One model for all users, by its options: `clip_label` is of `moments`, `epochs` and `step` of `gradient`."""
+    """One model for all users: `clip_label` is an option of `moments`, `epochs` and `step` of `gradient`."""
 
     method: str = option("mechanism of the single model", among(("moments", "gradient")))
     clip_feature: float = option("clipping bound of the features (eta), or of a user's gradient", check_bound)

@@ -6,9 +6,9 @@
 
 E[M] has eigenvalues c_d^2 lam_i in the true subspace, c_d ~ d^{-1/2}, and 0 outside.
 
-Clips and sensitivities stand in `privrep.privacy.paired_samples`.
-Not in the paper: with `init_pairs` "all", W_j takes all pairs of a user's samples and is clipped as a whole; with
-"models" it is the square of the user's ridge model at norm one, the start of unit steps, and no label is clipped.
+Clips and sensitivities are in `privrep.privacy.paired_samples`. Not in the paper: with `init_pairs` "all", W_j takes
+all pairs of a user's samples and is clipped as a whole; with "models" it is theta theta^T of the user's ridge model
+scaled to norm one, as in unit steps, and no label is clipped.
 
 Differs from the print: pairs are (2p-1, 2p), where Algorithm 3 prints (2p, 2p+1), which reads sample m+1 (E19);
 the noise is 2 P zeta^2 Delta for any number of pairs, which for P = m/2 is the printed m zeta^2 Delta (E7).
@@ -45,7 +45,7 @@ from privrep.users.splits import SPLIT_COLUMN, split_samples
 
 @dataclass(frozen=True)
 class SamplePairs:
-    """Contribution of users: pairs of a range of their samples."""
+    """Contribution of users: pairs within a range of their samples."""
 
     samples: slice
     kind: type[DisjointPairs] | type[AllPairs]
@@ -84,7 +84,7 @@ class SpectralInit:
 
     samples: slice  # whose pairs are used
     label_clip: float  # zeta
-    # Of the whole cost mu^2, where it is a start; by default one noise multiplier serves start and steps, as printed.
+    # Share of the whole cost mu^2 of a start; by default start and steps have one noise multiplier, as printed.
     share: float | None = None
     pairs: str = "disjoint"  # one of `PAIRS`
     samples_used = 0
@@ -122,26 +122,26 @@ class SpectralInit:
 
 @dataclass(frozen=True, kw_only=True)
 class StartedSpectrally(Declared):
-    """Base class of the methods that may start with Algorithm 3, with their other options of starts."""
+    """Base class of the methods that may start with Algorithm 3."""
 
-    if TYPE_CHECKING:  # options of the methods, in an order of theirs
+    if TYPE_CHECKING:  # options that each method declares, in its own order
         init: ClassVar[str]
         init_label_clip: ClassVar[float]
         init_share: ClassVar[float | None]
         start_sine: ClassVar[float | None]
         clip_scale: ClassVar[str]
     init_pairs: str = option(
-        "what users add in Algorithm 3: disjoint sample pairs, all, or their models squared", among(PAIRS), "disjoint"
+        "contribution of users in Algorithm 3: disjoint pairs, all, or models squared", among(PAIRS), "disjoint"
     )
 
     def start(self, samples: slice = slice(None)) -> Start:
-        """Return U_init, where it is spectral from these samples, on which its cost does not depend."""
+        """Return the start; a spectral one uses these samples, and its cost does not depend on them."""
         if self.init == "spectral":
             return SpectralInit(samples, self.init_label_clip, self.init_share, self.init_pairs)
         return free_start(self.init, self.start_sine)
 
     def label_threshold(self, known: Known) -> float:
-        """Return zeta, whose unit is a label's sd, c sqrt(k) + sigma_F, unless the other clips are absolute."""
+        """Return zeta; its unit is a label's sd, c sqrt(k) + sigma_F, unless the other clips are absolute."""
         return label_threshold("absolute" if self.clip_scale == "absolute" else "data", self.init_label_clip, known)
 
 

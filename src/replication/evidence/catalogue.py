@@ -1,4 +1,4 @@
-"""Models of errata.yaml and deviations.yaml, and how the two files are read."""
+"""Models of errata.yaml and deviations.yaml, and readers of the two files."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from replication.run.settings import SomeNames
 Text = Annotated[str, Field(min_length=4)]
 Commit = Annotated[str, Field(pattern=r"^[0-9a-f]{7,40}$")]
 SET_ASIDE, MENDED = "set aside", "mended"
-"""In errata.csv in place of yes and no, for a candidate without a demonstration;
-one of them is a slip that the published version mends."""
+"""Values in errata.csv in place of yes and no, for a candidate without a demonstration; the second is a slip that the
+published version corrects."""
 Change = Literal["the guarantee", "a rate", "a constant", "a sign", "nothing"]
-"""What an erratum changes for a user of the result, the most severe first."""
+"""Effect of an erratum on a user of the result, the most severe first."""
 
 
 def _each_once(names: Sequence[str]) -> Sequence[str]:
@@ -30,7 +30,7 @@ def _each_once(names: Sequence[str]) -> Sequence[str]:
 
 
 class Erratum(Model):
-    """An error in print; `claims` are those that it touches, `same_as` is the erratum with which it counts as one."""
+    """An error in print; `claims` are the claims that it affects, `same_as` the erratum with which it counts as one."""
 
     id: Annotated[str, Field(pattern=r"^E[0-9]+$")]
     paper: str
@@ -45,8 +45,7 @@ class Erratum(Model):
 
 
 class Candidate(Model):
-    """A suspected error in print that is none or cannot be decided; `mended` where the published version does not have
-    it."""
+    """A suspected error in print that is not one or remains open; `mended` if the published version lacks it."""
 
     id: Annotated[str, Field(pattern=r"^[EC][0-9]+$")]
     paper: str
@@ -107,13 +106,12 @@ def check_errata(claims: Collection[str], root: Path = ROOT) -> None:
 
 
 def read_errata(path: Path) -> dict[str, list[dict]]:
-    """Return `errata` and `candidates` of errata.yaml as they are written there; ConfigError if they do not
-    fit."""
+    """Return `errata` and `candidates` of errata.yaml unchanged; ConfigError if they do not fit their model."""
     return _read(ErrataFile, path)
 
 
 def read_deviations(path: Path) -> list[dict]:
-    """Return the entries of deviations.yaml as they are written there; ConfigError if the file does not fit."""
+    """Return the entries of deviations.yaml unchanged; ConfigError if the file does not fit its model."""
     return _read(DeviationsFile, path)["deviations"]
 
 

@@ -17,9 +17,9 @@ NUMBERS |= {"excess_risk", "mse", "dist2", "distF", "releases", "redraw", "label
 
 
 def read_cells(path: Path | None) -> pd.DataFrame | None:
-    """Read the results table of a study, with its columns side by side; nothing for a study of arithmetic.
+    """Read the results table of a study; None for a study of arithmetic.
 
-    Unreadable is raised where the table is not as it was written: a row that is cut, or a text in a column of numbers.
+    Raise Unreadable for a damaged table: a row that is cut, or a text in a column of numbers.
     """
     if path is None:
         return None
@@ -34,7 +34,7 @@ def read_cells(path: Path | None) -> pd.DataFrame | None:
 
 
 def sizes_of(cells: pd.DataFrame, columns: Collection[str]) -> pd.DataFrame:
-    """Return a table with series, column and value: the different numbers of each series in columns, ascending."""
+    """Return a table with series, column and value: the distinct numbers of each series in `columns`, ascending."""
     rows = []
     for series, part in cells.groupby("series", sort=False):
         settings = part[[name for name in cells if name in columns]]

@@ -17,24 +17,24 @@ SHOWN = ("verdict", "measured", "ci_low", "ci_high", "corrected")
 """Columns of a row that a comparison shows."""
 ABOUT = ("seed", "confirmed_seed", "commit")
 CONFIRMATION_COLUMNS = ("id", "quantity", *SHOWN, *(f"confirmed_{name}" for name in SHOWN), *ABOUT)
-"""Columns of docs/confirmation.csv, which has each row of the default run beside that on another master seed: those of
-the newest confirmation, then of the earlier ones, each with the code of its time."""
+"""Columns of docs/confirmation.csv, which pairs each row of the default run with the row on another master seed: first
+for the newest confirmation, then for earlier ones, each with the code of its time."""
 Pair = tuple[dict, dict]
 
 
 def by_name(rows: Iterable[dict]) -> dict[tuple[str, str], dict]:
-    """Rows by claim id and quantity."""
+    """Return rows by claim id and quantity."""
     return {(row["id"], row["quantity"]): row for row in rows}
 
 
 def paired(first: Iterable[dict], second: Iterable[dict]) -> list[Pair]:
-    """The rows of two runs that stand in both, in the order of the first."""
+    """Return pairs of the rows that two runs share, in the order of the first."""
     others = by_name(second)
     return [(row, others[name]) for name, row in by_name(first).items() if name in others]
 
 
 def confirmation_pairs(rows: Iterable[dict]) -> list[Pair]:
-    """The pairs of rows in docs/confirmation.csv of the newest confirmation, which stands first."""
+    """Return the pairs of rows in docs/confirmation.csv of the newest confirmation, which comes first."""
     rows = list(rows)
     return _pairs(row for row in rows if row["confirmed_seed"] == rows[0]["confirmed_seed"])
 
@@ -44,7 +44,7 @@ def _pairs(rows: Iterable[dict]) -> list[Pair]:
 
 
 def unrepeated(rows: Iterable[dict]) -> dict[tuple[str, str], str]:
-    """Claim and quantity -> on how many seeds of confirmations the verdict was another than on the default one then."""
+    """Return claim and quantity -> text: the number of confirmation seeds with another verdict than the default run."""
     outcomes: dict[tuple[str, str], list[str]] = {}
     for row, other in both_tested(_pairs(rows)):
         verdict = "" if row["verdict"] == other["verdict"] else other["verdict"]
@@ -58,8 +58,8 @@ def unrepeated(rows: Iterable[dict]) -> dict[tuple[str, str], str]:
 
 
 def every_seed(rows: Iterable[dict]) -> tuple[list[str], list[list[str]]]:
-    """All seeds of docs/confirmation.csv, and the rows of which one gave another verdict: claim, quantity, what the
-    newest default run and each confirmation have, and for an exponent what all of them give together."""
+    """Return all seeds of docs/confirmation.csv, and a row for each quantity with another verdict on one of them:
+    claim, quantity, results of the newest default run and of each confirmation, and for an exponent the pooled one."""
     rows = list(rows)
     seeds = list(dict.fromkeys(row["confirmed_seed"] for row in rows))
     first, table = by_name(row for row, _ in confirmation_pairs(rows)), []
@@ -73,7 +73,7 @@ def every_seed(rows: Iterable[dict]) -> tuple[list[str], list[list[str]]]:
 
 
 def pooled(rows: list[dict]) -> str:
-    """The exponent that several runs give together, each with the weight of its interval; empty for other numbers."""
+    """Return the pooled exponent of runs, each weighted by its interval; an empty text for other numbers."""
     numbers, low, high = np.array(
         [interval for row in rows if np.isfinite(interval := interval_of(row)).all()] or [[0.0] * 3]
     ).T
@@ -85,24 +85,24 @@ def pooled(rows: list[dict]) -> str:
 
 
 def both_tested(pairs: Iterable[Pair]) -> list[Pair]:
-    """The pairs of which both runs tested the quantity."""
+    """Return the pairs whose quantity both runs tested."""
     return [pair for pair in pairs if all(row["verdict"] != Verdict.NOT_TESTED for row in pair)]
 
 
 def changed(pairs: Iterable[Pair]) -> list[Pair]:
-    """The pairs with two verdicts."""
+    """Return the pairs with two different verdicts."""
     return [(row, other) for row, other in pairs if row["verdict"] != other["verdict"]]
 
 
 def interval_of(row: dict) -> tuple[float, float, float]:
-    """Number and ends of the interval, NaN where there is none; of an exponent less what its finite grid adds."""
+    """Return number and ends of the interval, or NaN; an exponent is corrected for its finite grid."""
     measured, low, high, corrected = (float(row[name] or "nan") for name in SHOWN[1:])
     shift = 0.0 if math.isnan(corrected) else corrected - measured
     return measured + shift, low + shift, high + shift
 
 
 def number_text(row: dict) -> str:
-    """Number and interval of a row as text."""
+    """Return number and interval of a row as text."""
     number, low, high = interval_of(row)
     if math.isnan(number):
         return "none"
@@ -110,7 +110,7 @@ def number_text(row: dict) -> str:
 
 
 def summary(pairs: Iterable[Pair]) -> str:
-    """How many verdicts agree, and how many of the others are open in one of the two runs, in a sentence or two."""
+    """Return one or two sentences: number of equal verdicts, and of the others that are open in one of the runs."""
     both = both_tested(pairs)
     differ = changed(both)
     text = f"Of {len(both)} rows that both runs tested {len(both) - len(differ)} have the same verdict."
@@ -121,7 +121,7 @@ def summary(pairs: Iterable[Pair]) -> str:
 
 
 def coverage(pairs: Iterable[Pair]) -> str:
-    """A sentence: how many exponents of the second run lie in the interval of the first.
+    """Return a sentence: number of exponents of the second run in the interval of the first.
 
     The difference of two numbers with equal errors, over the standard error of one, is sqrt(2) times a Student
     variable. It lies within the 95 % interval with probability 88 % for five repetitions and 83 % for very many.
@@ -135,14 +135,14 @@ def coverage(pairs: Iterable[Pair]) -> str:
 
 
 def table(pairs: Iterable[Pair]) -> list[list[str]]:
-    """Claim, quantity, and what each of the two runs has: number, interval and verdict."""
+    """Return claim, quantity, and number, interval and verdict of each of the two runs."""
     named = [(pair, pair[0]["id"], pair[0]["quantity"]) for pair in pairs]
     return [[*name, *(f"{number_text(row)}, {row['verdict']}" for row in pair)] for pair, *name in named]
 
 
 def confirmed(row: dict, pairs: Iterable[Pair]) -> str:
-    """Whether another master seed gave the verdict of a row: "yes", "no", or "not run" where the confirmation did not
-    test the row, or its first run had another verdict, under a rule that was revised since."""
+    """Return whether another master seed gave the verdict of a row: "yes", "no", or "not run" where the confirmation
+    did not test the row, or its first run had another verdict, under a rule that was revised since."""
     for pair in pairs:
         if all(pair[0][name] == row[name] for name in ("id", "quantity", "verdict")) and both_tested([pair]):
             return "no" if changed([pair]) else "yes"

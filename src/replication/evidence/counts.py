@@ -11,7 +11,7 @@ from replication.evidence.measured import Measured, share_ends
 from replication.evidence.verdicts import SEVERITIES, Verdict
 
 AGREES = (Verdict.RATE_AGREES, Verdict.LOOSE, Verdict.HOLDS, Verdict.REPRODUCED)
-"""A paper states upper bounds: one that is larger than it need be agrees."""
+"""Verdicts of agreement: a paper states upper bounds, so a loose one agrees."""
 FALSE = (Verdict.VIOLATED, Verdict.FALSE_AS_PRINTED, Verdict.NOT_REPRODUCED, Verdict.NOT_MET)
 FAULTS = (*FALSE, Verdict.PARTIAL, Verdict.PROOF_GAP)
 
@@ -38,8 +38,8 @@ def proportion(quantity: str, point: pd.Series, name: str, note: str) -> Measure
 
 
 def own_statements(claims: pd.DataFrame, whose: str = "paper") -> pd.DataFrame:
-    """Return the rows of claims.csv that say something about a paper: its own statements, without what holds by
-    definition, what sums others up, and stand-ins; or those of ours."""
+    """Return the rows of claims.csv on a paper's own statements, or on ours: without definitions, summaries of other
+    claims, and stand-ins."""
     own = (claims["whose"] == whose) & (claims["basis"] != "definition") & (claims["rule"] != "all_hold")
     return claims[own & (claims["verdict"] != Verdict.SURROGATE)]
 
@@ -47,11 +47,11 @@ def own_statements(claims: pd.DataFrame, whose: str = "paper") -> pd.DataFrame:
 def by_outcome(claims: pd.DataFrame, whose: str = "paper") -> dict[str, int]:
     """Count quantities and claims of the papers, or ours, by outcome.
 
-    Of the `claims` with a tested quantity `claims_hold` hold in all of them, `claims_faulty` have one that is false, in
-    part or a gap, and `claims_open` have none such and one that is undecided. Of quantities `tested` is the sum of
-    `hold`, of which `loose` are loose bounds, `part`, `false`, of which `false_P` to `false_T` have that severity,
-    `gaps` (a step of a proof does not follow) and `undecided`. Beside it: `untested`, and of the exponents that agree,
-    `rates`, those whose interval excludes the claimed power, `rates_beside`.
+    `claims` are the claims with a tested quantity: in `claims_hold` all of them hold, in `claims_faulty` one is false,
+    in part or a gap, and in `claims_open` none is, but one is undecided. `tested` quantities are the sum of `hold`
+    (`loose` of them are loose bounds), `part`, `false` (by severity `false_P` to `false_T`), `gaps` (a step of a proof
+    does not follow) and `undecided`. Further: `untested`; `rates`, the exponents that agree; `rates_beside`, those of
+    them whose interval excludes the claimed power.
     """
     rows = own_statements(claims, whose)
     verdicts, false = rows["verdict"], rows["verdict"].isin(FALSE)

@@ -1,4 +1,4 @@
-"""Facts: what a study's chapter says beside quantities. They are no claims, and nothing judges them."""
+"""Facts: contents of a study's chapter besides quantities. They are not claims, and are not judged."""
 
 from __future__ import annotations
 
@@ -14,8 +14,7 @@ from replication.evidence.measured import Measured
 
 
 class NotMeasured(LookupError):
-    """A quantity that the study lists and this run, at its scale, does not have, or a fact that needs what this run
-    lacks."""
+    """A listed quantity that this run does not have at its scale, or a fact that needs data that this run lacks."""
 
 
 class Quantities(dict[str, Measured]):
@@ -25,7 +24,7 @@ class Quantities(dict[str, Measured]):
         super().__init__({measure.quantity: measure for measure in measured if math.isfinite(measure.measured)})
 
     def numbered(self, prefix: str) -> dict[float, Measured]:
-        """Those whose name is a prefix and a number, by that number, ascending."""
+        """Return the quantities whose name is a prefix and a number, by that number, ascending."""
         ends = {name: re.fullmatch(rf"{re.escape(prefix)} ([\d.]+)", name) for name in self}
         return dict(sorted((float(end[1]), self[name]) for name, end in ends.items() if end))
 
@@ -34,17 +33,17 @@ class Quantities(dict[str, Measured]):
 
 
 Fact = Callable[[Any, Quantities], object]
-"""From the cells and the quantities of a study: a number, a text, a table, or lists and dicts by name of these.
-Raises NotMeasured where a run lacks what it needs. The facts of a study stand by name under FACTS in its analysis."""
+"""Function of the cells and the quantities of a study: a number, a text, a table, or lists and dicts by name of these.
+It raises NotMeasured where a run lacks its data. FACTS in a study's analysis has its facts by name."""
 
 
 def total(cells: pd.DataFrame, quantities: Quantities, names: Iterable[str]) -> float:
-    """The sum of quantities."""
+    """Return the sum of named quantities."""
     return sum(quantities[name].measured for name in names)
 
 
 def spelled(fact: Fact, cells: pd.DataFrame | None, quantities: Quantities) -> str:
-    """A fact as JSON: tables as lists of rows, null where it cannot be had; numbers come back with the same bits."""
+    """Return a fact as JSON: tables as lists of rows, null where it is not measured; numbers keep all their bits."""
     try:
         return json.dumps(fact(cells, quantities), default=_plain)
     except NotMeasured:
@@ -56,6 +55,6 @@ def _plain(value: Any) -> object:
 
 
 def facts_json(facts: Mapping[str, Fact], cells: pd.DataFrame | None, quantities: Quantities) -> str:
-    """All facts of a study by name, as JSON."""
+    """Return all facts of a study by name, as JSON."""
     lines = [f"{json.dumps(name)}: {spelled(fact, cells, quantities)}" for name, fact in facts.items()]
     return "{\n" + ",\n".join(lines) + "\n}\n"

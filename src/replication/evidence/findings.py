@@ -16,7 +16,7 @@ from replication.run.settings import AnalysisSettings, settings_of
 
 @dataclass(frozen=True)
 class Findings:
-    """All that one analysis ends with.
+    """All results of one analysis.
 
     `measured` are the quantities of the study beside those of its fits. `tables` maps the id of a figure to the numbers
     that it shows, but for figures of sweeps, whose numbers follow from `fits`.
@@ -32,8 +32,7 @@ class Findings:
         return fit_measures(self.fits) + self.measured
 
     def numbers(self, study: AnalysisSettings) -> dict[str, pd.DataFrame]:
-        """Map the id of each figure to the numbers that it is drawn from; ConfigError where the study lists other
-        figures."""
+        """Return id of each figure -> numbers that it is drawn from; ConfigError if the study lists other figures."""
         tables = self.tables | {name: fit_table(self.fits, figure.panels) for name, figure in study.sweeps.items()}
         if tables.keys() != set(study.figures):
             listed, there = ", ".join(study.figures), ", ".join(tables)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:  # a configuration is checked without pandas
 
 Statistic = Callable[[np.ndarray], float]
 Statistics = Callable[[np.ndarray], Mapping[T, float]]
-"""From numbers of repetitions, with repeats, to a number, or to numbers by name."""
+"""Functions of indices of repetitions, with repeats: to a number, or to numbers by name."""
 DRAWS = 1000
 BOOTSTRAP = 200
 """Bootstrap draws of `series_measures`."""
@@ -38,7 +38,7 @@ FEWEST = 5
 
 
 def student(repetitions: int, level: float = LEVEL) -> float:
-    """Return the two-sided Student quantile for a standard error from so many repetitions; NaN below `FEWEST`."""
+    """Return the two-sided Student quantile for a standard error from these repetitions; NaN below `FEWEST`."""
     return float(-stdtrit(repetitions - 1, (1 - level) / 2)) if repetitions >= FEWEST else np.nan
 
 
@@ -68,8 +68,8 @@ def bootstrap_intervals(
 ) -> dict[T, tuple[float, float]]:
     """Return 95 % intervals by name of statistics.
 
-    Selections on the score belong inside the statistic. The name is that of the random stream, so that an interval
-    does not depend on what else is computed.
+    A selection by score belongs inside the statistic. The name is that of the random stream, so that an interval does
+    not depend on what else is computed.
     """
     values = statistic(np.arange(repetitions))
     if repetitions < FEWEST:
@@ -107,8 +107,8 @@ def log_slope(values: ArrayLike, errors: ArrayLike) -> float:
 
 
 def exponent(quantity: str, statistic: Statistic, repetitions: int, formula: float) -> Measured:
-    """Measure an exponent that is no fit of one series, with bootstrap standard error and Student interval; `formula`
-    is the slope of the laws on the same grid."""
+    """Measure an exponent that is not a fit of one series, with bootstrap standard error and Student interval;
+    `formula` is the slope of the laws on the same grid."""
     value = float(statistic(np.arange(repetitions)))
     rng = stream(0, "bootstrap", {"name": quantity, "repetitions": repetitions})
     draws = np.array([statistic(indices) for indices in rng.integers(repetitions, size=(DRAWS, repetitions))])

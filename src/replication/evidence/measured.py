@@ -58,13 +58,13 @@ NOT_RUN = "not run: "
 
 
 def not_run(quantity: str, reason: str) -> Measured:
-    """Return a quantity of runs that are not there; a claim on it is not tested, for the first line of the reason."""
+    """Return a quantity of missing runs; a claim on it is not tested, with the first line of the reason."""
     return bare(quantity, math.nan, 0, NOT_RUN + reason.splitlines()[0])
 
 
 def check_names(measures: list[Measured], study: MeasureSettings) -> None:
-    """Raise ConfigError unless a study measured nothing but what its file lists, and all of it where the scale leaves
-    the study as it is."""
+    """Raise ConfigError if a study measured a quantity that its file does not list, or lacks a listed one at a scale
+    that leaves the study as it is."""
     source = f"{settings_of(study.study)}: quantities"
     names = [measure.quantity for measure in measures]
     for name in names:

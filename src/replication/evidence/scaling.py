@@ -1,9 +1,9 @@
-"""Exponents: how an error grows along a sweep, measured and predicted on the same grid.
+"""Exponents of an error along a sweep, measured and predicted on the same grid.
 
-A fit is a least-squares line through log(error) against log(parameter). Which series, axis, window and exclusions it
-uses stands in the study's settings, under `fits` and `window`, before anything is run. Floors are removed in quadrature
-on paired data: the same users without noise. Intervals come from the bootstrap over repetitions (data draws); redraws
-of the noise are averaged within a repetition.
+A fit is a least-squares line through log(error) against log(parameter). Its series, axis, window and exclusions are
+fixed in the study's settings, under `fits` and `window`, before anything is run. Floors are removed in quadrature on
+paired data: the same users without noise. Intervals come from the bootstrap over repetitions (data draws); redraws of
+the noise are averaged within a repetition.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Sweep:
 
     @property
     def too_few(self) -> str:
-        """Why no exponent can be fitted; empty when one can."""
+        """Reason why no exponent can be fitted; empty if one can."""
         values = self.values[self.used]
         if len(values) < self.window.points:
             return f"{len(values)} of {len(self.values)} points lie in the window; {self.window.points} are needed"
@@ -70,8 +70,7 @@ class Sweep:
     def log_draws(self) -> np.ndarray:
         """Return log(error) at each point in each bootstrap draw, (draws, p)."""
         means = self.counts() @ self.errors.T / self.repetitions
-        # A draw in which the floor exceeds the error cannot be had from a point inside the window but by a rare
-        # accident.
+        # At a point inside the window the floor exceeds the error of a draw only by a rare accident.
         return np.log(np.maximum(means, 1e-3 * np.abs(means).mean(axis=0) + 1e-300)) / self.spec.power
 
     def point_intervals(self) -> tuple[np.ndarray, np.ndarray]:
@@ -128,7 +127,7 @@ def fit(sweep: Sweep) -> Fit:
 
 
 def _reason(point: pd.DataFrame, error: float, floor: float, spec: Spec, window: Window) -> str:
-    """Why a point is left out, by the window's rules in turn."""
+    """Return why a point is left out, by the window's rules in order."""
     if (point["status"] != "ok").any() or np.isnan(error):  # the latter where the floor's fit failed
         return "a fit failed"
     if point[spec.axis].iloc[0] <= 0:

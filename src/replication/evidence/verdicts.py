@@ -1,5 +1,5 @@
 # ruff: noqa: RUF001  (typographic signs are meant)
-"""The verdicts: meaning and appearance of each, and which one a claim of each kind gets."""
+"""Verdicts: meaning and appearance of each, and the verdicts of each kind of claim."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Verdict(StrEnum):
 
 
 NEGATIVE = (Verdict.VIOLATED, Verdict.FALSE_AS_PRINTED, Verdict.PROOF_GAP, Verdict.NOT_REPRODUCED, Verdict.PARTIAL)
-"""Verdicts that something in a paper is wrong."""
+"""Verdicts on an error in a paper."""
 
 OUTCOMES = {
     "experiment": (Verdict.REPRODUCED, Verdict.NOT_REPRODUCED),
@@ -57,8 +57,8 @@ OUTCOMES = {
     "ours": (Verdict.HOLDS, Verdict.NOT_MET),
 }
 """Kind of a claim -> verdict when it holds and when it does not. A `limit` is measured where the paper states nothing;
-a `surrogate` is a stand-in for the paper's experiment, which decides nothing about it. What this project states or
-corrects is `ours`, whatever its claim is."""
+a `surrogate` is a stand-in for the paper's experiment, which decides nothing about it. A statement or correction of
+this project is `ours`, whatever its claim is."""
 
 GROUPS = {
     "Rates": (Verdict.RATE_AGREES, Verdict.LOOSE, Verdict.VIOLATED, Verdict.INCONCLUSIVE),
@@ -66,7 +66,7 @@ GROUPS = {
     "Experiments": (Verdict.REPRODUCED, Verdict.PARTIAL, Verdict.NOT_REPRODUCED, Verdict.SURROGATE),
     "Any claim": (Verdict.NOT_MET, Verdict.LIMIT, Verdict.NOT_TESTED),
 }
-"""What is judged -> its verdicts, in the order in which they are explained."""
+"""Kind of statement -> its verdicts, in the order of their explanation."""
 
 SEVERITIES = {
     "P": "a privacy guarantee",
@@ -76,4 +76,4 @@ SEVERITIES = {
     "T": "a typo or an index slip",
     "L": "loose: what is printed holds",
 }
-"""What an error changes; the last is none and stands among the errata alone."""
+"""Effect of an error; the last is not an error and occurs among the errata alone."""

@@ -1,1 +1,1 @@
-"""Formulas as the papers print them, which only their claims need, and laws as columns of a results table."""
+"""Formulas as printed in the papers, for their claims alone, and laws as columns of a results table."""

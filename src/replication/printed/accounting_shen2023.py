@@ -1,4 +1,4 @@
-"""shen2023's privacy statements as printed, and what they come to.
+"""Privacy statements of shen2023 as printed, and the guarantees that follow from them.
 
 A round adds noise of sd sigma zeta to a sum of vectors of norm at most zeta. Removing a user moves the sum by zeta,
 replacing one, as in Definition 2.1, by 2 zeta. T rounds are then c alpha T / sigma^2-RDP with c = 1/2 or 2, and
@@ -23,7 +23,7 @@ REMOVED = 0.5  # the same when a user is removed or added (Remark 4.1)
 WHOLE = "start and rounds, replace a user"
 ROUNDS, ROUNDS_REMOVED = "rounds alone, replace a user", "rounds alone, remove a user"
 SCOPES = {WHOLE: 2 * REPLACED, ROUNDS: REPLACED, ROUNDS_REMOVED: REMOVED}
-"""What is charged to a budget -> its cost, as (alpha, cost alpha T / sigma^2)-RDP."""
+"""Charges to a budget -> their cost, as (alpha, cost alpha T / sigma^2)-RDP."""
 
 
 def rho(scope: str, epsilon: float, delta: float) -> float:
@@ -37,7 +37,7 @@ def achieved(scope: str, epsilon: float, delta: float) -> float:
 
 
 def exact_mu(scope: str, epsilon: float, delta: float) -> float:
-    """Return the Gaussian-DP parameter if all that is charged is Gaussian, as the algorithm's releases are."""
+    """Return the Gaussian-DP parameter if all charged releases are Gaussian, as the algorithm's are."""
     return math.sqrt(2 * rho(scope, epsilon, delta))
 
 
@@ -82,7 +82,7 @@ def removal_divergence(alpha: float, rate: float, sd: float) -> float:
 
 
 def replacement_divergence(alpha: float, rate: float, sd: float) -> float:
-    """Return the RDP of a round when a user is replaced by one on the other side."""
+    """Return the RDP of a round when a user is replaced by one of the opposite contribution."""
     return renyi_divergence(alpha, participation(rate, 1.0, sd), participation(rate, -1.0, sd))
 
 

@@ -56,7 +56,7 @@ def privacy_distance(cells: pd.DataFrame, sizes: StepSizes, power: float = 2) ->
 
 
 def step_log_factor(cells: pd.DataFrame) -> np.ndarray:
-    """Return how much the logarithms of the proofs' thresholds, left out of an O~, raise a step's privacy error."""
+    """Return the factor on a step's privacy error from the logarithms of the proofs' thresholds, which O~ hides."""
     heads, rank = _head_unit(cells), cells["rank"]
     eta, zeta = cells["clip_feature"] * heads * np.sqrt(cells["dim"]), cells["clip_label"] * _label_unit(cells)
     with_logs = cells["eta"] * np.sqrt(rank * cells["eta"] ** 2 + cells["zeta"] ** 2)
@@ -81,7 +81,7 @@ def _where_printed(cells: pd.DataFrame, factor: pd.Series) -> np.ndarray:
 
 
 def floor_distance(cells: pd.DataFrame, sizes: StepSizes) -> Values:
-    """Return distF that label noise leaves (F5)."""
+    """Return distF of the last step by label noise (F5)."""
     d, k, noise = (cells[name] for name in ("dim", "rank", "label_noise_sd"))
     return jain2021.step_floor(sizes.batch * sizes.used, d, k, sizes.heads, noise)
 
@@ -92,7 +92,7 @@ def centaur_floors(cells: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
     noise = shen2023.centaur_noise(
         cells["users"] * cells["participation"], cells["noise_multiplier"], cells["zeta"], cells["step"], condition**2
     )
-    # Of all directions, the one with lam_i / lam_1 = ratio keeps its own gain.
+    # Each direction has its own gain, by its ratio lam_i / lam_1.
     ratios = [np.geomspace(1, kappa**-2.0, rank) for kappa, rank in zip(condition, k, strict=True)]
     each = zip(np.asarray(noise), d, ratios, cells["step"].to_numpy(), strict=True)
     frobenius = [shen2023.centaur_frobenius(g, dim, ratio, step) for g, dim, ratio, step in each]

@@ -1,6 +1,6 @@
-"""What shen2023 prescribes for the linear case, as functions of the problem, to count powers with.
+"""Prescriptions of shen2023 for the linear case, as functions of the problem, to compute their exponents.
 
-Without constants, logarithms and at s_k = 1 every prescription is a power law far out, whose exponent `power` reads.
+Without constants and logarithms and at s_k = 1 each is asymptotically a power law; `power` returns its exponent.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Law = Callable[[Size], float]
 
 
 def power(law: Law, name: str, size: Size = Size()) -> float:
-    """Return the exponent of one argument of a law far out, the others as in `size`."""
+    """Return the asymptotic exponent of a law in one argument, the others as in `size`."""
     near, far = (law(replace(size, **{name: value})) for value in (FAR, 10 * FAR))
     return math.log10(far / near)
 

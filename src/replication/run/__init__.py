@@ -1,1 +1,1 @@
-"""A run: its configuration, its cells, what becomes a row, and the files in between."""
+"""A run: its configuration, its cells, their rows, and the files in between."""

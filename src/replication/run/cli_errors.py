@@ -29,7 +29,7 @@ INTERRUPT_STATUS = 130
 
 
 class Unreadable(ValueError):
-    """A file that is not what a job wrote; the message names it, and the place in it."""
+    """A file that was damaged since a job wrote it; the message names it, and the place in it."""
 
 
 def error_line(error: Exception) -> str:
@@ -45,8 +45,8 @@ def error_line(error: Exception) -> str:
 
 
 def one_line_errors(main: Callable[[], None]) -> Callable[[], None]:
-    """Return a command whose expected failures end in one line and exit status 1, and Ctrl-C in one and status 130; a
-    fault of the code keeps its traceback."""
+    """Wrap a command: expected failures end in one line and exit status 1, Ctrl-C in one line and status 130; a fault
+    of the code keeps its traceback."""
 
     @wraps(main)
     def command() -> None:
@@ -62,7 +62,7 @@ def one_line_errors(main: Callable[[], None]) -> Callable[[], None]:
 
 
 def at_least_one(text: str) -> int:
-    """Return the integer of at least 1 that an argument of a command must be."""
+    """Parse an argument of a command that must be an integer of at least 1."""
     if not text.isdecimal() or int(text) < 1:
         raise argparse.ArgumentTypeError(f"{text!r} must be an integer of at least 1")
     return int(text)

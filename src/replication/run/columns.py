@@ -1,6 +1,6 @@
-"""The columns of a study's results table: those of every fit, and those that its algorithms bring.
+"""Columns of a study's results table: those of every fit, and those of its algorithms.
 
-The table of a study has the columns of its own algorithms: a new one moves no other study.
+The table of a study has columns of its own algorithms alone, so that a new algorithm changes no other study.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from replication.run.registry import method_files, options_class
 from replication.run.settings import Simulation
 
 PLACE = {"study": "study that the cell belongs to", "series": "label of the reading or method within the study"}
-"""Columns that say where in the studies a fit stands."""
+"""Columns that locate a fit in the studies."""
 
 TIMING_COLUMNS = ("key", "series", "cpu_seconds", "wall_seconds")
 
@@ -24,7 +24,7 @@ def study_columns(study: Simulation) -> tuple[str, ...]:
 
 
 def settings_columns(study: Simulation) -> set[str]:
-    """Return the columns of a study's table that say what a cell is, and the noise that followed."""
+    """Return the columns of a study's table with the settings of a cell, and its noise multiplier."""
     options = {field.name for series in study.series.values() for field in fields(options_class(series.algorithm))}
     return {*PLACE, *IDENTITY, "noise_multiplier", *map(option_column, options)}
 

@@ -15,7 +15,7 @@ from replication.run.cli_errors import Unreadable
 
 
 def _plain(value: Any) -> object:
-    """Return what csv spells with all digits: a number of numpy as one of Python."""
+    """Convert a number of NumPy to one of Python, which csv writes with all digits."""
     return value if value is None or isinstance(value, bool | str | int | np.integer) else float(value)
 
 

@@ -1,7 +1,7 @@
-"""Which paper each option of a published method is from: src/replication/studies/ingredients.csv.
+"""Papers from which the options of published methods are: src/replication/studies/ingredients.csv.
 
-What texts call a series, "as published" or but for what, is made from here; a method whose paper was not read is "as
-reconstructed". An option at which the table has `any` is the paper's at every value; `all` stands for every paper.
+Texts call a series "as published", with its exceptions, by this table; a method whose paper was not read is "as
+reconstructed". The value `any` in the table stands for every value of an option, the paper `all` for every paper.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from replication.run.grids import StudyCell, series_cells
 
 TABLE = Path("src/replication/studies/ingredients.csv")
 SEARCH = "smallest_users"
-"""With what the names of searches for a number of users begin; without more, it is for alternating minimisation."""
+"""Prefix of the names of searches for a number of users; by itself it searches with alternating minimisation."""
 
 
 @cache
@@ -33,7 +33,7 @@ def method_of(algorithm: str) -> str:
 
 @cache
 def published_methods() -> dict[str, dict[str, str]]:
-    """Return the line of each method whose options the table has: its paper, and as what it can be called."""
+    """Return the line of each method in the table: its paper, and its name "as published" or "as reconstructed"."""
     return {method: line for (method, option, _), line in _lines().items() if not option}
 
 
@@ -44,7 +44,7 @@ def _spelled(value: object) -> str:
 
 
 def foreign(algorithm: str, options: Mapping[str, object]) -> list[str]:
-    """Return what options of a method its paper lacks, in words; ValueError for one that the table lacks."""
+    """Return the options of a method that its paper lacks, in words; ValueError for one that the table lacks."""
     method, lines = method_of(algorithm), _lines()
     options = dict(options)
     pairs, init = options.pop("init_pairs", None), options.pop("init", None)
@@ -61,22 +61,22 @@ def foreign(algorithm: str, options: Mapping[str, object]) -> list[str]:
 
 
 def options_of(cell: StudyCell) -> dict[str, object]:
-    """Return all that decides a cell beside the problem and the budget's size: options, and how noise is calibrated."""
+    """Return the settings of a cell besides the problem and the budget's size: options, and calibration of noise."""
     more = {"calibration": cell.budget.calibration} if isinstance(cell.budget, Budget) else {}
     return {**vars(cell.options), **more}
 
 
 @cache
 def additions(study: str, series: str) -> tuple[str, ...]:
-    """Return what a series of a study has that the paper of its method lacks, in words."""
+    """Return the additions of a series of a study to the paper of its method, in words."""
     cells = series_cells(read_study(read_config(), study), series)
     lacking = {option for cell in cells for option in foreign(cell.algorithm, options_of(cell))}
     return tuple(dict.fromkeys(line["called"] for line in _lines().values() if line["called"] in lacking))
 
 
 def called(study: str, series: str, beside: str = "") -> str:
-    """Return what a series of a published method is called: as published or reconstructed, but for what; or what it
-    adds to another."""
+    """Return the name of a series of a published method: as published or reconstructed, with its additions; or, with
+    `beside`, its additions to another series."""
     known = additions(study, beside) if beside else ()
     more = [option for option in additions(study, series) if option not in known]
     words = " and ".join(filter(None, [", ".join(more[:-1]), *more[-1:]]))

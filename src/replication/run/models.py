@@ -1,4 +1,4 @@
-"""Declared settings: models that refuse unknown keys and convert nothing, and one sentence for what does not fit."""
+"""Declared settings: models that refuse unknown keys and convert nothing, with errors of one sentence."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def _complaint(error: Mapping[str, Any]) -> str:
 
 
 def _place(location: tuple[int | str, ...], content: Any) -> list[str]:
-    """Return the keys that lead to an entry as they stand in the file, without the kinds of models between them."""
+    """Return the keys in the file that lead to an entry, without the kinds of models between them."""
     keys = []
     for key in location:
         inside = isinstance(content, Mapping) and key in content
@@ -84,7 +84,7 @@ def _place(location: tuple[int | str, ...], content: Any) -> list[str]:
 def checked(model: type[M], content: object, source: str, where: Callable[[list[str]], str] = lambda keys: "") -> M:
     """Return the content as a model; ConfigError with its first error in one sentence.
 
-    where : keys of an entry -> file and line where it stands, in place of the source; empty if that is not known.
+    where : keys of an entry -> its file and line, in place of the source; empty if unknown.
     """
     try:
         return model.model_validate(content)

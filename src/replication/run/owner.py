@@ -1,5 +1,5 @@
-"""Who runs in a folder. Snakemake locks it; a file beside its lock says which process that is, for a message to whoever
-comes second, and so that the lock of a run that was killed on this host is removed without asking."""
+"""Owner of a run in a folder. Snakemake locks the folder; a file beside its lock names the process, for the error
+message of a second run, and so that the lock of a run that was killed on this host is removed without asking."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ VARIABLE = "PRIVREP_RUN"
 
 
 class RunAlive(RuntimeError):
-    """Another run works in this folder, or may do so where it cannot be seen from here."""
+    """Another run is active in this folder, or may be active on another host."""
 
 
 def record(cluster: bool) -> None:
@@ -32,7 +32,7 @@ def record(cluster: bool) -> None:
 
 
 def _alive(owner: dict) -> bool:
-    """Return whether the process of a run on this host is there, and not a later one that was given its number."""
+    """Return whether the process of a run on this host is alive, and not a later one with its number."""
     try:
         process = psutil.Process(owner["process"])
         same = abs(process.create_time() - owner["created"]) < 10

@@ -1,4 +1,4 @@
-"""Record of what a run was made with: commit, configuration, versions, machine; and what of it was cut or edited."""
+"""Record of a run: commit, configuration, versions, machine; and its files that were cut or edited."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def cpu_model() -> str:
 
 
 def clean_record(reports: Path) -> dict:
-    """The provenance of the finished run with this folder of reports; ConfigError unless it was made from a commit."""
+    """Return the provenance of the run with this folder of reports; ConfigError unless it was made from a commit."""
     path = reports / "provenance.json"
     if not path.exists():
         raise ConfigError(f"{path} is missing; run it first")
@@ -61,8 +61,8 @@ def provenance(config: dict) -> dict:
 
 
 def changed(folder: Path) -> list[Path]:
-    """Return the files that are there and differ from what their job left, by the lists of checksums below a folder:
-    each rule ends with `sha256sum` of its outputs into a file beside its log."""
+    """Return the files that exist and differ from their job's output, by the lists of checksums below a folder: each
+    rule ends with `sha256sum` of its outputs into a file beside its log."""
     paths = []
     for listed in sorted(folder.rglob("*.sha256")):
         for line in listed.read_text(errors="replace").splitlines():

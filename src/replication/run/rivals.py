@@ -25,7 +25,7 @@ the chosen setting whose risk is near that of predicting zero."""
 BY_TRIALS_COLUMNS = ("study", "series", *SIZES, *REALS, "trials", "value")
 """trials : how many of the drawn options were tried, or 0 for what had been chosen before. value : of the best."""
 LEAST = 1e-9
-"""Number in place of no label noise in logarithms."""
+"""Number in place of a label noise of 0, for logarithms."""
 
 
 def read_choices(study: str, root: Path) -> list[dict]:

@@ -338,7 +338,7 @@ def test_a_line_that_is_no_fit_stops_the_next_one_before_it_spends(line):
     whole = journal.place().read_bytes()
     journal.place().write_bytes(whole + b"\n" + line + b"\n")
     with pytest.raises(
-        ValueError, match=r"journal.jsonl has no fit in line 3, .* mend or remove the line, or"
+        ValueError, match=r"journal.jsonl has no fit in line 3, .* correct or remove the line, or"
     ) as error:
         model(epsilon=1.0).fit(frame, labels)
     assert "\n" not in str(error.value) and journal.place().read_bytes() == whole + b"\n" + line + b"\n"
@@ -354,7 +354,7 @@ def test_a_lock_that_is_held_is_waited_for_with_a_word_and_not_for_ever(tries, m
         fcntl.flock(held, fcntl.LOCK_EX)
         found = pool.submit(entered, np.arange(9), 0.5)
         if tries == 9:
-            with pytest.raises(ValueError, match=r"journal.jsonl is locked by another process: end that one, or name"):
+            with pytest.raises(ValueError, match=r"journal.jsonl is locked by another process: end it, or name"):
                 found.result()
         else:
             while not told:

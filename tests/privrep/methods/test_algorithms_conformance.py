@@ -302,7 +302,7 @@ REFUSED = [
     ("centaur", POWER_METHOD | FRESH, {"samples": 35}, "samples is 35; sample_use 'fresh' needs at least 36", {}),
     ("centaur", POWER_METHOD | {"init_samples": 13}, {"samples": 12}, "samples is 12; sample_use 'reuse' needs", {}),
     ("centaur", {}, {"dim": 3}, f"dim is 3; {PLANTED}4", {"dim": 4}),
-    ("private_fedrep", {"init": "random"}, {"samples": 2}, "samples is 2; it must be at least the rank and one, 3", {}),
+    ("private_fedrep", {"init": "random"}, {"samples": 2}, "samples is 2; it must be at least rank + 1 = 3", {}),
     ("dp_fedavg", {"batch_samples": 4}, {"samples": 3}, "samples is 3; it must be at least batch_samples, 4", {}),
     ("dp_fedavg", {"batch_samples": 4}, {"samples": 4, "rank": 5}, "samples is 4; it must be at least the rank, 5", {}),
     ("client_lemmas", {"batch_samples": 1}, {}, "batch_samples is 1; it must be at least the rank, 2", {"rank": 1}),

@@ -373,7 +373,7 @@ def test_a_finished_run_becomes_the_run_of_record(quick_run, tmp_path):
             assert "uncommitted changes; commit, and run again" in updated(folder, "--record", "quick").stderr
     full = about | {"dirty": False, "config": about["config"] | {"scale": "record"}}
     (reports / "provenance.json").write_text(json.dumps(full))
-    assert "chapters say what the run of record does not bear out" in updated(folder, "--record", "quick").stderr
+    assert "statements of chapters fail in the run of record" in updated(folder, "--record", "quick").stderr
     (reports / "provenance.json").write_text(json.dumps(about | {"dirty": False}))
     done = updated(folder, "--record", "quick")
     assert done.returncode == 0, done.stderr

@@ -1,1 +1,1 @@
-"""The command `privrep`: a private prior of a table, and what follows from one that was published."""
+"""The command `privrep`: a private prior of a table, and uses of a published one."""

@@ -26,9 +26,9 @@ PUBLIC, PRIVATE = "public", "private"
 PARTS = ("privacy", "advice", "shared")
 RELEASE, LEDGER, REPORT, HEADS = "release.json", "ledger.csv", "report.html", "heads.parquet"
 DO_NOT_PUBLISH = (
-    "heads.parquet has a model of each user, fitted on that user's rows alone with the published prior.\n"
+    "heads.parquet contains a model of each user, fitted on that user's rows alone with the published prior.\n"
     "It is not private: do not publish it. Give each user their own row, or keep the file as you keep the table.\n"
-    "The column check tells that a row belongs to the release and is whole; rows may be parted and joined.\n"
+    "The column check shows that a row belongs to the release and is complete; files may be split and joined.\n"
 )
 TEMPLATES = jinja2.Environment(
     loader=jinja2.PackageLoader("privrep.estimator.commands"), autoescape=True, undefined=jinja2.StrictUndefined
@@ -47,19 +47,19 @@ def published(fitted: PrivateRepresentation) -> dict:
 
 
 def sha256(value: object) -> str:
-    """Hash what JSON can hold."""
+    """Hash a JSON value."""
     return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()
 
 
 def hashes(contents: dict) -> dict[str, str]:
-    """Hash all entries of a release, by name. This finds accidents; whoever edits a file can make its hashes anew."""
+    """Hash all entries of a release, by name. This detects accidents; an editor can renew the hashes."""
     entries = {f"{part}: {name}": value for part in PARTS for name, value in contents[part].items()}
     return {name: sha256(value) for name, value in {"privrep": contents.get("privrep"), **entries}.items()}
 
 
 def read_release(path: Path) -> tuple[SharedPrior, dict]:
-    """Return the prior of a release and all contents of its file, the statement written anew from its numbers; raise
-    ValueError that names the file, and the entry that is not as it was written."""
+    """Return the prior of a release and all contents of its file, with the statement rebuilt from its numbers; raise
+    ValueError that names the file, and the entry that was changed."""
     try:
         read = json.loads(path.read_text(encoding="utf-8"))
         for name in PARTS:
@@ -68,7 +68,7 @@ def read_release(path: Path) -> tuple[SharedPrior, dict]:
         actual, written = hashes(read), dict(read.get("sha256", ()))
         wrong = sorted(name for name in actual | written if actual.get(name) != written.get(name))
         if wrong and read["shared"].get("version") == VERSION:
-            raise ValueError(f"{wrong[0]} is not as it was written")
+            raise ValueError(f"{wrong[0]} was changed after it was written")
         shared = SharedPrior.from_dict(read["shared"])
         return shared, read | {"privacy": statement(**{name: read["privacy"][name] for name in STATED})}
     except (ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:
@@ -76,12 +76,12 @@ def read_release(path: Path) -> tuple[SharedPrior, dict]:
 
 
 def read_heads(path: Path, shared: SharedPrior, release: dict) -> LocalHeads:
-    """Return the heads that `write_heads` has written for a release of these hashes, all or some; raise ValueError that
-    names the file, and the row."""
+    """Return heads that `write_heads` wrote for the release with these hashes, all or some; raise ValueError that names
+    the file, and the row."""
     with naming(path):
         read = parquet.read_table(path)
     if read.column_names != head_columns(shared) or not all(map(pa.types.is_floating, read.schema.types[1:-1])):
-        raise ValueError(f"{path} has other columns than heads of this release, of {shared.schema.dim} numbers each")
+        raise ValueError(f"{path} has other columns than heads of this release with {shared.schema.dim} numbers each")
     users, *columns, written = (column.to_numpy() for column in read.columns)
     heads = LocalHeads(users, *np.split(np.stack(columns, axis=1), [shared.schema.dim], axis=1))
     if not pd.Index(users).is_unique:
@@ -110,7 +110,7 @@ def head_columns(shared: SharedPrior) -> list[str]:
 
 
 def checks(heads: LocalHeads, release: dict) -> np.ndarray:
-    """Hash each user's row together with the hashes of the release that it belongs to, (n,) uint64."""
+    """Hash each user's row together with the hashes of its release, (n,) uint64."""
     ids = pa.array(heads.ids).cast(pa.string()).fill_null("").to_numpy(zero_copy_only=False)
     hashed = pd.util.hash_array(ids, hash_key=sha256(release)[:16], categorize=False)
     for column in (*heads.vectors.T, *heads.doubts.T):

@@ -1,25 +1,25 @@
-"""Calibration: one release bends predictions of squared-loss heads for 0 and 1 into probabilities.
+"""Calibration: one release turns predictions of labels 0 and 1 by squared-loss heads into probabilities.
 
-Knots are public, even over the range of a probability. A prediction counts at the two knots around it, with weights
-that add up to one. With r_ij the error of user i on its left-out row j over the level, and h_ijk the weight of its
-prediction at knot k,
+Knots are public and evenly spaced over the range of a probability. A prediction counts at the two knots around it, with
+weights that add up to one. With r_ij the error of user i on its left-out row j over the level, and h_ijk the weight of
+its prediction at knot k,
 
     a_ik = mean_j h_ijk,   e_ik = mean_j h_ijk r_ij,   released: sum_i clip( (a_i / 2, e_i); c ) + noise.
 
-What is private: a user's left-out predictions follow from its own rows and from earlier releases, and knots, level and
-c are releases or public; so replacing a user changes its own vector alone. Both vectors have norm at most c after the
-clip, and the sum moves by at most 2 c, by the triangle inequality. One row at a knot with an error of q levels, and the
-same with the other sign, are nearly opposite: (1/2, q) and (1/2, -q), clipped, are 2 c q / sqrt(q^2 + 1/4) apart.
+Privacy: a user's left-out predictions follow from its own rows and from earlier releases; knots, level and c are
+releases or public. So replacing a user changes its own vector alone. Both vectors have norm at most c after the clip,
+and the sum moves by at most 2 c, by the triangle inequality. Two users with one row at a knot and errors of q and -q
+levels are nearly opposite: (1/2, q) and (1/2, -q), clipped, are 2 c q / sqrt(q^2 + 1/4) apart.
 
-A clip bends rare outcomes towards nothing, and noise bends none: c grows with n mu up to the largest error in levels,
-where hardly anything is clipped.
+Clipping biases probabilities of rare outcomes towards 0, and noise has no bias: c grows with n mu up to the largest
+error in levels, where hardly anything is clipped.
 
-Where n mu is small nobody is sure: probabilities keep away from 0 and 1 by `plan.LEAST_SURE` / (n mu). Shrinking all of
-them to the released mean label was tried, and loses: that mean is as noisy.
+Where n mu is small, probabilities keep a distance of `plan.LEAST_SURE` / (n mu) from 0 and 1. Shrinking all of them to
+the released mean label was tried and does worse: that mean is as noisy.
 
-All else is a function of the release. The change of a knot is the posterior mean of e = a * change, with the variance
-of the noise and of the errors of users, for changes of sd `CHANGE_SD` levels: knots of few users keep the identity.
-Then isotonic, with the posterior precisions as weights.
+All else is computed from the release. The change at a knot is the posterior mean in e = a * change under a normal prior
+of sd `CHANGE_SD` levels, with the variance of the noise and of users' errors: knots of few users keep the identity.
+Isotonic regression follows, with the posterior precisions as weights.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ GAUSSIAN, BINARY = "gaussian", "binary"
 
 @dataclass(frozen=True, eq=False)
 class Calibration:
-    """A monotone map of predictions to mean labels, linear between knots and level beyond them."""
+    """A monotone map of predictions to mean labels, linear between knots and constant beyond them."""
 
     knots: np.ndarray  # (k,), ascending
     values: np.ndarray  # (k,), ascending
@@ -64,7 +64,7 @@ def left_out_changes(mixture: Mixture, knots: np.ndarray, level: float, block: B
 def calibration(users: UserData, mixture: Mixture, level: float, unit: float, release: Release) -> Calibration:
     """Release the calibration of a mixture.
 
-    level : a typical error of own data, as labels are, which lie in [-unit, unit]."""
+    level : typical error of own data, in the scale of the labels, which lie in [-unit, unit]."""
     n, knots = users.known.users, unit * np.linspace(-1, 1, plan.KNOTS)
     clip = plan.between(n / max(release.noise_multiplier, 1e-9) / plan.UNCLIPPED, 1.0, 2 * unit / level)
     sums = release.sum("mixed_calibration", users, partial(by_size, left_out_changes, mixture, knots, level), clip=clip)

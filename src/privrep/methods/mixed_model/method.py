@@ -2,22 +2,22 @@
 
     y = <x, theta_i> + noise,   theta_i ~ N(beta, P)
 
-    v       <- (root mean square of a user's errors on left-out samples, on average)^2, or the mean of its square
-    beta    <- 0;  then some times, with g_i the change of i's ridge model about beta, over R, clipped in norm
+    v       <- (mean over users of the root mean square error on left-out samples)^2, or the mean square if larger
+    beta    <- 0;  then in each step, with g_i the change of i's ridge model from beta, over R, clipped in norm
                beta <- beta + R rate ( sum_i g_i + noise ) / n
     S       <- ( sum_i (a_i b_i^T + b_i a_i^T) / 2 + noise ) / n,  with a_i, b_i ridge models of the residuals of the
                even and of the odd samples of i, each over its length;  only where its noise is small
-    priors  <- about 0 (own data);  about beta, even in all features or of the constant alone;  beta alone;  shapes
-               from S about beta, eigenvalues raised or shrunk;  each at some strengths
-    kinds   <- in each kind the priors' heads, weighed by ( sum_i gains in squared error on left-out samples + noise )
+    priors  <- mean 0 (own data);  mean beta, isotropic or for the constant alone;  beta alone;  mean beta with
+               covariance from S, eigenvalues raised or shrunk;  each at several strengths
+    kinds   <- per kind of prior, heads weighted by ( sum_i gains in squared error on left-out samples + noise )
     w       <- the best convex weights of the kinds, by ( sum_i products of left-out errors + noise );  own data are one
     gain    <- ( sum_i squared errors of own data less those of the mixture + noise ) / users of two rows or more,
                and its interval
-    map     <- of outcomes of two values alone: a monotone map of predictions to mean labels (calibration)
+    map     <- only for labels of two values: a monotone map of predictions to mean labels (calibration)
     each user:  theta_i <- the mixture's head, linear in the labels, from all samples
 
-All weights are the same for all users: nobody's own samples decide how much they count for themselves. Where noise is
-large, level and length lean on public guesses, and own data and the kind about beta get half of the weight each.
+All users have the same weights, whatever their own samples are. Where noise is large, level and length shrink towards
+public guesses, and own data and the kind with mean beta get about half of the weight each.
 
 >>> from privrep.simulate import fit
 >>> row, _ = fit("mixed_model", users=4000, samples=16, dim=8, rank=2, epsilon=8.0)
@@ -67,13 +67,13 @@ def own_errors(root: np.ndarray, unit: float, block: Block) -> np.ndarray:
 
 
 def changes(mean: np.ndarray, root: np.ndarray, block: Block) -> np.ndarray:
-    """Contribution of users: the change of their ridge model about the shared mean, over the root, (d,)."""
+    """Contribution of users: their ridge model less the shared mean, in coordinates of the root, (d,)."""
     centred = prior(mean, root, [plan.MEAN_STRENGTH])
     return next(spectra([centred], block)).changes(centred.strengths, centred.weights)
 
 
 def log_lengths(root: np.ndarray, guess: float, block: Block) -> Scalars:
-    """Contribution of users: the log length of their change of 0, over a guess; a user of length 0 adds 0."""
+    """Contribution of users: log length of `changes` from mean 0, over a guess; a user of length 0 adds 0."""
     lengths = by_size(changes, np.zeros(len(root)), root, block).norms
     return Scalars(np.log(np.where(lengths > 0, lengths, guess) / guess))
 
@@ -86,16 +86,16 @@ def residual_halves(mean: np.ndarray, varies: np.ndarray, block: Block) -> Symme
 
 @dataclass(frozen=True, eq=False)
 class SharedHeads:
-    """Models of users, (B, d), those by own data alone, and the shared mean by which others are predicted."""
+    """Models of users, (B, d), their models from own data alone, and the shared mean, used for other users."""
 
     mixture: Mixture
     own: Mixture
     mean: np.ndarray
     mean_noise: np.ndarray  # standard deviations, (d,), an upper bound: steps may shrink the noise of earlier steps
-    mean_reach: float  # how far steps could take the mean at most, over these
+    mean_reach: float  # largest distance that the steps can move the mean, over `mean_noise`
     level_noise: float  # standard deviation
     error: float  # typical squared error of the mixture on a left-out sample
-    calibration: Calibration | None = None  # of predictions of two values
+    calibration: Calibration | None = None  # for labels of two values
 
     def __call__(self, block: Block) -> np.ndarray:
         return by_size(self.mixture.heads, block).values
@@ -133,7 +133,7 @@ class MixedModel:
         people = max(count, count_sd, n / 10)
         sd = count_sd / people
         level = plan.between(plan.toward(*plan.LEVEL_GUESS, size / people, sd), plan.LEAST_LEVEL, 1.0)
-        # Where few people err by much, as with a rare outcome, the mean square is well above the squared mean.
+        # Where few people have large errors, as with a rare outcome, the mean square is well above the squared mean.
         square = plan.between(plan.toward(level**2, plan.SQUARE_SPREAD, square / people, sd), level**2, 1.0)
         level_noise = plan.toward(0.0, plan.LEVEL_GUESS[1], sd * math.hypot(1, level), sd)
         at_most = plan.between(count + count_sd, n / 10, n)
@@ -155,8 +155,8 @@ class MixedModel:
         """Release beta, (d,); return it, an upper bound of the standard deviations of its noise, and the largest
         distance that the steps can move it, over that bound.
 
-        With nobody clipped a step takes b to b - rate H b in the coordinates of the root, where H is a mean of matrices
-        between 0 and 1 and rate at most 2: of earlier noise it passes on no more than there is. How much less depends
+        Without clipping a step maps b to b - rate H b in the coordinates of the root, where H is a mean of matrices
+        between 0 and 1 and rate is at most 2: it never amplifies earlier noise. How much it shrinks that noise depends
         on the data."""
         n, d = users.known.users, users.known.dim
         root = isotropic(d, plan.MEAN_CONSTANT, self.constant)
@@ -164,7 +164,7 @@ class MixedModel:
         lengths = of_length.sum("mixed_length", users, partial(log_lengths, root, guess), clip=width) / n
         length = plan.toward(0.0, plan.LENGTH_SPREAD, float(lengths.value), lengths.sd)
         clip = plan.LENGTH_CLIP * guess * math.exp(plan.between(length, -width, width))
-        # So much of the rate over all steps lets the noise of the path be a given part of the level.
+        # Sum of the rates at which the noise of the path is a given part of the level.
         noise = Rows.sensitivity(clip) * of_mean.noise_multiplier / n
         rates = plan.PATH_NOISE * level * unit / noise if noise else math.inf
         steps = int(plan.between(rates / plan.RATE, *plan.STEPS))

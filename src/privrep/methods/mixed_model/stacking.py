@@ -1,7 +1,7 @@
-"""Predictors are mixed by their errors on left-out samples of all users, and the gain over own data is released.
+"""Mixture of predictors by their errors on left-out samples of all users, with a released gain over own data.
 
-A user's own data are one of the predictors, so that no table needs to be worse than they are. Three releases: errors
-of all priors, which weigh the priors of a kind; products of the kinds' errors, which weigh the kinds; and the gain.
+One predictor uses own data alone, so that the mixture need not be worse. Three releases: errors of all priors, which
+weigh the priors of a kind; products of the kinds' errors, which weigh the kinds; and the gain.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from privrep.users.blocks import Block, UserData
 
 SHARE, UNKNOWN, OWN = "share", "cannot be told", "own data"
 ANSWERS = (SHARE, UNKNOWN, OWN)
-CONSTANT_PARTS = (0.3, 0.9)  # of the variance that an isotropic prior gives a label
+CONSTANT_PARTS = (0.3, 0.9)  # of the constant in the variance of a label under an isotropic prior
 OWN_STRENGTHS, OWN_LEVEL_STRENGTHS = (3.0, 30.0), (2.0, 30.0)  # of the constant alone
 SHARED_STRENGTHS, CONSTANT_STRENGTHS = (0.3, 1.5, 8.0, 50.0), (0.3, 3.0)
-LEAST_WEIGHT = 1e-3  # priors of less are left out
-LEAST_SD = 1e-4  # differences of scores and products below this count as none
+LEAST_WEIGHT = 1e-3  # priors of smaller weight are dropped
+LEAST_SD = 1e-4  # least standard deviation of scores and products
 
 
 def isotropic(dim: int, part: float, constant: bool) -> np.ndarray:
-    """Return a diagonal root, (d, d), under which labels have variance 1; a constant has a part of it."""
+    """Return a diagonal root, (d, d), under which labels have variance 1; the constant has the share `part` of it."""
     if not constant or dim == 1:
         return np.eye(dim) / math.sqrt(dim)
     return np.diag(np.sqrt(np.r_[part, np.full(dim - 1, (1 - part) / (dim - 1))]))
@@ -38,13 +38,13 @@ def isotropic(dim: int, part: float, constant: bool) -> np.ndarray:
 
 @dataclass(frozen=True, eq=False)
 class Candidates:
-    """Priors by kind, the first of them own data, the last the mean alone; c of them in all."""
+    """Priors by kind: the first kind is own data, the last the mean alone; c candidates in all."""
 
     kinds: tuple[tuple[Prior, ...], ...]
 
     @classmethod
     def of(cls, mean: np.ndarray, shapes: Sequence[np.ndarray], constant: bool, varies: np.ndarray) -> Candidates:
-        """Return own data, priors and shapes about the mean, and the mean.
+        """Return the kinds: own data, isotropic priors about the mean, shapes about the mean, and the mean alone.
 
         varies : (d,) marks the coordinates in which heads differ from the mean."""
         d = len(mean)
@@ -64,7 +64,7 @@ class Candidates:
 
     @cached_property
     def priors(self) -> tuple[Prior, ...]:
-        """All priors but the last kind's, which is among the others."""
+        """All priors except that of the last kind, which is among the others."""
         return sum(self.kinds[:-1], ())
 
     @cached_property
@@ -74,9 +74,9 @@ class Candidates:
         return np.repeat(np.arange(len(counts)), counts)
 
     def weights(self, scores: np.ndarray, noise_sd: float) -> np.ndarray:
-        """Return weights of the candidates in each kind, (kinds, c), by how far gains stand out of their noise.
+        """Return weights of the candidates in each kind, (kinds, c): the softmax of gains over their noise.
 
-        In doubt few rows of a user decide little: a stronger prior has to be better to count as much."""
+        A larger strength, which lets few rows decide more, needs a larger gain for the same weight."""
         strengths = np.concatenate([prior.strengths for prior in self.priors])
         scores = scores / noise_sd - np.log1p(strengths / plan.TRUSTED)
         parts = [softmax(np.where(self.kind == kind, scores, -np.inf)) for kind in range(self.kind[-1] + 1)]
@@ -95,18 +95,18 @@ def prior(mean: np.ndarray, root: np.ndarray, strengths: Sequence[float]) -> Pri
 
 
 def spread(root: np.ndarray) -> np.ndarray:
-    """Return a root under which labels have variance 1."""
+    """Scale a root so that labels have variance 1."""
     return root / np.linalg.norm(root)
 
 
 def kept(prior: Prior, weights: np.ndarray) -> Prior:
-    """Return a prior with weights, without the strengths that have none."""
+    """Return a prior with weights, without strengths of weight 0."""
     return replace(prior, strengths=prior.strengths[weights > 0], weights=weights[weights > 0])
 
 
 def errors(priors: Sequence[Prior], block: Block, *others: np.ndarray) -> np.ndarray:
-    """Return errors on left-out samples, (1 + others, c, B, m), 0 beyond a user's; then those where one `other` (B, m)
-    is left out, too."""
+    """Return errors on left-out samples, (1 + others, c, B, m), 0 beyond a user's samples: first with one sample left
+    out, then with one of each `others` (B, m) left out as well."""
     lists = [
         [each.left_out(prior.strengths), *(each.two_left_out(prior.strengths, other) for other in others)]
         for prior, each in zip(priors, spectra(priors, block), strict=True)
@@ -121,9 +121,9 @@ def mean_over_samples(products: np.ndarray, block: Block) -> np.ndarray:
 
 
 def gains(candidates: Candidates, level: float, clip: float, unit: float, block: Block) -> np.ndarray:
-    """Contribution of users: how much less squared errors are than the median of their kind's, (c,), over the level.
+    """Contribution of users: squared errors below the median of their kind, (c,), over the level.
 
-    Weights of a kind depend on differences within it alone, which are short about its median."""
+    Weights of a kind depend on differences within it alone; about the median these have a small norm."""
     clipped = np.clip(errors(candidates.priors, block)[0] / unit, -plan.ERROR_CLIP, plan.ERROR_CLIP) ** 2
     squares = mean_over_samples(clipped, block) / level
     for number in range(candidates.kind[-1] + 1):
@@ -148,10 +148,10 @@ def products(candidates: Candidates, weights: np.ndarray, level: float, unit: fl
 
 
 def best_weights(linear: np.ndarray, products: np.ndarray, doubt: float) -> np.ndarray:
-    """Minimise w . linear + w' products w + doubt |w - h|^2 over w >= 0 with sum(w) <= 1, where h is a half for the
-    first and else 0; return w with the rest first.
+    """Minimise w . linear + w' products w + doubt |w - h|^2 over w >= 0 with sum(w) <= 1, where h is 1/2 for the first
+    entry and 0 elsewhere; return (1 - sum(w), w).
 
-    Noise decides among corners; a half of each of two heads errs by no more than they do on average. Negative
+    Without `doubt` noise picks a corner; the mean of two heads errs by no more than they do on average. Negative
     eigenvalues are noise and count as zero."""
     values, vectors = np.linalg.eigh((products + products.T) / 2)
     squares = (vectors * (np.maximum(values, 1e-9) + doubt)) @ vectors.T
@@ -173,9 +173,9 @@ def gain(candidates: Candidates, weights: np.ndarray, clip: float, unit: float, 
     """Contribution of users: u, the gain of a mixture over own data in squared error with all m rows, its doubt, and
     u^2 / clip - clip; weights (2, c) are of own data and of the mixture. A user of one row has u = 0.
 
-    A left-out sample is predicted from m - 1 others, where own data have more to gain than from m. With more than two
-    rows the gain from one further row is (m - 2) / m times that from the last one, since variances fall as 1 / m; for
-    two rows it is a public share. For |u| <= clip the first and the last have norm at most clip together."""
+    A left-out sample is predicted from m - 1 others; with all m rows the gain is smaller. With more than two rows the
+    last row lowers it by (m - 2) / m times what the row before did, since variances fall as 1 / m; with two rows a
+    public share is left. For |u| <= clip the first and the last have norm at most clip together."""
     counts = block.counts
     following = (np.arange(len(block.labels)) + 1) % np.maximum(counts, 1)[:, None]
     raw, before = (
@@ -192,8 +192,8 @@ def gain(candidates: Candidates, weights: np.ndarray, clip: float, unit: float, 
 
 @dataclass(frozen=True)
 class Answer:
-    """The gain over own data in squared error, a mean over users of two rows or more, its interval, whose upper part is
-    the longer one, and the part of own data in the mixture."""
+    """Gain over own data in squared error, a mean over users of two rows or more; its interval, longer above than
+    below; and the weight of own data in the mixture."""
 
     gain: float
     low: float
@@ -218,7 +218,7 @@ def released_mixture(
     of_weights: Release,
     of_answer: Release,
 ) -> tuple[Mixture, Mixture, Answer]:
-    """Release a mixture of the candidates, that of own data alone, and the gain of the first over the second.
+    """Release a mixture of the candidates, a mixture of own data alone, and the gain of the first over the second.
 
     level : a typical squared error of own data, in `unit`^2.
     people : released count of users of two rows or more, which is at most n, and its standard deviation."""
@@ -249,6 +249,6 @@ def released_mixture(
     most = level + 2 * plan.SQUARE_SPREAD
     ends = np.clip([mean, mean - plan.LOWER * sd, mean + plan.UPPER * sd], -most, most) * unit**2
     answer, mixture, alone = Answer(*ends.tolist(), own=own), candidates.mixture(chosen), candidates.mixture(weights[0])
-    if answer.text == OWN:  # then they are used, and nothing is gained or lost
+    if answer.text == OWN:  # own data alone are used, with gain 0
         return alone, alone, Answer(0.0, 0.0, 0.0, own=1.0)
     return mixture, alone, answer

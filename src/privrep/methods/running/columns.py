@@ -1,4 +1,4 @@
-"""The columns of the row of a fit and what they mean: those that every fit has, and those that a method brings."""
+"""Columns of the results row of a fit, with their meaning: those of every fit, and those of single methods."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ IDENTITY = {
     "delta": "delta of all epsilons in the row",
     "redraw": "repetition of the noise on the same data",
 }
-"""Columns that say which fit a row belongs to, but for the options of its algorithm."""
+"""Columns that identify the fit of a row, apart from the options of its algorithm."""
 RESULTS = {
     "status": "ok, failed, or not run",
     "reason": "why the cell failed or was not run",
@@ -45,7 +45,7 @@ RESULTS = {
         "participation, users touched"
     ),
 }
-"""Columns of all algorithms. What compares with the truth is not released."""
+"""Columns of results of all algorithms. Comparisons with the truth are not released."""
 
 
 def option_column(name: str) -> str:
@@ -54,7 +54,7 @@ def option_column(name: str) -> str:
 
 
 def own_columns(options: MethodOptions | type[MethodOptions]) -> dict[str, str]:
-    """Return name -> meaning of the columns that a method brings."""
+    """Return name -> meaning of the columns that a method adds."""
     scores = {name: SCORE_COLUMNS[name] for name in getattr(options, "scores", ())}
     return {option_column(name): meaning for name, meaning in options.columns.items()} | scores
 
@@ -64,4 +64,4 @@ def check_columns(name: str, options: MethodOptions, row: dict) -> None:
     known = {*own_columns(options), *RESULTS}
     unknown = [name for name in row if name not in known]
     if unknown:
-        raise ValueError(f"{name} writes {unknown[0]!r}; the columns of its options must say what that is")
+        raise ValueError(f"{name} writes {unknown[0]!r}; its options must describe this column")

@@ -1,9 +1,9 @@
-"""Experiments: functions of a whole task, truth included, and of options, which return named numbers.
+"""Experiments: functions of a whole task, including the truth, and of options; they return named numbers.
 
 @experiment({"iterations": "iterations of a run"})
 def noisy_power_method(task: Task, *, gap: float = option("1 - s_{k+1} / s_k of the matrix", check_share)) -> dict:
 
-A study names one by its file, whose name the function has. The function becomes the class of its options.
+The file of an experiment has the function's name, by which studies refer to it. The function becomes its options.
 """
 
 from __future__ import annotations
@@ -22,24 +22,24 @@ from privrep.users.simulated import Problem
 
 @dataclass(frozen=True)
 class Spending:
-    """The cost and theorem by which an experiment's noise is chosen, and what its ledger may hold if something else."""
+    """Cost and theorem that set an experiment's noise, and the cost that its ledger may reach if it differs."""
 
     cost: Cost
     theorem: Theorem | None = None
     spends: Cost | None = None
 
 
-Prepare = Callable[[Any, Problem], Spending | None]  # what is taken of a budget, or ValueError
+Prepare = Callable[[Any, Problem], Spending | None]  # cost of the experiment, or ValueError
 
 
 def experiment(
     numbers: Mapping[str, str], *, base: type[Declared] = Declared, prepare: Prepare = lambda options, problem: None
 ) -> Callable[[Callable[..., Outcome | dict[str, float]]], type[Declared]]:
-    """Turn a function into the class of its options: those of `base`, and the parameters that it has by keyword.
+    """Turn a function into the class of its options: those of `base`, and its keyword-only parameters.
 
-    `numbers` has the meaning of what it returns, or has in the `log` of an outcome. It is given `task` and, where it
-    has such parameters, `options`, which are all of them, and `release`, a handle of the budget, None where nothing is
-    spent; then its row has the noise multiplier and the privacy statement, too.
+    `numbers` has the meaning of each number that it returns, or has in the `log` of its outcome. It gets `task` and, if
+    it has these parameters, `options`, all of them in one object, and `release`, a handle of the budget, None if
+    nothing is spent; with a handle its row also has the noise multiplier and the privacy statement.
     """
 
     def declare(function: Callable[..., Outcome | dict[str, float]]) -> type[Declared]:

@@ -20,11 +20,11 @@ from privrep.users.blocks import Block, UserData
 from privrep.users.known import Known
 from privrep.users.simulated import Users
 
-EXACT = "; exact, for analysis, not released"  # of a column that no real server has: it reads users' data
+EXACT = "; exact, for analysis, not released"  # for a column that no real server has: it reads users' data
 
 
 class NotRun(Exception):
-    """Files of data or a package that a cell needs are not on this machine; the message says what, and where."""
+    """Data files or a package that a cell needs are missing on this machine; the message names them and their place."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class Candidates:
 
     bases: np.ndarray  # (c, d, k)
     chosen: int
-    accuracy: float  # at which a candidate is a good one
+    accuracy: float  # largest distance of a good candidate from the truth
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ class Iterate:
 
 
 class Private(Protocol):
-    """What spends a budget."""
+    """A method or an experiment that spends a budget."""
 
     cost: Cost  # of a user at multiplier 1
     theorem: Theorem | None
@@ -86,10 +86,10 @@ class Method(Protocol):
 
 
 class MethodOptions(Declared):
-    """Options of a file in `privrep.methods`, in units of the data; `build` raises ValueError where users are unfit."""
+    """Options of a file in `privrep.methods`, in units of the data; `build` raises ValueError for unfit users."""
 
     def build(self, known: Known) -> Method:
-        """Return the method for users of whom this is known."""
+        """Return the method for users with these public facts."""
         raise NotImplementedError
 
 
@@ -104,24 +104,24 @@ class Task:
 
     @property
     def simulated(self) -> Users:
-        """The users of what needs their truth."""
+        """The users, for code that needs their truth."""
         return cast(Users, self.users)
 
     @property
     def given(self) -> Budget | FixedNoise:
-        """The budget of what needs one."""
+        """The budget, for code that needs one."""
         assert self.budget is not None
         return self.budget
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """A fitted model, scored."""
+    """A fitted model with its scores."""
 
     excess_risk: float | None = None  # mean over users of ||theta_j - theta_hat_j||^2, exact
     subspace: np.ndarray | None = None  # (d, k) orthonormal basis of the released representation
     theorem: str = ""  # id of the printed privacy statement, and the epsilon that it promises
     epsilon_paper: float | None = None
     log: dict[str, float] = field(default_factory=dict)  # further columns of the row
-    scores: dict[str, float] = field(default_factory=dict)  # the same, for numbers that look at the truth
+    scores: dict[str, float] = field(default_factory=dict)  # the same, for numbers that use the truth
     personal: LowRank | FullRank | None = None

@@ -13,7 +13,7 @@ from pathlib import Path
 from privrep.methods.running.method import MethodOptions
 from privrep.options import build
 
-METHODS = ("privrep.methods",)  # where a method is sought by default, before packages of experiments
+METHODS = ("privrep.methods",)  # packages searched by default, before those of experiments
 SOURCE = Path(__file__).parents[3]
 
 

@@ -1,4 +1,4 @@
-"""One fit from outside: the noise is calibrated, the method run, its privacy stated and its model scored."""
+"""A whole fit: calibrate the noise, run the method, state its privacy and score its model."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def fit(options: Declared, task: Task) -> Outcome:
 
 
 def prepared(options: Declared, problem: Problem) -> Method:
-    """Build a method for what is publicly known of a problem; for an experiment, what it takes of a budget."""
+    """Build a method from the public facts of a problem; for an experiment, return its cost."""
     own: Any = options
     return own.experiment(problem) if hasattr(own, "experiment") else own.build(problem.known)
 
@@ -40,7 +40,7 @@ def is_private(method: object) -> TypeGuard[Private]:
 
 
 def declared(method: object) -> Cost:
-    """Return what a ledger may cost at noise multiplier 1, without a limit where there is no cost."""
+    """Return the largest cost of a ledger at noise multiplier 1; unlimited for a method without a cost."""
     return getattr(method, "spends", None) or method.cost if is_private(method) else UNLIMITED
 
 
@@ -65,13 +65,13 @@ def check_spent(method: object, task: Task, outcome: Outcome) -> Outcome:
 
 
 def scored(method: Method, names: tuple[str, ...], task: Task) -> Outcome:
-    """Run a method and score it, by the named scores where a truth is known."""
+    """Run a method and compute its scores; those in `names` where the truth is known."""
     users, watch = task.users, NormWatch()
     release = replace(open_release(method, task), watch=watch.lengths if WATCHED.intersection(names) else None)
     noise_multiplier = release.noise_multiplier
     path: list[Iterate] = []
     for last in method.fit(users, release):
-        path.append(replace(last, personal=None))  # what earlier iterates made of the users is not kept
+        path.append(replace(last, personal=None))  # personal models of earlier iterates are not kept
     if not path:
         raise RuntimeError(f"{type(method).__name__} yields no iterate; a method yields one after each step")
     of_truth = {}

@@ -16,7 +16,7 @@ from privrep.users.subspace import average, dist2, dist_frobenius
 
 @dataclass
 class NormWatch:
-    """Norms of users' contributions before a clip, as `privrep.privacy.mechanisms.Release` tells them."""
+    """Norms of users' contributions before a clip, as `privrep.privacy.mechanisms.Release` reports them."""
 
     longest: float = 0.0
     clipped: int = 0
@@ -74,7 +74,7 @@ SCORES: dict[str, Callable[[Path], float]] = {
     "clipped_share": lambda path: path.watch.clipped / path.watch.seen,
     "excess_loss": lambda path: path.excess_loss(),
 }
-"""Name of a column -> its value. An algorithm's options name those that its rows have."""
+"""Name of a column -> its value. An algorithm's options name the scores of its rows."""
 WATCHED = {"product_norm_max", "clipped_share"}  # scores that look at norms before a clip
 SCORE_COLUMNS = {
     "steady_dist2": "root mean square of dist2 over the second half of the rounds",

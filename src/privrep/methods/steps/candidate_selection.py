@@ -16,14 +16,14 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Selection:
-    """Number of the chosen candidate, and whether it passed the printed test."""
+    """Index of the chosen candidate, and whether it passed the printed test."""
 
     index: int
     passed: bool
 
 
 def agreements(candidates: np.ndarray) -> np.ndarray:
-    """Return s_min(B_a^T B_b), the cosine of the largest angle between each two of the candidates; (c, c)."""
+    """Return s_min(B_a^T B_b), the cosine of the largest angle, for each pair of candidates; (c, c)."""
     first, second = np.triu_indices(len(candidates))
     overlaps = candidates[first].transpose(0, 2, 1) @ candidates[second]
     cosines = np.empty((len(candidates), len(candidates)))
@@ -37,5 +37,5 @@ def select(candidates: np.ndarray, accuracy: float) -> Selection:
     near = (cosines >= 1 - 2 * accuracy**2).sum(axis=0) >= len(candidates) / 2
     if near.any():
         return Selection(int(near.argmax()), True)
-    # The two candidates of a closest pair may have one median up to rounding: the first of them, then.
+    # Two candidates can have the same median up to rounding; then the first of them is chosen.
     return Selection(int(np.median(cosines, axis=0).round(6).argmax()), False)

@@ -1,8 +1,8 @@
-"""Rounds of gradient steps on a subspace, of CENTAUR and private FedRep, with what no paper has: a clip that changes
-from round to round on a public schedule, and an average of the last subspaces, which costs nothing.
+"""Rounds of gradient steps on a subspace, for CENTAUR and private FedRep, with two additions to the papers: a clip on a
+public schedule over the rounds, and an average of the last subspaces, which costs no privacy.
 
     B <- QR( B - eta G_t )              G_t the noisy mean of a round, clipped at its own bound
-    the subspace is that of the mean projector of the last ones, B_t B_t^T
+    the subspace is that of the mean of the last projectors B_t B_t^T
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from privrep.users.subspace import average, orthonormalise
 class Descent(Declared):
     """Base class of methods whose rounds are gradient steps; they have `server`, `clip`, `step` and `final_heads`."""
 
-    if TYPE_CHECKING:  # options of the methods, in an order of theirs
+    if TYPE_CHECKING:  # options that each method declares, in its own order
         server: ClassVar[Server]
         clip: ClassVar[float]
         step: ClassVar[float]
@@ -47,7 +47,7 @@ class Descent(Declared):
     def descent(
         self, start: Iterate, contribution: Callable[[np.ndarray], Callable], users: UserData, release: Release
     ) -> Iterator[Iterate]:
-        """Yield an iterate for each round from a start, by what users add at a subspace."""
+        """Yield an iterate per round after a start; `contribution` maps a subspace to the contribution of users."""
         basis, last = start.basis, []
         everything, penalty = slice(0, users.known.samples), final_penalty(self.final_heads, users.known)
         averaged = max(1, round(self.average_last * self.server.rounds))

@@ -24,7 +24,7 @@ from privrep.users.splits import SampleDraws
 
 @dataclass(frozen=True, kw_only=True)
 class Federated(Declared):
-    """Base class of the methods of Section 6, by their options: rounds of a server."""
+    """Base class of the methods of Section 6: rounds of a server, and their options."""
 
     rounds: int = option(SERVER_COLUMNS["rounds"], check_count)
     clip: float = option(SERVER_COLUMNS["clip"], check_bound)
@@ -73,7 +73,7 @@ class LocalGradients(Federated):
         return super().build(known)
 
     def batches(self, users: UserData, release: Release) -> Callable[[], list[np.ndarray]]:
-        """Return a function that draws one round's mini-batches, in each local step anew from all samples."""
+        """Return a function that draws one round's mini-batches, anew from all samples for each local step."""
         draws = SampleDraws("reuse", users.known.samples, release.streams["samples"])
         return lambda: [draws.take(self.batch_samples)[0] for _ in range(self.local_steps)]
 

@@ -47,13 +47,13 @@ def check_split(preset: str, known: Known) -> Split:
 
 
 def disjoint_batches(users: int, count: int) -> list[range]:
-    """Return contiguous ranges of users that differ by one user at most."""
+    """Return contiguous ranges of users whose sizes differ by at most one."""
     return [range(t * users // count, (t + 1) * users // count) for t in range(count)]
 
 
 @dataclass(frozen=True, eq=False)
 class UserMoments:
-    """Contribution of users: moments of a range of their samples, with heads by a rule."""
+    """Contribution of users: moments of a range of their samples, with heads from a rule."""
 
     heads: HeadRule
     samples: slice
@@ -62,7 +62,7 @@ class UserMoments:
 
     @property
     def key(self) -> Hashable:
-        """All that the sum depends on besides the data, where the rule says what it depends on."""
+        """All that the sum depends on besides the data; None if the rule has no name."""
         name = getattr(self.heads, "name", None)
         return name and (name, self.samples.start, self.samples.stop, self.averaged)
 
@@ -77,10 +77,10 @@ FALLBACKS = {
     "ridge": lambda eigenvalues, noise_norm: eigenvalues + noise_norm,
     "eigclip": lambda eigenvalues, noise_norm: np.maximum(eigenvalues, noise_norm) if noise_norm else eigenvalues,
 }
-"""What is inverted in place of the eigenvalues of the noisy A, given the operator norm of its noise, which is public: 2
-sA sqrt(dk), of averaged noise less by sqrt(2). `solve`: themselves, whatever their sign. `ridge`: all of them raised by
-the norm. `eigclip`: the small ones raised to it. The paper has no rule (E21); all three only process what was
-released."""
+"""Name -> numbers that replace the eigenvalues of the noisy A in its inverse, given the norm of its noise, which is
+public: 2 sA sqrt(dk), over sqrt(2) for averaged noise. `solve`: the eigenvalues themselves, whatever their sign.
+`ridge`: all of them raised by the norm. `eigclip`: the small ones raised to it. The paper has no rule (E21); all three
+only process what was released."""
 SYMMETRIES = ("copied", "averaged")
 """How the noise of A is made symmetric: its upper triangle copied below, as printed; or averaged with its transpose."""
 

@@ -4,17 +4,17 @@
 
 Only the ratio s of the two variances matters. With the singular values of X R one user's heads, fits and leverages are
 sums for every s. A new label at x has variance sigma_i^2 (1 + x^T C_i x), where C_i is the posterior covariance over
-sigma^2 under one prior in place of all, known exactly in one direction alone and else on average, and
+sigma^2 under one prior that stands for all, exact in one direction and an average in the others, and
 
     sigma_i^2 <- (2 typical squared error + sum_j (left-out error)^2 (1 - leverage)) / (2 + m)
 
-A prior that knows sigma bounds what one label does to a head: a label counts as at most 4 standard deviations
-sigma / (1 - leverage)^1/2 from what the user's others predict of it. The o_j by which labels move minimise
+A prior with a given sigma bounds the influence of a label on a head: a label moves to at most 4 standard deviations
+sigma / (1 - leverage)^1/2 from its prediction by the user's other labels. The shifts o_j of labels minimise
 
     (y - o)^T C^-1 (y - o) / 2 + 4 sum_j |o_j| (C^-1)_jj^1/2        with C the covariance of the labels y
 
-which is convex, like Huber's loss, and found by weights: o_j is what is left of y_j times v_j / (1 + v_j), where the
-noise of y_j has variance sigma^2 (1 + v_j), and v_j <- |o_j| / (4 sigma (1 - leverage)^1/2).
+which is convex, like Huber's loss, and is solved by reweighting: o_j is the residual of y_j times v_j / (1 + v_j),
+where the noise of y_j has variance sigma^2 (1 + v_j), and v_j <- |o_j| / (4 sigma (1 - leverage)^1/2).
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ import numpy as np
 from privrep.privacy.contributions import Rows
 from privrep.users.blocks import Block
 
-LEAST_LEFT = 1e-6  # a leverage is taken to leave at least this of a sample
-TYPICAL_ROWS = 2  # of a user's own, for which a typical error counts in their noise
-FARTHEST = 4.0  # standard deviations of a label from what the others predict of it, beyond which it counts as nearer
-PASSES = 15  # over labels of users who have such a label
+LEAST_LEFT = 1e-6  # least value of 1 - leverage
+TYPICAL_ROWS = 2  # number of rows that the typical error counts for in a user's noise variance
+FARTHEST = 4.0  # largest distance of a label from its prediction by the others, in standard deviations
+PASSES = 15  # of reweighting, for users with a label farther off
 
 
 def by_size(statistic: Callable, *given: object) -> Rows:
-    """Return what a statistic, (B, ...), of `given`, the last of them a block, says of users, of those together who
-    have about as many samples. It is the same to the last bit whoever the other users are: one product for each."""
+    """Evaluate a statistic, (B, ...), of `given`, whose last is a block, on groups of users with about as many samples.
+    A user's result is the same to the last bit whoever the other users are: one product for each."""
     *others, block = given
     assert isinstance(block, Block)
     places, parts = zip(*((of, statistic(*others, part)) for of, part in block.by_size), strict=True)
@@ -48,13 +48,13 @@ def by_size(statistic: Callable, *given: object) -> Rows:
 
 @dataclass(frozen=True, eq=False)
 class Prior:
-    """Gaussian priors of a head that differ in their strengths alone, each with a weight in a mixture."""
+    """Gaussian priors of a head that differ in strength alone, each with a weight in a mixture."""
 
     mean: np.ndarray  # beta, (d,)
     root: np.ndarray  # R, (d, p)
     strengths: np.ndarray  # s, (c,); 0 for the mean alone
     weights: np.ndarray  # (c,)
-    noise: np.ndarray | float = 0.0  # sigma^2 where it bounds labels, with one strength; 0: each label counts in full
+    noise: np.ndarray | float = 0.0  # sigma^2, which bounds labels and needs a single strength; 0: no bound
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,15 +72,15 @@ class Mixture:
 
     @property
     def covariance(self) -> np.ndarray:
-        """Covariance over sigma^2 of a prior that keeps as much as all of one label that has variance 1 in each,
-        (d, d)."""
+        """Covariance over sigma^2, (d, d), of one prior that keeps as much of a label as the mixture does, for labels
+        of variance 1 under each root."""
         kept = [prior.strengths / (1 + prior.strengths) @ prior.weights for prior in self.priors]
         products = (k * prior.root @ prior.root.T for k, prior in zip(kept, self.priors, strict=True))
         return sum(products, np.zeros(())) / (1 - sum(kept))
 
     def doubts(self, error: float, block: Block) -> np.ndarray:
-        """Return what `variances` needs of the users of a block, (B, 2 + d) float32: the variance of the noise, which
-        part of the prior's is left in all directions but the one that is known best, and that one, by how much less.
+        """Return input of `variances` for the users of a block, (B, 2 + d) float32: noise variance; share of the prior
+        variance left in all directions but the best known one; that direction, times the root of how much less is left.
 
         error : typical squared error of users on left-out samples."""
         values, vectors = np.linalg.eigh(self.covariance)
@@ -104,7 +104,7 @@ class Mixture:
 
 
 def eigh_of_each(grams: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return eigenvalues and vectors of each user's matrix, zeros where not found: one would stop them all."""
+    """Return eigenvalues and vectors of each user's matrix; zeros where the solver fails, which would stop all."""
     try:
         return np.linalg.eigh(grams)
     except np.linalg.LinAlgError:
@@ -116,12 +116,12 @@ def eigh_of_each(grams: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def by_user(block: Block) -> np.ndarray:
-    """Return features, (B, m, d) float64."""
+    """Return the features by user, (B, m, d) float64."""
     return block.once("features", lambda: np.ascontiguousarray(block.features.transpose(1, 0, 2), np.float64))
 
 
 class Spectra:
-    """X R = L diag(l) V^T of each user of a block, by the smaller of its two Gram matrices."""
+    """Singular values of each user of a block, X R = L diag(l) V^T, by the smaller of the two Gram matrices."""
 
     def __init__(self, block: Block, mean: np.ndarray, root: np.ndarray):
         self.root = root
@@ -129,7 +129,7 @@ class Spectra:
         by_kernel = rows.shape[1] < rows.shape[2]
         gram = rows @ rows.transpose(0, 2, 1) if by_kernel else rows.transpose(0, 2, 1) @ rows
         squares, vectors = eigh_of_each(gram)
-        # What rounding leaves of an eigenvalue that is zero would blow up the other side's vectors.
+        # Rounding errors in zero eigenvalues would blow up the vectors of the other side.
         sound = squares > 1e-12 * squares[:, -1:]
         self.squares = np.where(sound, squares, 0.0)
         inverse = np.where(sound, 1 / np.sqrt(np.where(sound, squares, 1.0)), 0.0)[:, None, :]
@@ -141,13 +141,13 @@ class Spectra:
         self.about(block, mean)
 
     def about(self, block: Block, mean: np.ndarray) -> Spectra:
-        """Take residuals of another mean; return self."""
+        """Set the residuals for another mean; return self."""
         self.mean, self.residuals = mean, np.ascontiguousarray(block.labels.T) - by_user(block) @ mean
         self.projected = (self.residuals[:, None] @ self.left)[:, 0]
         return self
 
     def bounded(self, prior: Prior) -> Spectra:
-        """Take labels that are too far from what the user's others predict of them as nearer; return self."""
+        """Move labels that are too far from their prediction by the user's other labels nearer; return self."""
         if not prior.noise:
             return self
         residuals, left = (array[0] for array in self.remainders(prior.strengths))
@@ -155,7 +155,7 @@ class Spectra:
         users = np.flatnonzero((np.abs(residuals) > most * sd).any(axis=1))
         labels, most = self.residuals[users] / sd, most[users]
         rows = self.left[users] * np.sqrt(prior.strengths * self.squares[users])[:, None]
-        # As in `ridge_models`: a system that is not regular would stop all users.
+        # As in `ridge_models`: one singular system would stop all users.
         unit = (1 + 1e-12 * np.einsum("bmp,bmp->b", rows, rows))[:, None, None] * np.eye(rows.shape[2])
         doubts = (1 + np.abs(labels)) / most
         moved = labels
@@ -168,34 +168,34 @@ class Spectra:
         return self
 
     def kept(self, strengths: np.ndarray) -> np.ndarray:
-        """Return the parts of the labels' coordinates that fits keep, (c, B, p)."""
+        """Return the shares of the labels' coordinates that remain in the fits, (c, B, p)."""
         scaled = strengths[:, None, None] * self.squares
         return scaled / (1 + scaled)
 
     def heads(self, strengths: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        """Return the weighted mean of heads, (B, d), times the sum of the weights."""
+        """Return the weighted sum of heads, (B, d)."""
         return weights.sum() * self.mean + (self.root @ self.changes(strengths, weights)[:, :, None])[:, :, 0]
 
     def changes(self, strengths: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        """Return what the heads' coordinates in the root differ by from the mean's, (B, p), weighted and summed."""
+        """Return the weighted sum of the heads' differences from the mean, in coordinates of the root, (B, p)."""
         sizes = np.sqrt(np.where(self.squares > 0, self.squares, 1.0))
         shrunk = sum(map(np.multiply, weights, self.kept(strengths))) / sizes * self.projected
         return (self.right @ shrunk[:, :, None])[:, :, 0]
 
     def left_out(self, strengths: np.ndarray) -> np.ndarray:
-        """Return the error of the head of all other samples on each, (c, B, m): residual / (1 - leverage)."""
+        """Return leave-one-out errors, (c, B, m): residual / (1 - leverage)."""
         residuals, left = self.remainders(strengths)
         return residuals / np.maximum(left, LEAST_LEFT)
 
     def two_left_out(self, strengths: np.ndarray, other: np.ndarray) -> np.ndarray:
-        """Return the errors where one `other` sample (B, m) is left out beside each, (c, B, m)."""
+        """Return errors on each sample where it and one `other` sample (B, m) are left out, (c, B, m)."""
         residuals, left = self.remainders(strengths)
         shared = -_by_sample(self.left * np.take_along_axis(self.left, other[:, :, None], 1), self.kept(strengths))
         others, both = (np.take_along_axis(array, other[None], 2) for array in (residuals, left))
         return (both * residuals - shared * others) / np.maximum(left * both - shared**2, LEAST_LEFT)
 
     def remainders(self, strengths: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return residuals of the fits, and what leverages leave; (c, B, m) each."""
+        """Return residuals of the fits, and 1 - leverage; (c, B, m) each."""
         kept = self.kept(strengths)
         fits = _by_sample(self.left, kept * self.projected)
         return self.residuals - fits, 1 - _by_sample(self.left**2, kept)
@@ -207,7 +207,7 @@ def _by_sample(left: np.ndarray, values: np.ndarray) -> np.ndarray:
 
 
 def spectra(priors: Sequence[Prior], block: Block) -> Iterator[Spectra]:
-    """Yield the spectra of a block under each prior; a root of several, or of earlier releases, is decomposed once."""
+    """Yield the spectra of a block under each prior; a root that priors or releases share is decomposed once."""
     for prior in priors:
         cached = block.once((prior.root.shape, prior.root.tobytes()), partial(Spectra, block, prior.mean, prior.root))
         yield copy.copy(cached).about(block, prior.mean)

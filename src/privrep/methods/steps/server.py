@@ -1,18 +1,18 @@
-"""SERVER and the Gaussian mechanism GM of shen2023 (Algorithm 1), for any CLIENT and any AGGREGATION,
-which are a method's own.
+"""SERVER and the Gaussian mechanism GM of shen2023 (Algorithm 1), for any CLIENT and any AGGREGATION, which each method
+has itself.
 
     for t = 1..T:
         C_t <- each user with probability p, on its own
         g   <- ( sum_{i in C_t} clip(g_i; zeta) + N(0, (sigma zeta)^2) ) / (p n)
         b   <- AGGREGATION(b, g)
 
-Here is GM. sigma is twice the noise multiplier: its sensitivity under replacement of a user is 2 zeta. Differs from the
-print: GM divides by |C_t|, which is not the subsampled Gaussian mechanism, and is undefined for an empty C_t (E51).
-`divide_by: realised` does so; no gain from sampling is then claimed.
+This file has GM. sigma is twice the noise multiplier: its sensitivity under replacement of a user is 2 zeta. Differs
+from the print, where GM divides by |C_t|: that is not the subsampled Gaussian mechanism, and is undefined for an empty
+C_t (E51). `divide_by: realised` does so, without amplification by sampling.
 
 Not in the paper: with `last_clip`, zeta falls or rises from round to round in equal ratios, on a schedule that is
 public before the first round. A round is clipped at its own zeta_t, has sensitivity 2 zeta_t, and noise in proportion,
-so that it costs what it costs at any other zeta.
+so that its cost does not depend on zeta_t.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ SERVER_COLUMNS = {
     "rounds": "rounds of the server, T_g",
     "clip": "clipping bound of a user's update (zeta_g), in units of clip_scale",
     "participation": "probability with which a user takes part in a round, p_g",
-    "divide_by": "what the noisy sum is divided by: expected or realised number of participants",
+    "divide_by": "divisor of the noisy sum: expected or realised number of participants",
     "zeta": "clipping bound of a user's update in absolute terms",
 }
 DIVISORS = ("expected", "realised")
@@ -60,7 +60,7 @@ class Server:
         return self.clip * (self.last_clip / self.clip) ** (number / max(self.rounds - 1, 1))
 
     def handle(self, release: Release) -> Release:
-        """Return the release handle of one round; dividing by |C_t| makes it known."""
+        """Return the release handle of one round; dividing by |C_t| makes this number known."""
         return release.sampled(self.participation, count_known=self.divide_by == "realised")
 
     def divisor(self, handle: Release) -> float:
@@ -71,7 +71,7 @@ class Server:
         return many
 
     def mean(self, name: str, users: UserData, contribution: Callable, release: Release, number: int = 0) -> np.ndarray:
-        """Release the noisy mean of one round, by its number, GM (shen2023, Algorithm 1)."""
+        """Release the noisy mean of round `number` by GM (shen2023, Algorithm 1)."""
         handle = self.handle(release)
         many = self.divisor(handle)
         return handle.sum(name, users, contribution, clip=self.clip_of(number)).value / many

@@ -21,11 +21,11 @@ START_COLUMNS = {
 
 
 class Start(Protocol):
-    """First iterate of a method, and what it costs."""
+    """First iterate of a method, and its cost."""
 
     @property
     def samples_used(self) -> int:
-        """Samples of each user that it takes in order, where none may be used twice."""
+        """Number of samples of each user that it uses up, in order, where no sample may be used twice."""
         ...
 
     def cost_with(self, steps: Cost) -> Cost:
@@ -41,8 +41,8 @@ class Start(Protocol):
 class FreeStart:
     """A start that releases nothing: a uniformly distributed subspace, or one that is planted.
 
-    A planted one lies at a sine of every principal angle from the truth, in random directions, for the local theory. It
-    alone reads the truth, which no method can; the releases that follow are private if the truth is public."""
+    A planted one has a given sine of every principal angle to the truth, in random directions, for the local theory. It
+    alone reads the truth, which no real method can; later releases are private if the truth is public."""
 
     sine: float | None = None  # of a planted start
     samples_used = 0

@@ -1,5 +1,5 @@
-"""Unit steps: this project's method. Contributions of norm one, and a step whose length follows from an error that is
-publicly known.
+"""Unit steps, this project's method: contributions of norm one, and steps whose length follows from a public estimate
+of the error.
 
     h, s        public hyperparameters of a head's root mean square coordinate and of the label noise
     f, W        size and covariance of the features (`privrep.methods.unit_steps.whitening`);  x <- W x,  h <- f h
@@ -8,7 +8,7 @@ publicly known.
     theta_i     <- X_i^T (X_i X_i^T k/d + s^2 I)^-1 y_i
     B           <- top k eigenvectors of sum_i theta_i theta_i^T / |theta_i|^2 + noise;      H <- I;   e^2 as expected
     for t = 1..T:
-        C_i     <- k e^2 X_i X_i^T + s^2 I                             covariance of what heads in B leave of the labels
+        C_i     <- k e^2 X_i X_i^T + s^2 I                             residual covariance under heads in B
         w_i     <- (H^-1 + Z_i^T C_i^-1 Z_i)^-1 Z_i^T C_i^-1 y_i  with Z_i = X_i B;  over H^1/2
         g_i     <- (I - B B^T) X_i^T C_i^-1 (y_i - Z_i H^1/2 w_i)
         z       <- mean of log(|least squares residual of i|^2 / (m - k)) over expectation,
@@ -18,20 +18,20 @@ publicly known.
         c       <- best linear estimate of the error from R under a law whose log e^2 is half a sd larger
         H       <- second moments of the heads, from all rounds' ( sum_i w_i w_i^T/|w_i|^2 + noise ), I if B is far off
         B       <- QR( B + c R H^-1/2 );     law of (e^2, s^2) <- that after such a step
-    each user: posterior mean under the prior B H B^T + k e^2 I, on all samples, where a label counts as at most 4
-        standard deviations from what the user's others predict of it (`privrep.methods.steps.posterior`)
+    each user: posterior mean under the prior B H B^T + k e^2 I, on all samples, with a label moved to at most 4
+        standard deviations from its prediction by the others (`privrep.methods.steps.posterior`)
 
-Every user adds at most one unit to each sum of the descent whatever its data, so that no scale enters the privacy.
-All samples serve all steps: if features are symmetric about the subspace, U* is a fixed point. What follows a release
-depends on released numbers alone. A label that is far off costs a user its unit of each sum, and moves its last model
-by a bounded amount. A user weighed by its covariance costs no more time than one that is not: in the principal axes of
-its own samples, which are found once, C_i is diagonal.
+Every user adds at most one unit to each sum of the descent whatever its data, so no scale of the data enters the
+privacy. All samples are used in all steps: if features are symmetric about the subspace, U* is a fixed point. Each
+release depends on earlier releases alone. An outlying label spoils its user's unit of each sum, and moves the user's
+last model by a bounded amount. Weights by the covariance cost no extra time: in the principal axes of a user's samples,
+which are computed once, C_i is diagonal.
 
-Where it is weak: heads that nearly all have one direction leave the others to chance, as with every method here. Where
-features are so sparse that most samples are 0, a user's model has one or two coordinates; the start may then miss a
-direction of the subspace altogether, no round finds it, since heads have nothing of it, and users may end no better off
-than alone, with an `expected_distF` that is far too low: own data are the safer choice. A rank stated one too low is
-ruinous for every method, one too high costs each user one more coordinate of its head.
+Weaknesses: if nearly all heads have one direction, the other directions are left to chance, as with every method here.
+If features are so sparse that most samples are 0, a user's model has one or two coordinates; the start may then miss a
+direction of the subspace, no round finds it, since heads have no component there, and users may do no better than with
+own data, at a far too low `expected_distF`: own data are the safer choice. A rank that is one too low is ruinous for
+every method; one too high costs each user one more coordinate of its head.
 
 >>> from privrep.simulate import fit
 >>> row, _ = fit("unit_steps", users=2000, samples=16, dim=8, rank=2, epsilon=8.0)
@@ -64,10 +64,10 @@ from privrep.users.known import Known
 from privrep.users.subspace import orthonormalise
 
 SCALE_WIDTH, START_WIDTH, RESIDUAL_WIDTH = 4.6, 9.2, 2.0
-"""Clips of a log scale, and of a log residual after a start, which may have failed, and later: factors 10, 100, e."""
-QUANTILES = (np.arange(1000) + 0.5) / 1000  # at which a mean over the squared lengths of heads is taken
+"""Clips of a log scale, of a log residual after the start, which may have failed, and of later ones: 10, 100, e."""
+QUANTILES = (np.arange(1000) + 0.5) / 1000  # of squared lengths of heads, for means over their law
 LEAST_NOISE = 1e-3  # the label noise is taken to be at least this share of the heads' scale
-DEPARTED = 1.25  # measured distF over its value under the model, where features and heads depart from it
+DEPARTED = 1.25  # measured distF over its value under the model, for features and heads outside of it
 FLOOR = 1.5  # eigenvalues of H are raised to this many standard deviations of its noise
 
 
@@ -86,7 +86,7 @@ def learned_scale(users: UserData, release: Release, rank: int, head_scale: floa
     mean = release.sum("unit_scale", users, partial(log_scales, math.log(guess)), clip=SCALE_WIDTH) / n
     logs = min(max(float(mean.value), -SCALE_WIDTH), SCALE_WIDTH)
     # Labels of a user whose head has the square xi k h^2 have r xi + 1 - r times the mean power, r the share of signal,
-    # and the mean over users is of logarithms. Heads are taken midway between those of one length and Gaussian ones.
+    # and the mean over users is of logarithms. Heads are assumed midway between those of one length and Gaussian ones.
     signal = max(1 - noise**2 / (guess * math.exp(logs)), 0.0)
     logs -= np.log1p(signal * (gammaincinv(rank / 2, QUANTILES) * 2 / rank - 1)).mean() / 2
     doubt = 2 * mean.sd
@@ -113,7 +113,7 @@ def unit_models(whitening: Whitening, penalty: float, block: Block) -> Semidefin
 
 
 class HeadMoments:
-    """H: second moments of the heads, trace k, from all releases, each Tyler's estimate mapped back to R^d."""
+    """Second moments H of the heads, trace k: a mean over all releases of Tyler's estimates, mapped back to R^d."""
 
     def __init__(self, users: int, rank: int):
         self.users, self.rank, self._sum, self._precision = users, rank, 0.0, 0.0
@@ -124,10 +124,10 @@ class HeadMoments:
         self._precision += mu2
 
     def within(self, basis: np.ndarray, missing: float) -> tuple[np.ndarray, np.ndarray]:
-        """Return H^1/2 and H^-1/2 in a basis, shrunk towards I, eigenvalues raised that noise could have made.
+        """Return H^1/2 and H^-1/2 in a basis, shrunk towards I, with eigenvalues below the noise raised.
 
-        Heads have little of a direction that the basis has not found, whatever its moments. The expected distF^2,
-        `missing`, is the share of I for that: H^-1/2 would multiply the noise of such a column, and keep it lost."""
+        Heads have a small component in a direction that the basis misses, whatever its moments. The expected distF^2,
+        `missing`, is the weight of I for that: H^-1/2 would amplify the noise of such a column and keep it lost."""
         noise_sd = Semidefinite.sensitivity(1.0) / math.sqrt(self._precision) * self.rank / self.users
         values, vectors, _ = shrunk(basis.T @ self._sum @ basis / self._precision, noise_sd)
         values, missing = np.maximum(values, max(FLOOR * noise_sd, 1e-6)), min(missing, 1.0)
@@ -137,7 +137,7 @@ class HeadMoments:
 
 
 def expected_distance(known: FilterState, whitening: Whitening, basis: np.ndarray) -> float:
-    """Return the expected distF in the given coordinates, also by users being few and less regular than modelled."""
+    """Return the expected distF in the given coordinates, with errors from few users and from a wrong model."""
     sizes, (turned, upper) = known.sizes, np.linalg.qr(whitening.frame(basis))
     few = 1 / (sizes.entries * sizes.users * sizes.gain(known.error2, known.noise2) ** 2)
     outside = whitening.frame(np.eye(len(basis)) - basis @ basis.T)
@@ -161,7 +161,7 @@ class UnitSteps:
     schedule = staticmethod(schedule)
     tracker = FilterState
     head_moments = HeadMoments
-    """Parts that an ablation replaces, and the methods below."""
+    """Parts that an ablation can replace, like the methods below."""
 
     def fit(self, users: UserData, release: Release) -> Iterator[Iterate]:
         sizes = self.sizes(users.known.users, users.known.samples, users.known.dim, self.rank)

@@ -1,4 +1,4 @@
-"""The users' part of a round of unit steps: log residual, head and gradient of each, weighed by the covariance of its
+"""The users' part of a round of unit steps: log residual, head and gradient of each, weighted by the covariance of its
 labels."""
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from privrep.users.heads import projected, solve_positive_definite
 
 
 def unit(rows: np.ndarray) -> np.ndarray:
-    """Divide rows by their lengths, in float64: of norm at most 1, and 0 where a length is not finite or tiny."""
+    """Scale rows to norm 1, in float64, never above it; a row becomes 0 if its length is not finite or tiny."""
     rows = float64(rows)
     norms = lengths(rows) * (1 + 1e-12)
     sound = np.isfinite(norms) & (norms > 1e-100)
@@ -31,7 +31,7 @@ def ridge_models(features: np.ndarray, labels: np.ndarray, penalty: float) -> np
     _, samples, dim = features.shape
     by_kernel = samples <= dim
     gram = features @ features.transpose(0, 2, 1) if by_kernel else features.transpose(0, 2, 1) @ features
-    # A part of each user's own trace keeps its system regular whatever its data: one that is not would stop them all.
+    # A part of each user's own trace keeps its system regular whatever its data: a singular one would stop all users.
     own = penalty + 1e-6 * np.trace(gram, axis1=1, axis2=2, dtype=np.float64)
     system = gram + own[:, None, None] * np.eye(gram.shape[1])
     right = labels if by_kernel else features.transpose(0, 2, 1) @ labels
@@ -58,7 +58,7 @@ class PrincipalRows:
 
     @classmethod
     def of(cls, whitening: Whitening, block: Block) -> PrincipalRows:
-        """Return those of a block, found once."""
+        """Return the rows of a block, computed once."""
 
         def rows_of_block() -> PrincipalRows:
             x, y = whitening.rows(by_user(block)), block.labels.T[:, :, None].astype(np.float64)
@@ -101,8 +101,8 @@ class Round:
         return Prior(np.zeros(dim), root, np.array([1 / self.noise2]), np.ones(1), self.noise2 * self.scale**2)
 
     def models(self, block: Block) -> np.ndarray:
-        """Return posterior means of the users' models in the given coordinates, (B, d); labels that are far off count
-        as nearer."""
+        """Return posterior means of the users' models in the given coordinates, (B, d), with outlying labels moved
+        nearer."""
         return Mixture((self.prior,)).heads(block)
 
     def __call__(self, block: Block) -> tuple[Scalars, Semidefinite, Outer]:
@@ -112,14 +112,14 @@ class Round:
         rank, _, users = seen.shape
         variances = self.outside * rows.squares + self.noise2
         weighed = seen / variances
-        # Least squares and posterior means at once: systems this small cost as much as there are calls.
+        # Least squares and posterior means in one call, since calls cost more than systems this small.
         gram = np.einsum("iqb,jqb->ijb", weighed, seen) + np.eye(rank)[:, :, None]
         both = np.concatenate([np.einsum("iqb,jqb->ijb", seen, seen), gram], axis=2)
         right = np.concatenate([np.einsum("iqb,qb->ib", factor, labels) for factor in (seen, weighed)], axis=1)
         solved = solve_positive_definite(both, right)
         plain, heads = solved[:, :users], solved[:, users:]
         power = np.einsum("qb,qb->b", block.labels, block.labels, dtype=np.float64) / self.scale**2
-        # What is left is positive but for rounding.
+        # The residual is positive up to rounding.
         unexplained = np.maximum(power - np.einsum("ib,ib->b", right[:, :users], plain), 1e-14 * power)
         gradients = rows.combined((labels - np.einsum("iqb,ib->qb", seen, heads)) / variances)
         gradients -= (gradients @ self.basis) @ self.basis.T

@@ -1,10 +1,10 @@
-"""What is known beforehand of the error of unit steps (`privrep.methods.unit_steps`):
-gain, start, schedule, error after each round.
+"""Predicted error of unit steps (`privrep.methods.unit_steps`), before any data: gain, start, schedule, error after
+each round.
 
 Lengths are in units of a head's root mean square coordinate. e^2 is the mean square of an entry of the error (I - P) U*
-in the d - k directions outside of P, so that distF^2 = (d - k) k e^2; s^2 is the variance of the label noise; what a
-user's head leaves of a label has variance (d - k) k e^2 + s^2, the residual.
-Derivations stand in the chapter on unit steps.
+in the d - k directions outside of P, so that distF^2 = (d - k) k e^2; s^2 is the variance of the label noise; the
+residual of a label under the user's head has variance (d - k) k e^2 + s^2. Derivations are in the chapter on unit
+steps.
 """
 
 from __future__ import annotations
@@ -20,24 +20,24 @@ from privrep.privacy.contributions import Outer, Semidefinite
 SCALE = 0.005  # share of the whole mu^2 for the scale of the heads
 LEVEL = 0.0025  # share of the whole mu^2 for the size of the features
 COORDINATES = 0.01  # share of the whole mu^2 for the scales of the features' coordinates
-COVARIANCE, WHITENINGS = 0.05, 3  # share of mu^2 for a release of the covariance, and most of them
+COVARIANCE, WHITENINGS = 0.05, 3  # share of mu^2 for a release of the covariance, and their largest number
 START = 0.1  # share of mu^2 for the start
-START_NOISE, START_ERROR = 1.3, 0.95  # noise and whole error of the start over the leading order; measured
+START_NOISE, START_ERROR = 1.3, 0.95  # measured noise and whole error of the start over the leading order
 STEPS, SCALARS, METRICS = 0.96, 0.02, 0.02  # shares of a round's mu^2: step, residual, moments of the heads
 ROUNDS = (20, 40, 60)
 GROWTHS = (1.0, 1.05, 1.1, 1.25, 1.4)
 """Numbers of rounds, and ratios of successive rounds' mu^2, among which the schedule is chosen."""
-WORTH = 0.99  # more rounds are taken where the expected risk falls below this share of that of fewer
-CONTRACTION = 0.9  # a round of gain eta leaves 1 - 0.9 eta of the error: a margin for what the gain leaves out
-SMALLEST = 1e-30  # errors are not followed below this
+WORTH = 0.99  # more rounds are taken if the expected risk falls below this share of that with fewer
+CONTRACTION = 0.9  # a round of gain eta leaves 1 - 0.9 eta of the error: a margin for terms that the gain leaves out
+SMALLEST = 1e-30  # least e^2 that is tracked
 
 
 Values = float | np.ndarray
-"""A number, or one of each case."""
+"""A number, or an array of one number per case."""
 
 
 def descent_share(whitenings: Values) -> Values:
-    """Return the share of mu^2 left for start and rounds after so many releases of the covariance."""
+    """Return the share of mu^2 left for start and rounds after this number of releases of the covariance."""
     return 1 - LEVEL - COORDINATES - SCALE - COVARIANCE * whitenings
 
 
@@ -52,7 +52,7 @@ class Sizes:
 
     @property
     def freedom(self) -> int:
-        """Degrees of freedom that a head leaves of a user's samples, m - k, at least 1."""
+        """Degrees of freedom of a user's samples after the fit of a head, m - k, at least 1."""
         return max(self.samples - self.rank, 1)
 
     @property
@@ -65,7 +65,7 @@ class Sizes:
         return self.outside * self.rank * error2
 
     def residual(self, error2: Values, noise2: Values) -> Values:
-        """Return the variance that a head leaves of a label, (d - k) k e^2 + s^2."""
+        """Return the variance of a label's residual under a head, (d - k) k e^2 + s^2."""
         return self.dist2(error2) + noise2
 
     @property
@@ -76,9 +76,9 @@ class Sizes:
     def lengths2(self, error2: Values, noise2: Values) -> tuple[Values, Values]:
         """Return the mean squares of a user's gradient X^T C^-1 r outside of the subspace, and of its head.
 
-        C = k e^2 X X^T + s^2 I of Gaussian features, m - k by d - k, is the covariance of what a head leaves of the
-        labels: with t = k e^2 the trace x = E tr C^-1 solves s^2 x + (d - k) t x / (1 + t x) = m - k up to the order of
-        1 / m, and the gradient has (d - k) x / (1 + t x). A head w strays from v by (m - k) / (m - k - 1) x in each
+        C = k e^2 X X^T + s^2 I of Gaussian features, m - k by d - k, is the covariance of the labels' residuals under a
+        head: with t = k e^2 the trace x = E tr C^-1 solves s^2 x + (d - k) t x / (1 + t x) = m - k up to the order of 1
+        / m, and the gradient has (d - k) x / (1 + t x). A head w deviates from v by (m - k) / (m - k - 1) x in each
         coordinate; |v|^2 is k."""
         t, out, left = self.rank * error2, self.outside, self.freedom
         linear = noise2 + t * (out - left)
@@ -92,8 +92,8 @@ class Sizes:
     def turned(self, error2: Values, eta: Values, variance: Values) -> Values:
         """Return e^2 after a step by eta times the error, with noise of this variance in each entry.
 
-        The step is eta S C for S = sin and C = cos of an angle to a basis B: U has S - eta S C^2 and noise left outside
-        and C + eta S^2 C inside of what is spanned by B + eta S C, so that a weak subspace turns at the same rate."""
+        The step is eta S C for S = sin and C = cos of an angle to a basis B: U has S - eta S C^2 and noise outside of
+        the span of B + eta S C, and C + eta S^2 C inside, so that a weak subspace turns at the same rate."""
         cosine2 = self.cosine2(error2)
         left = ((1 - eta * cosine2) ** 2 + (1 - CONTRACTION) * eta * cosine2) * error2 + variance
         return np.maximum(left / (cosine2 * (1 + eta * (1 - cosine2)) ** 2 + self.outside * left), SMALLEST)
@@ -108,7 +108,7 @@ class Sizes:
         with which the schedule is planned.
 
         X^T r has m - k degrees of freedom; its mean square is (m - k) ((d - k) s^2 + (d + m - 2k + 1) (d - k) k e^2),
-        that of a Wishart matrix times a vector. A head strays by the residual over m - k - 1."""
+        that of a Wishart matrix times a vector. A head deviates by the residual over m - k - 1."""
         out, left = self.outside, self.freedom
         gradient2 = left * (out * noise2 + (out + left + 1) * self.dist2(error2))
         head2 = self.rank * (self.cosine2(error2) + self.residual(error2, noise2) / max(left - 1, 1))
@@ -120,7 +120,7 @@ class Sizes:
         return math.sqrt(2 * self.dim) * sd * self.dim / self.users
 
     def isotropic_share(self, mu: Values) -> Values:
-        """Return `descent_share` after one release of a covariance that its noise would not hide."""
+        """Return `descent_share` after one release of the covariance, or after none where its noise would hide it."""
         return descent_share(self.covariance_noise(mu) <= 1)
 
     def kept(self, noise2: float) -> float:
@@ -132,19 +132,19 @@ class Sizes:
         return self.users * self.kept(noise2) * mu / (self.rank * math.sqrt(self.dim))
 
     def start_error2(self, mu: Values, noise2: float) -> Values:
-        """Return e^2 after a start with this mu, by noise and by users being few, at most a random subspace's."""
+        """Return e^2 after a start with this mu, from noise and from few users, at most that of a random subspace."""
         private = START_NOISE / self.start_signal(mu, noise2) ** 2
         return np.minimum(1.0, START_ERROR * (private + self.rank / (self.kept(noise2) * self.users))) / self.dim
 
     def path(self, error2: float, noise2: float, mus: np.ndarray) -> list[float]:
-        """Return e^2 before the first and after each round, of which each has its own mu."""
+        """Return e^2 before the first round and after each, which have these mu."""
         path = [error2]
         for mu in mus:
             path.append(float(self.planned(path[-1], mu, noise2)))
         return path
 
     def planned(self, error2: Values, mu: Values, noise2: float) -> Values:
-        """Return e^2 after a round with this mu, whose step is as long as is best."""
+        """Return e^2 after a round with this mu and the best step length."""
         eta = error2 / (error2 + self.step_noise2(mu, error2, noise2))
         return self.turned(error2, eta, eta * (1 - eta) * error2)
 
@@ -164,7 +164,7 @@ class Schedule:
 
 @lru_cache
 def schedule(sizes: Sizes, mu: float, noise2: float) -> Schedule:
-    """Return the division of mu^2 of least expected error, with the fewest rounds that come near it (`WORTH`)."""
+    """Return the division of mu^2 with the least expected risk, with the fewest rounds that come near it (`WORTH`)."""
     error2 = float(sizes.start_error2(math.sqrt(START) * mu, noise2))
 
     def divided(rounds: int, growth: float) -> Schedule:

@@ -1,7 +1,7 @@
-"""What released numbers tell of e^2 and s^2 of unit steps: a posterior on a grid of their logarithms.
+"""Posterior of e^2 and s^2 of unit steps given released numbers, on a grid of their logarithms.
 
-Measured are, in each round, the mean log residual of users, each clipped, and the energy of the released step, which is
-noise and kappa times the error. See `privrep.methods.unit_steps.schedule` for e^2, s^2 and kappa.
+Each round measures the mean over users of clipped log residuals, and the energy of the released step, which is kappa
+times the error plus noise. See `privrep.methods.unit_steps.schedule` for e^2, s^2 and kappa.
 """
 
 from __future__ import annotations
@@ -14,20 +14,20 @@ from scipy.special import digamma
 
 from privrep.methods.unit_steps.schedule import Sizes
 
-MODEL_SD, ENERGY_SD = 0.1, 0.2  # standard deviations of what models of log residual and log energy leave out
+MODEL_SD, ENERGY_SD = 0.1, 0.2  # standard deviations of model errors in log residual and log energy
 STEP_SD, DRIFT_SD = 0.15, 0.3
-"""Standard deviations of what the model leaves out in log e^2: of any round, and of a contraction by e."""
-FORGOTTEN_SD = 0.03  # what a round adds to the standard deviation of log s^2: none is believed for ever
+"""Standard deviations of model errors in log e^2: of any round, and of a contraction by e."""
+FORGOTTEN_SD = 0.03  # standard deviation of the drift of log s^2 in a round: old measurements fade
 GUESS_SD = (1.0, 0.5)  # standard deviations of the first guesses of log e^2 and log s^2
 FAILED, WRONG = 0.1, 0.001
-"""Densities, over that of the guess, of larger errors, all alike, after a start that failed, and of any s^2."""
+"""Constant densities over that of the guess: of larger errors, for a failed start, and of any s^2."""
 CAUTION = 0.5
-"""Steps are as long as is best for a log e^2 so many standard deviations larger: steps that are too short leave the
-error larger than is believed, and the next ones are shorter still, while long ones add noise alone."""
-POINTS, ABOVE, BELOW = (65, 61), 8.0, 5.0  # of the grid; its ends about the mean of log e^2
+"""Step lengths are the best for a log e^2 larger by this number of standard deviations: short steps leave the error
+larger than estimated, and the next ones are shorter still, while long ones only add noise."""
+POINTS, ABOVE, BELOW = (65, 61), 8.0, 5.0  # points of the grid; its reach above and below the mean of log e^2
 WIDEST, SPAN, LEAST_SD = 3.0, 4.0, 0.25
-"""Ends of the grid about the mean of log s^2, in standard deviations, which are taken to be the widest at first, and
-later to lie between the least and it: while nothing is known of s^2, a grid as wide as that would grow for ever."""
+"""The grid of log s^2 reaches `SPAN` standard deviations from its mean. These are `WIDEST` at first and later clipped
+to [`LEAST_SD`, `WIDEST`]: without information on s^2 the grid would grow for ever."""
 
 
 @dataclass(frozen=True)
@@ -41,8 +41,8 @@ class FilterState:
 
     @classmethod
     def guessed(cls, sizes: Sizes, error2: float, noise2: float) -> FilterState:
-        """Return what is known before anything is measured: the start is as expected, or worse where it failed, and the
-        noise is as stated, or anything where that is wrong."""
+        """Return the prior: e^2 is as expected of the start, or larger if it failed, and s^2 is as stated, or any value
+        if that is wrong."""
         errors2, noises2 = grid(sizes, math.log(error2), math.log(noise2), WIDEST)
         far, off = np.log(errors2 / error2) / GUESS_SD[0], np.log(noises2 / noise2) / GUESS_SD[1]
         weights = (np.exp(-(far**2) / 2) + FAILED * (far > 0)) * (np.exp(-(off**2) / 2) + WRONG)
@@ -57,15 +57,15 @@ class FilterState:
         return math.exp(self.log_moments(self.noises2)[0])
 
     def log_moments(self, numbers: np.ndarray) -> tuple[float, float]:
-        """Return mean and standard deviation of the logarithm of a number of each cell."""
+        """Return mean and standard deviation of the logarithm of `numbers`, one for each cell."""
         logs = np.log(numbers)
         mean = (self.weights * logs).sum()
         return float(mean), math.sqrt((self.weights * (logs - mean) ** 2).sum())
 
     def measured(self, log_residual: float, sd: float, energy: float, variance: float) -> FilterState:
-        """Update by the mean over users, released with this sd, of log residuals over what these e^2 and s^2 leave, and
-        by the mean square of an entry of the mean step, which has noise of this variance."""
-        # Heads are taken midway between those of one length and Gaussian ones.
+        """Update by the mean log residual of users over its expectation, released with this sd, and by the mean square
+        entry, `energy`, of the mean step, whose noise has this variance."""
+        # Heads are assumed midway between those of one length and Gaussian ones.
         typical = math.exp(log_chi(np.asarray(self.sizes.rank)) / 2)
         expected = self.sizes.residual(self.error2, self.noise2)
         off = log_residual - np.log(self.sizes.residual(typical * self.errors2, self.noises2) / expected)
@@ -76,14 +76,14 @@ class FilterState:
         return replace(self, weights=weights / weights.sum())
 
     def step_length(self, variance: float) -> float:
-        """Return by what a mean step with this variance of noise is multiplied: the best linear estimate."""
+        """Return the factor of a mean step with this variance of noise: the best linear estimate of the error."""
         error2 = self.errors2 * math.exp(CAUTION * self.log_moments(self.errors2)[1])
         gain = self.sizes.gain(error2, self.noises2)
         signal = self.weights * gain * error2
         return float(signal.sum() / ((signal * gain).sum() + variance))
 
     def stepped(self, length: float, variance: float) -> FilterState:
-        """Predict what is known after a mean step, with noise of this variance, times this length."""
+        """Predict the state after a mean step, with noise of this variance, times this length."""
         eta = length * self.sizes.gain(self.errors2, self.noises2)
         left = np.asarray(self.sizes.turned(self.errors2, eta, length**2 * variance))
         mean = self.log_moments(left)[0]
@@ -101,7 +101,7 @@ def log_chi(freedom: np.ndarray) -> np.ndarray:
 
 
 def grid(sizes: Sizes, log_error: float, log_noise: float, noise_sd: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return e^2 (J, 1), up to that of a subspace that has nothing of the true one, and s^2 (K,) of the cells."""
+    """Return e^2 (J, 1), up to that of a subspace orthogonal to the true one, and s^2 (K,) of the cells."""
     top = min(-math.log(max(sizes.rank, sizes.outside)), log_error + ABOVE)
     errors = np.linspace(top - ABOVE - BELOW, top, POINTS[0])
     noises = log_noise + SPAN * min(max(noise_sd, LEAST_SD), WIDEST) * np.linspace(-1, 1, POINTS[1])
@@ -109,10 +109,10 @@ def grid(sizes: Sizes, log_error: float, log_noise: float, noise_sd: float) -> t
 
 
 def dealt(points: np.ndarray, cells: np.ndarray, sd: float) -> np.ndarray:
-    """Return how each point is dealt to the cells of a grid, normal about it in logarithms with this sd."""
+    """Return the share of each point in each cell of a grid, normal about the point in logarithms with this sd."""
     logs = np.log(cells).reshape(-1, *[1] * points.ndim)
     parts = (logs - np.clip(np.log(points), logs[0], logs[-1])) * (math.sqrt(0.5) / sd)
-    # In place, and e^-40 for what is less, which counts for nothing: new memory and underflow take most of the time.
+    # In place, and at least e^-40, which is negligible: new memory and underflow would take most of the time.
     parts *= parts
     np.exp(-np.minimum(parts, 40, out=parts), out=parts)
     parts *= 1 / parts.sum(axis=0)

@@ -6,15 +6,15 @@ and of their covariance.
     l_i         <- log sum_l x_ijl^2 over j, less its mean over j, clipped to norm 2 sqrt(d)
     l           <- ( sum_i l_i + noise ) / n;
     W           <- diag(exp(-c (l - mean) / 2)) / f,   c in [0, 1] the part of |l|^2 that noise does not explain
-    three times, where noise would not hide a covariance:
+    up to three times, where noise would not hide a covariance:
         C       <- ( sum_i (1/m) sum_l W x_il x_il^T W^T / max(|W x_il|^2, d) + noise ) d/n
         C       <- I + c (C - I) over its mean eigenvalue, c as before (James and Stein);  small eigenvalues are raised
         W       <- C^-1/2 W
 
-Features are read as W x. Only the shape of W matters, and f roughly, since labels have a scale of their own. Samples
-are clipped in norm and not divided by it: short ones may all have one direction, as those of rare binary features have
-in which nothing is there, and say little of a covariance. A next release sees what the last one left, so that a
-condition number is divided again and again by what noise lets one release see.
+Features are replaced by W x. Only the shape of W matters, and f roughly, since labels have a scale of their own.
+Samples are clipped in norm and not divided by it: short ones, such as samples in which all rare binary features are
+absent, may all have one direction, and say little about a covariance. Each further release works on the remaining
+covariance, so that the condition number falls each time by the factor that noise lets one release see.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ from privrep.users.known import Known
 from privrep.users.subspace import orthonormalise
 
 LEVEL_WIDTH = 4.6  # clip of a user's log size about the public guess: a factor of 10 in length
-SURE = 3.0  # a size is taken for another than the guess beyond so many standard deviations of its noise
+SURE = 3.0  # standard deviations of noise from which on a size counts as different from the guess
 LOG_LENGTH = 2.0  # clip of a user's log scales, over sqrt(d): about that of normal features whose scales differ by 30
 LEAST_SQUARE = 1e-6  # a coordinate's mean square is taken to be at least this share of their mean
 LEAST_VARIANCE = 1e-4  # variances of the features are taken to be at least this share of their mean
 
 
 def learned_level(users: UserData, release: Release) -> float:
-    """Release f, a coordinate's size over the public guess 1, as a power of two; 1 where noise could have made it."""
+    """Release f, a coordinate's size over the public guess 1, as a power of two; 1 where noise could explain it."""
     n = users.known.users
     mean = release.sum("unit_level", users, log_levels, clip=LEVEL_WIDTH) / n
     logs = min(max(float(mean.value), -LEVEL_WIDTH), LEVEL_WIDTH) if abs(mean.value) > SURE * mean.sd else 0.0
@@ -67,12 +67,12 @@ log_levels.key = "log levels"
 
 
 def learned_scales(users: UserData, release: Release) -> np.ndarray:
-    """Release scales of the coordinates, (d,), of mean square 1; all 1 unless most of the difference is no noise."""
+    """Release scales of the coordinates, (d,), of mean square 1; all 1 if noise explains half of the spread."""
     n, d = users.known.users, users.known.dim
     bound = LOG_LENGTH * math.sqrt(d)
     logs = release.sum("unit_coordinates", users, log_coordinates, clip=bound) / n
     differs = logs.value - logs.value.mean()
-    differs = differs * (bound / max(float(np.linalg.norm(differs)), bound))  # what is longer is noise
+    differs = differs * (bound / max(float(np.linalg.norm(differs)), bound))  # a longer vector is noise
     energy, noise = (differs**2).sum(), (d - 1) * logs.sd**2
     kept = 1 - noise / energy if energy > 2 * noise else 0.0
     scales = np.exp(kept * differs / 2)
@@ -97,7 +97,7 @@ class Whitening:
     matrix: np.ndarray
 
     def rows(self, vectors: np.ndarray) -> np.ndarray:
-        """Return W v for each row v, features x or a gradient in these coordinates from one in the given ones."""
+        """Return W v for each row v: features x, or a gradient in the given coordinates."""
         matrix = self.matrix.astype(vectors.dtype)
         return vectors @ matrix.T if matrix.ndim == 2 else vectors * matrix
 
@@ -106,7 +106,7 @@ class Whitening:
         return self.matrix.T @ columns if self.matrix.ndim == 2 else self.matrix[:, None] * columns
 
     def given(self, iterate: Iterate) -> Iterate:
-        """Return in the given coordinates what a method yields that sees features W x."""
+        """Return an iterate of a method on features W x in the given coordinates."""
         frame, own = self.frame(iterate.basis), iterate.personal
         if own is not None:
             assert isinstance(own, LowRank) and isinstance(own.heads, FittedHeads)
@@ -121,8 +121,8 @@ def whitened_samples(whitening: Whitening, block: Block) -> Semidefinite:
     """Contribution of users: (1/m) sum_l x x^T / max(|x|^2, d), (d, d), of x in the coordinates of W: of trace at most
     1.
 
-    In float64: in float32 the rounding of a large block would move with a user's data by more than the sensitivity
-    leaves. A sample that is not finite in these coordinates adds nothing."""
+    In float64: in float32 the rounding of a large block would change with a user's data by more than the sensitivity
+    allows. A sample that is not finite in these coordinates adds nothing."""
     with np.errstate(over="ignore", invalid="ignore"):
         rows = whitening.rows(block.features).astype(np.float64)
         norms = np.sqrt(np.einsum("qbi,qbi->qb", rows, rows)) * (1 + 1e-12)
@@ -133,7 +133,7 @@ def whitened_samples(whitening: Whitening, block: Block) -> Semidefinite:
 
 
 def shrunk(matrix: np.ndarray, noise_sd: float) -> tuple[np.ndarray, np.ndarray, bool]:
-    """Shrink a matrix over its mean eigenvalue towards I; return eigenvalues, vectors, and whether most is kept."""
+    """Shrink a matrix, over its mean eigenvalue, to I; return eigenvalues, vectors, and whether most is kept."""
     size = len(matrix)
     level = max(np.trace(matrix) / size, 0.1)  # below 1 where users lack samples; less is taken for noise
     differs = (matrix - np.trace(matrix) / size * np.eye(size)) / level
@@ -144,7 +144,7 @@ def shrunk(matrix: np.ndarray, noise_sd: float) -> tuple[np.ndarray, np.ndarray,
 
 
 def released_whitening(users: UserData, whitening: Whitening, release: Release, floor: float) -> tuple[Whitening, bool]:
-    """Release a better W, of mu^2 = 1 / noise_multiplier^2, and whether another covariance than I was seen."""
+    """Release a better W at mu^2 = 1 / noise_multiplier^2, and whether the covariance differs from I beyond noise."""
     n, d = users.known.users, users.known.dim
     covariance = release.sum("unit_covariance", users, partial(whitened_samples, whitening), clip=1.0)
     values, vectors, differs = shrunk(covariance.value * (d / n), covariance.sd * d / n)
@@ -153,13 +153,12 @@ def released_whitening(users: UserData, whitening: Whitening, release: Release, 
 
 
 def learned_whitening(users: UserData, release: Release) -> tuple[float, Whitening, int]:
-    """Release f, and W, of the coordinates' scales and of the covariance where noise would not hide one, of the mu^2 of
-    a whole budget, and return with them how many releases of the covariance it took.
+    """Release f and W, from the coordinates' scales and, where noise would not hide it, the covariance, with shares of
+    a whole budget's mu^2; return them, and the number of releases of the covariance.
 
-    Another release follows while the last one saw a covariance other than I. How many there are depends on released
-    numbers alone, and what is not spent here serves what follows: all shares of mu^2 add up to one (Gaussian releases
-    of which each may depend on the last compose as if their mu^2 were fixed, as long as the sum is; Smith and Thakurta
-    2022)."""
+    Another release follows while the last one found a covariance other than I. Their number depends on released numbers
+    alone, and later steps get the unspent share: all shares of mu^2 add up to one (adaptive Gaussian releases whose
+    mu^2 have a fixed sum compose as if each mu^2 were fixed; Smith and Thakurta 2022)."""
     known = users.known
     mu = 1 / release.noise_multiplier if release.noise_multiplier else math.inf
     noise = float(Sizes(known.users, known.samples, known.dim, known.rank).covariance_noise(mu))
