@@ -17,7 +17,7 @@ PUBLIC = (
 )
 NOT_COVERED = (
     "heads, their predictions and the score on users who took part: they are local and not private",
-    "the duration of a fit, and its errors and texts, which count rows: they are for whoever has the table",
+    "the duration of a fit, and its errors and warnings, which count rows: they are for whoever has the table",
     "ranges, kinds and other parameters that were chosen after a look at the data, and analyses before a fit",
     "further fits of the same people: a journal on the machine counts those that it knows",
     "people who have several ids, and what the rows of others say of a person",
@@ -52,7 +52,7 @@ def doubts(mu: float, delta: float, users: int, max_samples: int) -> list[str]:
             f"{upward(advantage, 3)}, where 1 is certainty"
         )
     if max_samples > MANY_ROWS:
-        texts.append(f"max_samples is {max_samples}: users are padded to this number of rows, and a fit takes longer")
+        texts.append(f"max_samples is {max_samples}: users are padded to this many rows, and a fit slows in proportion")
     return texts
 
 

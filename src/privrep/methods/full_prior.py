@@ -37,7 +37,7 @@ from privrep.users.blocks import Block, UserData
 from privrep.users.known import Known
 
 RAISED, LEAST_EIGENVALUE = 0.25, 1e-3
-"""Least eigenvalue over the noise's norm, and over the largest: a variance near 0 would rule out models."""
+"""Least eigenvalue over the noise's norm, and over the largest one: a variance near 0 would rule out models."""
 TINY = 1e-12  # least eigenvalue where nothing was learned, as from users with one sample each
 
 

@@ -1,4 +1,4 @@
-"""Papers from which the options of published methods are: src/replication/studies/ingredients.csv.
+"""Origin of each option of published methods, by paper: src/replication/studies/ingredients.csv.
 
 Texts call a series "as published", with its exceptions, by this table; a method whose paper was not read is "as
 reconstructed". The value `any` in the table stands for every value of an option, the paper `all` for every paper.

@@ -20,7 +20,7 @@ VARIABLE = "PRIVREP_RUN"
 
 
 class RunAlive(RuntimeError):
-    """Another run is active in this folder, or may be active on another host."""
+    """Another run is active in this folder, or may be active where this process cannot see it."""
 
 
 def record(cluster: bool) -> None:

@@ -77,8 +77,8 @@ class Sizes:
         """Return the mean squares of a user's gradient X^T C^-1 r outside of the subspace, and of its head.
 
         C = k e^2 X X^T + s^2 I of Gaussian features, m - k by d - k, is the covariance of the labels' residuals under a
-        head: with t = k e^2 the trace x = E tr C^-1 solves s^2 x + (d - k) t x / (1 + t x) = m - k up to the order of 1
-        / m, and the gradient has (d - k) x / (1 + t x). A head w deviates from v by (m - k) / (m - k - 1) x in each
+        head: with t = k e^2 the trace x = E tr C^-1 solves s^2 x + (d - k) t x / (1 + t x) = m - k up to the order of
+        1/m, and the gradient has (d - k) x / (1 + t x). A head w deviates from v by (m - k) / (m - k - 1) x in each
         coordinate; |v|^2 is k."""
         t, out, left = self.rank * error2, self.outside, self.freedom
         linear = noise2 + t * (out - left)
