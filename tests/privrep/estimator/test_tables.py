@@ -99,8 +99,9 @@ def test_what_rows_count_as_is_told(tmp_path, monkeypatch, door, frame, words):
     assert len(said) == bool(words) and all(re.match(words, one) for one in said)
 
 
-def test_an_array_lacks_what_a_table_lacks():
+def test_an_array_lacks_what_a_table_lacks(tmp_path, monkeypatch):
     """A missing feature is the middle, and a row without a label is dropped; float32 merges ids beyond 2^24."""
+    monkeypatch.chdir(tmp_path)
     frame = with_cell("x", 6, np.nan)
     settings = BOUNDS | {"random_state": 0}
     with pytest.warns(UserWarning, match="random_state"):
