@@ -90,7 +90,11 @@ def kind_of(whose: str, kind: str) -> str:
 
 
 class Quantity(About):
-    """One number of a claim: its name for readers, what the study measures for it, and the rule that judges it."""
+    """One number of a claim.
+
+    quantity : its name for readers. measured : what the study measures for it. rule : by which it is judged.
+    value : what is claimed. predicted : what a law has. tolerance : how far from the value it may be.
+    """
 
     quantity: str
     measured: str

@@ -36,7 +36,10 @@ Measures = Mapping[str, Rows]
 
 
 class Whole(Model):
-    """The row of a claim as a whole; quantity `other_readings` counts the other readings that pass."""
+    """The row of a claim as a whole.
+
+    quantity : its name for readers. other_readings : what counts the other readings that pass.
+    """
 
     quantity: str
     other_readings: str
@@ -44,7 +47,10 @@ class Whole(Model):
 
 class Claim(About):
     """One statement of a paper. Either it says why it is not tested, or it has a study and quantities.
-    scales : at which it is judged."""
+
+    id : as in the paper's file. place : where it stands. statement : what it says. scales : at which it is judged.
+    whole : a row for all quantities together. quantities : numbers beside its rates. not_tested : why it is not.
+    """
 
     id: str
     kind: Kind = "identity"

@@ -19,6 +19,7 @@ from pydantic import (
     Field,
     PlainSerializer,
     Tag,
+    WithJsonSchema,
     WrapValidator,
     model_validator,
 )
@@ -70,7 +71,10 @@ def _repetitions(value: object, check) -> object:
     return value
 
 
-Repetitions = Annotated[list[Annotated[int, Field(ge=0)]], Field(min_length=1), WrapValidator(_repetitions)]
+COUNTED = {"type": ["integer", "array"], "minimum": 1, "minItems": 1, "items": {"type": "integer", "minimum": 0}}
+Repetitions = Annotated[
+    list[Annotated[int, Field(ge=0)]], Field(min_length=1), WrapValidator(_repetitions), WithJsonSchema(COUNTED)
+]
 
 
 SCALES = ("tiny", "quick", "record")
@@ -78,8 +82,13 @@ SCALES = ("tiny", "quick", "record")
 
 
 class Axes(Model):
-    """A grid: lists of values by axis, numbers of repetitions, and points under `together` whose axes vary as one.
-    delta_power : delta is the number of users to minus this, in place of the series' own."""
+    """A grid: lists of values by axis, which are parameters of the problem, options of the algorithm, or these.
+
+    epsilon : targets of the budget. noise_multiplier : noise sd over sensitivity, in place of a target.
+    delta_power : delta is the number of users to minus this, in place of the series' own.
+    seed, redraw : draws of the data, and of the noise on each: how many, or a list of their numbers.
+    together : points whose axes vary as one.
+    """
 
     model_config = ConfigDict(extra="allow")
     __pydantic_extra__: dict[str, Annotated[list[Scalar], Field(min_length=1)]]
@@ -106,8 +115,10 @@ Options = dict[str, Scalar]
 
 class Series(Model):
     """One reading or method: an algorithm with options on a grid, one of its own or the name of one that several share.
-    without : axes of the grid that it leaves out. delta : in place of the study's.
-    tuned : whether the study's choices add options by setting.
+
+    algorithm : file of the method. grid : its axes, or a name under `grids`. without : axes that it leaves out.
+    calibration : of the noise, by the printed theorem (paper) or by exact accounting. delta : in place of the study's.
+    problem, options : what differs from the study's. tuned : whether the study's choices add options by setting.
     """
 
     algorithm: str = ""
@@ -128,7 +139,8 @@ class Simulation(Model):
 
     algorithm, calibration, delta, problem : of each series that does not say its own.
     options : algorithm -> options of each of its series that does not say its own.
-    grids : those that several series share.
+    shards : jobs into which the cells are divided. cells_per_draw : largest number of cells that share a draw of users.
+    grids : those that several series share. series : readings and methods by name.
     choices : from which tuned series take options, see `replication.run.rivals`; not written in the study's file.
     engine, scheduler : where passes over users run, see `privrep.users.engines.running_on`.
     """
@@ -211,7 +223,7 @@ class Response(Model):
 class Spec(Response):
     """One fit of a study.
 
-    series, axis : rows of the results table, and the column that varies. window : what differs from the study's.
+    series : rows of the results table. axis : column that varies. window : what differs from the study's.
     """
 
     name: str
@@ -221,7 +233,7 @@ class Spec(Response):
 
 
 class EveryFit(Response):
-    """What fits of a study have unless they say otherwise."""
+    """What fits of a study have unless they say otherwise. tolerance : of the claimed exponent."""
 
     tolerance: Tolerance | None = None
 
@@ -229,7 +241,7 @@ class EveryFit(Response):
 class StudyRate(Spec, Bound):
     """A rate, all that a study's file says of it: how it is fitted, where it is drawn, and what is claimed of it.
 
-    figure, panel : the figure that shows it, and the title there; without a panel, the figure of its row alone.
+    figure : that shows it; without a panel, beside its row alone. panel : title in the figure.
     claim : id of the claim that has it as a quantity. quantity : its name for readers. claimed : the exponent.
     """
 
@@ -269,8 +281,8 @@ class Number(Model):
 
     mean, rms, median : average over repetitions, with an interval. share : of the runs in which it exceeds `beyond`.
     largest, least : of all runs. value : the one value, without error.
-    series, where : which runs, the latter a condition in columns. note : `[runs]` stands for their number, which
-    an extreme has for its note where the file gives none.
+    beyond : what counts of a share. series, where : which runs, the latter a condition in columns.
+    note : `[runs]` stands for their number, which an extreme has for its note where the file gives none.
     over : what stands below the bar of a ratio of averages, where it differs. per : constant that divides an average.
     largest_at : axis at whose values a ratio is taken, of which the largest counts, without an interval.
     stream, draws : of the bootstrap; the stream is by default the name, and no draws give no interval.
@@ -326,7 +338,10 @@ def _with_names(fits: object) -> object:
 
 
 class Analysis(Model):
-    """Fits of a study and their windows, and by name the thresholds that decide whether a run counts."""
+    """What is fitted, and what counts.
+
+    fits : rates by name. window : which points are fitted. thresholds : by name, what decides whether a run counts.
+    """
 
     study: str
     thresholds: dict[str, float] = {}
@@ -374,9 +389,9 @@ class PlotSettings(AnalysisSettings):
 
 
 class Figure(Model):
-    """A figure of a study: what stands before its caption, and the caption, with placeholders for sizes
-    (`replication.report.sizes`).
+    """A figure of a study.
 
+    label : what stands before its caption. caption : with placeholders for sizes (`replication.report.sizes`).
     ylabel : of a figure that shows fits and nothing else; any other figure is drawn by the study's `figures.py`.
     """
 
@@ -448,7 +463,8 @@ class Overridable(Model):
 class Paper(Model):
     """config/papers/<paper>.yaml.
 
-    chapters : studies in the order of the report. claims : ids in the order of the table of all verdicts.
+    authors, title, venue : of the paper. chapters : studies in the order of the report.
+    claims : ids in the order of the table of all verdicts.
     not_tested : claims that no study decides.
     """
 
@@ -461,7 +477,11 @@ class Paper(Model):
 
 
 class RunSettings(Model):
-    """Settings of a run that decide its numbers."""
+    """Settings of a run that decide its numbers.
+
+    master_seed : one number from which all data and noise are drawn.
+    memory_budget_mb : up to this size data sets stay in memory between passes.
+    """
 
     master_seed: Annotated[int, Field(ge=0)]
     memory_budget_mb: Annotated[int, Field(ge=0)]
@@ -476,6 +496,7 @@ class ShardSettings(RunSettings):
 class RunConfig(RunSettings):
     """config/config.yaml with the overlays merged in.
 
+    scale : how large the run is.
     counts : shards, seeds or redraws, in place of each such number in the studies' files that says none for the scale.
     studies : those that run, by default all chapters of all papers. overrides : study -> what differs from its file.
     """

@@ -33,6 +33,7 @@ class About(Model):
     printed  : what is printed.
     severity : how severe it would be if wrong.
     advice   : what a user of the result should do then.
+    figure   : what shows it. kind : by which words it is judged, those of the claim unless it says its own.
     """
 
     whose: Whose | None = None
@@ -47,6 +48,7 @@ class About(Model):
 class Bound(About):
     """What is said of an exponent of an upper bound beside its value.
 
+    tolerance : of the claimed exponent.
     expected : exponent of the law that the finite grid is held against, where it is not the claimed one.
     refuted  : where VIOLATED begins, if not at the tolerance.
     toward   : `zero` for a bound in which the parameter falls to 0: too small an exponent breaks it.

@@ -343,7 +343,7 @@ TYPED = [
     (INIT, "    ylabel: error by privacy\n", "", "the key 'ylabel' is missing, which the fit 'privacy n dist2' needs"),
     (INIT, "init_norms:\n", "init_norms:\n    ylabel: x\n", "init_norms.ylabel: no fit has a panel in this figure"),
     (QUICK, "scale: quick\n", "scale: quik\n", "scale: 'quik' must be one of default, tiny, quick, record"),
-    (QUICK, "quick\n", f"quick\n{OVER}", "quick.yaml, line 5: problem: users is 'x', a text; it must be a number"),
+    (QUICK, "quick\n", f"quick\n{OVER}", "quick.yaml, line 6: problem: users is 'x', a text; it must be a number"),
     (CONFIG, "master_seed: 20211206", "master_seed: zero", "master_seed: 'zero' is a str, it must be an integer"),
     (CONFIG, "master_seed: 20211206", "master_sede: 0", "'master_sede' is not a known key; the nearest is 'master_se"),
     (ERRATA, "claims: [A-T5.1, A-T5.2]", "claims: [A-T5.1, A-T5.3]", "'A-T5.3' is no claim; the nearest is 'A-T5.2'"),
