@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -40,10 +41,10 @@ def copy_run(run: Path, folder: Path) -> Path:
 def at_tiny(folder: Path, old: str, new: str) -> None:
     """Change what the study figure2 has at scale tiny, wherever it says so."""
     path = folder / "src/replication/studies/figure2/settings.yaml"
-    before, _, tiny = path.read_text().partition("\n  tiny:\n")
-    tiny, mark, after = tiny.partition("\n  quick:\n")
-    assert old in tiny
-    path.write_text(f"{before}\n  tiny:\n{tiny.replace(old, new)}{mark}{after}")
+    text = path.read_text()
+    changed = re.sub(r"tiny: \{.*", lambda tiny: tiny[0].replace(old, new, 1), text)
+    assert changed != text
+    path.write_text(changed)
 
 
 def run_all_at_tiny(jobs: int) -> list[str]:
