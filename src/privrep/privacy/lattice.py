@@ -91,7 +91,7 @@ class LatticeNoise(Noise):
     spacing: float = 1.0
 
     def added(self, exact: np.ndarray, multiplier: float, source: SystemNoise) -> np.ndarray:
-        """Return a sum on the lattice with its noise; only the upper triangle of a symmetric matrix is read."""
+        """Return the sum, rounded to the lattice, plus noise; only the upper triangle of a symmetric matrix is read."""
         scale = self.sd * multiplier / self.spacing
         rounded = self.spacing * np.rint(exact / self.spacing)
         if self.form == "independent":
@@ -104,7 +104,7 @@ class LatticeNoise(Noise):
 
 
 def spacing(sd: float) -> float:
-    """Return the largest power of two within 2^-20 sd."""
+    """Return the largest power of two that is at most 2^-20 sd."""
     return math.ldexp(0.5, math.frexp(sd)[1] - FINENESS)
 
 

@@ -18,15 +18,15 @@ def symmetric_noise(size: int, sd: float, rng: np.random.Generator) -> np.ndarra
 
 @dataclass(frozen=True)
 class Noise:
-    """Noise of one array at noise multiplier 1."""
+    """Gaussian noise for one array of a release: its size at noise multiplier 1, and its form."""
 
-    sd: float  # sd of its entries, for this `form`
+    sd: float  # sd of an entry; with form "averaged", of one on the diagonal
     # Independent entries; or, for a symmetric matrix, the upper triangle copied below (`symmetric_noise`), or noise
     # averaged with its transpose: isotropic in Frobenius norm, sd on the diagonal, sd / sqrt(2) off the diagonal.
     form: Form = "independent"
 
     def draw(self, shape: tuple[int, ...], multiplier: float, rng: np.random.Generator) -> np.ndarray:
-        """Draw the noise at a noise multiplier."""
+        """Draw an array of this noise, its sd multiplied by the noise multiplier."""
         sd = self.sd * multiplier
         if self.form == "copied":
             return symmetric_noise(shape[0], sd, rng)
@@ -34,7 +34,7 @@ class Noise:
         return (noise + noise.T) / 2 if self.form == "averaged" else noise
 
     def added(self, exact: np.ndarray, multiplier: float, rng: np.random.Generator) -> np.ndarray:
-        """Return a sum with its noise."""
+        """Return the exact sum plus an array of this noise (`draw`)."""
         return exact + self.draw(exact.shape, multiplier, rng)
 
 
@@ -42,7 +42,7 @@ class Noise:
 class NoiseSpec:
     """Specification of the release of a clipped sum at noise multiplier 1."""
 
-    sensitivity: float  # sensitivity of the ledger's entry, in the unit of `noise_sd`
+    sensitivity: float  # the sensitivity that the ledger records, in the unit of `noise_sd`
     noise_sd: float
     noises: tuple[Noise, ...]  # noise of each array of the sum
     bounds: tuple[float, ...]  # bound on a user's contribution to each array

@@ -71,9 +71,9 @@ def choices(name: str, sizes: Regime) -> list[dict[str, Values]]:
 
 
 def law(name: str, sizes: Regime, mu: np.ndarray, chosen: Mapping[str, Values]) -> Prediction:
-    """Return the prediction of a method's law for these options, whose thresholds are in units of the data."""
+    """Return what a method's law predicts for these options; clipping thresholds are multiples of the data's scale."""
     samples, given = sizes.samples, dict[str, Any](chosen)
-    # Thresholds in units of the data do not depend on the number of users.
+    # Thresholds as multiples of the data's scale do not depend on the number of users.
     known = Problem(1, samples, sizes.dim, sizes.rank, sizes.noise, "sphere").known
     if name == "zero":
         return Prediction(np.asarray(1.0), np.asarray(True))

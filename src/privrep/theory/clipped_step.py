@@ -1,8 +1,8 @@
 """Law F3 of jain2021's step for clips that bind: the error from noise when the threshold shrinks both signal and noise.
 
-With A = n q (alpha I + noise) and b = n q (beta U* + noise) the minimiser is (beta / alpha) U* plus noise, so an entry
-of the noise counts over alpha. The law holds for heads of length sqrt(k), known to the step, and labels without noise;
-without a clip, alpha = beta = 1.
+With A = n q (alpha I + noise) and b = n q (beta U* + noise) the minimiser is (beta / alpha) U* plus noise: noise of A
+counts relative to alpha, that of b to beta (see `kept`). The law holds for heads of length sqrt(k), known to the step,
+and labels without noise; without a clip, alpha = beta = 1.
 
 Notation: n `users`, q `samples` of a user in the step, d `dim`, k `rank`, Delta `noise_multiplier`, eta `feature` (clip
 of ||w||), zeta `label` (clip of labels)."""
@@ -26,8 +26,8 @@ FARTHEST = 8.0
 
 
 def sample_grid(dim: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return a grid of |x| along a user's model, its weights, (POINTS,), and ||x||^2 on this grid and on quantiles of
-    the other coordinates, (POINTS, POINTS)."""
+    """Return a grid for means over x ~ N(0, I): values of |x_1|, with x_1 along a user's model, and their weights,
+    (POINTS,); and ||x||^2 for each value (row) and each quantile of x_2^2 + ... + x_d^2, (POINTS, POINTS)."""
     quantiles = (np.arange(POINTS) + 0.5) / POINTS
     along = quantiles * FARTHEST
     weights = np.exp(-(along**2) / 2)
@@ -58,7 +58,7 @@ class CutStep:
         return 2 * math.sqrt(dim * rank) * self.second
 
     def frobenius(self, dim: int, rank: int) -> float:
-        """Return distF caused by privacy noise, over the whole range of x < 1."""
+        """Return distF caused by privacy noise, for any x < 1."""
         labels = np.sqrt(1 + self.first**2 / (rank * self.second**2))
         return float(np.asarray(step_privacy_resolved(self.ratio(dim, rank), dim, rank) * labels))
 

@@ -1,7 +1,7 @@
 """Errors of the laws: factors between a run and its prediction that cover 95 % of runs at random settings.
 
-Factors depend on the method, on whether its law is known there, and on log n mu sqrt(m) / d; their logarithms are
-interpolated between the centres of bins. workflow/scripts/calibrate_advice.py makes the table.
+Factors depend on the method, on whether the assumptions of its law hold, and on log(n mu sqrt(m) / d), in bins; their
+logarithms are interpolated between the centres of bins. workflow/scripts/calibrate_advice.py makes the table.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ RANGES = {
 
 
 def place(sizes: Regime, mu: float) -> float:
-    """Return log n mu sqrt(m) / d."""
+    """Return log(n mu sqrt(m) / d), on which the factors depend."""
     return math.log(sizes.users * mu * math.sqrt(sizes.samples) / sizes.dim)
 
 
 @cache
 def shipped() -> pd.DataFrame:
-    """Return the measured factors."""
+    """Return the table of measured factors that comes with the package."""
     return pd.read_csv(TABLE)
 
 
 def interval(name: str, risk: float, known: bool, at: float) -> tuple[float, float]:
-    """Return the 95 % interval of the risk of one run, for this predicted risk and `place`."""
+    """Return the 95 % interval of the risk of one run with predicted risk `risk`, at log(n mu sqrt(m) / d) = `at`."""
     table = shipped()
     of_method = table[table["method"] == name]
     mine = of_method[of_method["known"] == known]

@@ -14,11 +14,11 @@ from replication.evidence.measured import Measured
 
 
 class NotMeasured(LookupError):
-    """A listed quantity that this run does not have at its scale, or a fact that needs data that this run lacks."""
+    """Raised where a run, at its scale, lacks a quantity that its study's file lists, or the data that a fact needs."""
 
 
 class Quantities(dict[str, Measured]):
-    """The quantities of a run that have a number, by name. One that is missing raises NotMeasured."""
+    """The quantities of a run that are finite, by name. Looking up any other raises NotMeasured."""
 
     def __init__(self, measured: Iterable[Measured]):
         super().__init__({measure.quantity: measure for measure in measured if math.isfinite(measure.measured)})

@@ -22,7 +22,7 @@ from replication.run.settings import Number, Study, names_in, settings_of
 
 
 def values(study: Study, place: str) -> list[str]:
-    """Return the values of `<series>.<axis>` as names spell them, without repetition; ConfigError if there is none."""
+    """Return the distinct values of an axis, `<series>.<axis>`, as text; ConfigError if the series' grid has none."""
     series, _, axis = place.rpartition(".")
     source = f"{settings_of(study.study)}: {{{place}}}"
     if series not in study.series:
@@ -35,7 +35,7 @@ def values(study: Study, place: str) -> list[str]:
 
 
 def choices(study: Study, pattern: str) -> list[tuple[str, tuple[str, ...]]]:
-    """Return all names that a pattern with {a|b} and {series.axis} stands for, each with what stands in its braces."""
+    """Return each name that a pattern with {a|b} and {series.axis} stands for, and what it has in place of braces."""
     parts = re.split(r"\{([^{}]*)\}", pattern)
     inside = [inner.split("|") if "|" in inner else values(study, inner) for inner in parts[1::2]]
     names = []
@@ -46,8 +46,8 @@ def choices(study: Study, pattern: str) -> list[tuple[str, tuple[str, ...]]]:
 
 
 def numbers(study: Study) -> dict[str, Number]:
-    """Map the name of each number that the study's file defines to its definition, where {1} stands for what the first
-    braces of the name stand for."""
+    """Map the name of each number that the study's file defines to its definition, both without braces: {1} in a
+    definition is replaced by what the first braces of its name were replaced by, {2} by what the second were."""
     found = {}
     for pattern, number in study.numbers.items():
         content = json.dumps(number.model_dump(exclude_unset=True))
@@ -70,7 +70,7 @@ def measured(study: Study) -> list[str]:
 
 
 def _check(study: Study, place: str, value: str, what: str, known: Collection[str]) -> None:
-    """Raise ConfigError unless what stands in a place of a study's file is known, or empty."""
+    """Raise ConfigError unless a value at a place in a study's file is empty or among the known ones."""
     if value and value not in known:
         raise ConfigError(f"{settings_of(study.study)}: {place}: {misnamed(value, what, known)}")
 
@@ -101,7 +101,7 @@ def check_columns(study: Study) -> None:
 
 
 def checked_claims(root: Path = ROOT) -> dict[str, list[Claim]]:
-    """Map each paper to its claims in their order, read from the studies' own files; one may decide those of several.
+    """Map each paper to its claims in order, read from the studies' files; a study may decide claims of several papers.
 
     ConfigError is raised if a claim names what is not there, if no paper lists it, if a paper's list does not have each
     of its claims once, or if a file does not fit its model.
@@ -123,8 +123,8 @@ def checked_claims(root: Path = ROOT) -> dict[str, list[Claim]]:
 
 
 def checked_claims_of(study: Study, studies: dict[str, Study]) -> list[Claim]:
-    """Return the claims that a study decides, each with its rates before its other quantities; their figures may be
-    those of all studies."""
+    """Return the claims that a study decides, each with its rates before its other quantities; figures of any study
+    may be named."""
     claims = []
     for one in study.claims:
         rates = [fit.row for fit in study.fits.values() if fit.claim == one.get("id")]

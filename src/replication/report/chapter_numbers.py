@@ -49,7 +49,7 @@ class ChapterNumbers:
         return self._linked(quantity, spelling.number(row["measured"], digits), spelling.of_row(row))
 
     def q(self, quantity: str) -> Markup:
-        """The same with its interval."""
+        """The measured number as by `n`, with its interval."""
         return self._linked(quantity, spelling.of_row(self.row(quantity)))
 
     def e(self, fit: str) -> Markup:
@@ -69,12 +69,12 @@ class ChapterNumbers:
         return {"least": min(ratios), "largest": max(ratios), "sweeps": len(ratios)}
 
     def size(self, series: str, column: str) -> str:
-        """The one value that a series has in a column."""
+        """The value of a column that all cells of a series share, as text."""
         study, name = self.place(series)
         return size(self._read("sizes", study), name, column)
 
     def values(self, series: str, column: str) -> str:
-        """All values that a series has in a column, as a list or a range."""
+        """The distinct values of a column in the cells of a series, as a list or a range."""
         study, name = self.place(series)
         return enumerated(found(self._read("sizes", study), name, column))
 
@@ -90,8 +90,8 @@ class ChapterNumbers:
         return known[name]
 
     def called(self, series: str, beside: str = "") -> str:
-        """The name of a series of a published method: as published, but for its additions; or its additions to another
-        series."""
+        """The name of a series of a published method, "as published but for" its additions; with `beside`, only the
+        additions that the series named there lacks."""
         study, name = self.place(series)
         return called(study, name, beside)
 

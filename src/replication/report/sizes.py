@@ -1,8 +1,8 @@
-"""Sizes of runs, for prose, captions and the rows of claims: a table with series, column and value
-(`replication.evidence.cells.sizes_of`).
+"""Sizes of runs, such as the number of users, as quoted in prose, captions and the rows of claims. A table lists the
+distinct values of each column in each series of a study (`replication.evidence.cells.sizes_of`).
 
-A caption names them in braces, for the run that is shown: {series.column} stands for the values of a column in the
-cells of a series, one, a list or a range; {NAME} is a constant of the study's analysis, for sizes that no cell has.
+In a caption {series.column} is replaced by the values of that column in that series of the run that is shown: a value,
+a list or a range. {NAME} is replaced by a constant of the study's analysis, for sizes that are in no column.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ LISTED = 4
 PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
 SIGNS = {"users": "n", "samples": "m", "dim": "d", "rank": "k", "epsilon": "epsilon", "noise_multiplier": "Delta"}
 SIGNS |= {"label_noise_sd": "sigma_F", "head_condition": "kappa"}
-"""Column -> its symbol. Other columns are options of one algorithm, which are in the study's file."""
+"""Column -> its symbol. Columns not listed are options of single algorithms; the study's file has their values."""
 
 
 def exact(value: float) -> str:
@@ -67,7 +67,7 @@ def size(table: pd.DataFrame, series: str, column: str) -> str:
 
 
 def with_sizes(figure: str, caption: str, study: str, table: pd.DataFrame | None) -> str:
-    """Fill all placeholders of a figure's caption from the sizes of the study, None for one of arithmetic."""
+    """Fill all placeholders of a figure's caption from the study's table of sizes, None if it has no cells."""
 
     def put(match: re.Match) -> str:
         try:
@@ -103,7 +103,7 @@ def constants(study: str) -> dict[str, Any]:
 def grid_line(table: pd.DataFrame | None, series: str = "") -> Markup:
     """Return sizes and number of repetitions of a series, or of all series.
 
-    table : the study's sizes; None for a study of arithmetic.
+    table : the study's sizes; None for a study without cells, which only computes.
     """
     if table is None:
         return Markup("arithmetic, nothing is drawn")

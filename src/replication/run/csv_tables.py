@@ -20,7 +20,7 @@ def _plain(value: Any) -> object:
 
 
 def write_rows(path: Path, rows: list[dict], columns: tuple[str, ...]) -> None:
-    """Write rows as CSV, in one move; ValueError if a row has a column that is not listed."""
+    """Write rows as CSV, the whole file or nothing; ValueError if a row has a column that is not in `columns`."""
     unknown = sorted({name for row in rows for name in row} - set(columns))
     if unknown:
         raise ValueError(f"{path}: column {unknown[0]!r} is not among its columns, {', '.join(columns)}")

@@ -95,18 +95,18 @@ class Round:
 
     @property
     def prior(self) -> Prior:
-        """Prior of the models, in the given coordinates."""
+        """Prior of the users' models, in the coordinates of the features before whitening."""
         dim = len(self.basis)
         root = self.whitening.frame(np.hstack([self.basis @ self.root, math.sqrt(self.outside) * np.eye(dim)]))
         return Prior(np.zeros(dim), root, np.array([1 / self.noise2]), np.ones(1), self.noise2 * self.scale**2)
 
     def models(self, block: Block) -> np.ndarray:
-        """Return posterior means of the users' models in the given coordinates, (B, d), with outlying labels moved
-        nearer."""
+        """Return posterior means of the users' models in the coordinates before whitening, (B, d), with outlying
+        labels moved towards their predictions."""
         return Mixture((self.prior,)).heads(block)
 
     def __call__(self, block: Block) -> tuple[Scalars, Semidefinite, Outer]:
-        """Return log residuals over expectation; second moments of heads, (k, k); and steps, (d, k)."""
+        """Return log residuals less their expectation; second moments of heads, (k, k); and steps, (d, k)."""
         rows = PrincipalRows.of(self.whitening, block)
         seen, labels = projected(rows.features, self.basis @ self.root), rows.labels / self.scale
         rank, _, users = seen.shape

@@ -96,7 +96,7 @@ class Mutant:
     needs: Needs = ""  # property of the mechanisms to which the fault applies
 
     def applicable(self, transcript: Transcript, multiplier: float, clips: bool) -> bool:
-        """Return whether the fault applies to a mechanism with this transcript; clips : by functions of the library."""
+        """Return whether the fault applies to a mechanism; `clips`: whether that clips by functions of the library."""
         releases = transcript.records
         streams = Counter(record.role for record in releases for _ in range(record.parts))
         sampled = any(record.rate < 1 for record in releases)

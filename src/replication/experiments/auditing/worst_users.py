@@ -17,12 +17,12 @@ from privrep.users.known import Known
 from privrep.users.simulated import Problem
 from replication.experiments.auditing.canaries import Canary, worst_pair
 
-DRAWS, CHANGES = 300, 5000  # pairs of users that are drawn, and changes of the best that are tried
+DRAWS, CHANGES = 300, 5000  # numbers of pairs of users drawn, and of changes of the best pair tried
 ONES = SampleClip(1.0, 1.0)  # both thresholds 1
 
 
 def single_user(user: Canary) -> GivenUsers:
-    """Return the data set of one user, at rank 1 and with the head 1: a longer head acts as longer features do."""
+    """Return a data set with this user alone, at rank 1 with the head 1; a head h would act like features times h."""
     samples, dim = user.features.shape
     return GivenUsers(Known(1, samples, dim, 1), user.features[:, None], user.labels[:, None], np.ones((1, 1)))
 

@@ -50,14 +50,14 @@ def risks(cells: pd.DataFrame, by: list[str]) -> pd.DataFrame:
 
 
 def bounds_tried(cells: pd.DataFrame, method: str) -> list[tuple[str, float]]:
-    """Return series and clipping bound of all settings that ran for a method, smallest bound first."""
+    """Return each pair of a series and a clipping bound with which a method ran, smallest bound first."""
     rows = cells[cells["series"].isin((method, f"{method}-clips"))]
     tried = rows[["series", "clip"]].drop_duplicates().sort_values("clip", kind="stable")
     return list(tried.itertuples(index=False, name=None))
 
 
 def method_statistics(cells: pd.DataFrame) -> Callable[[np.ndarray], dict[str, float]]:
-    """Return a function from resampled repetitions to ratios of mean risks at the best clipping bounds."""
+    """Return a function: indices of resampled repetitions -> ratios of mean risks, each at its best clipping bound."""
     tried = cells.loc[cells["series"] == f"{CENTAUR}-clips", "epsilon"].unique()
     runs = {}
     for method in TUNED:
