@@ -1,1 +1,1 @@
-"""Experiments, which a study names like a method: lemmas part by part, audits and searches; they know the truth."""
+"""Experiments, which a study names like methods: parts of lemmas, audits, searches; they may read the true model."""

@@ -1,4 +1,4 @@
-"""Alternating minimisation with one part exchanged: true heads in the subspace step, or averaged noise of the Gram."""
+"""Alternating minimisation with one part exchanged: true heads in the subspace step, or the Gram's noise averaged."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from privrep.users.heads import FittedHeads, HeadRule
 
 @dataclass(frozen=True)
 class AltminAblationsOptions(AltminOptions):
-    """Options of alternating minimisation, and two exchanged parts.
+    """Options of alternating minimisation, and of the two parts that can be exchanged.
 
-    With true heads the subspace step is the single regression of jain2021 Remark 1. Averaged noise is our variant."""
+    With true heads the subspace step is the single regression of jain2021 Remark 1. Averaging noise is our variant."""
 
     heads: str = option("heads in the subspace step: fitted, or the true ones", among(("fitted", "true")), "fitted")
     symmetry: str = option("how noise of the Gram is made symmetric: copied, or averaged", among(SYMMETRIES), "copied")

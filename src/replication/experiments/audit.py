@@ -1,9 +1,9 @@
-"""An audit of a whole mechanism: how well two users can be distinguished, against its ledger.
+"""An audit of a whole mechanism: how well its releases distinguish two users, compared with what its ledger claims.
 
-    replay    distance of the worst pair of users found, under one history, over the mu of the ledger: at most 1
-    ledger    as many entries as releases
+    replay    distance of the worst pair of users found, given the same past answers, over the ledger's mu: at most 1
+    ledger    number of its entries: equal to the number of releases
     budget    epsilon of the ledger: at most that of the budget
-    noise     released minus exact, in units of the claimed noise: standard normal, new in each release and each run
+    noise     released minus exact values over the claimed sd: standard normal, drawn anew in each release and each run
     game      a guess which of the two users took part, by the likelihood ratio: the exact lower limit of mu is at most
               that of the ledger
 
@@ -89,16 +89,16 @@ AUDITED = {
     "exponential": exponential.ExponentialOptions(count=50, clip_scale="absolute"),
     "exponential_staged": exponential_staged.ExponentialStagedOptions(around=20),
 }
-"""Mechanism -> options, with thresholds at which the canaries are clipped."""
-OTHERS = tuple(name for name in method_files() if name not in AUDITED)  # audited with their file's example
+"""Mechanism -> options, with clipping bounds at which the canaries (the worst pair of users) are clipped."""
+OTHERS = tuple(name for name in method_files() if name not in AUDITED)  # audited with the example in their docstring
 NETWORKS = "rounds of networks"  # a further mechanism: `replication.experiments.auditing.network_rounds`
-NOT_BY_LIBRARY = (NETWORKS, "unit_steps", "full_prior", "exponential")  # their clips cannot be replaced
+NOT_BY_LIBRARY = (NETWORKS, "unit_steps", "full_prior", "exponential")  # a mutant cannot replace their clips
 HISTORIES = 4  # runs over which the distance of a pair is averaged in the search for the worst pair
 ROUNDING = 1e-5  # relative error of sums of float32 data
-GAME_ALARM = 0.9999  # level of the lower limit at which the game alarms
-LARGER = (1.0, 10.0, 100.0)  # factors on features and labels of the worst pair; mutants of the clip take the best ones
+GAME_ALARM = 0.9999  # confidence level of the lower limit by which the game reports a fault
+LARGER = (1.0, 10.0, 100.0)  # factors of the worst pair's features and labels; for a faulty clip the most revealing two
 MUTANT_SHARE, FEWEST_RUNS = 10, 100
-"""A mutant plays a tenth of the runs, at least 100; all of them if only the game sees its fault (participation)."""
+"""A mutant's game has a tenth of the runs, at least 100; all runs if only the game sees its fault (participation)."""
 
 
 def mechanism(name: str, problem: Problem) -> Method:
@@ -133,7 +133,7 @@ class Stage:
     def of_pair(
         cls, method: Method, problem: Problem, pair: Pair, multiplier: float, seed: int, mutant: str = "none"
     ) -> Stage:
-        """Put each user of a pair before the same background of users."""
+        """Build the two data sets: each has one user of the pair first, then the same other users."""
         worlds = before_others(pair, problem, np.random.default_rng([seed, 0]))
         return cls(method, worlds, multiplier, seed, MUTANTS[mutant])
 
@@ -144,7 +144,7 @@ class Stage:
             return replay.recorded(self.method, self.worlds[world], self.multiplier, drawn, replayed, fault)
 
     def run(self, world: int, run: int) -> ReplayedRun:
-        """Run the mechanism in one world, with the noise of number `run`, and replay its answers in both worlds."""
+        """Run the mechanism on data set `world` with the noise of run number `run`; replay its answers on both."""
         transcript, ledger = self._recorded(world, run)
         ledger = self.mutant.ledger(ledger)
         if all(record.rate == 1 for record in transcript.records):
@@ -155,7 +155,7 @@ class Stage:
 
 
 def attained(run: ReplayedRun) -> float:
-    """Return mu or privacy loss between the two worlds of a run over that of its ledger, the larger ratio."""
+    """Return the larger of two ratios: mu, or privacy loss, between a run's two data sets over that of its ledger."""
     return PrivacyClaim(run.ledger).attained(attained_mu(*run.both), loss(*run.both))
 
 
@@ -173,7 +173,7 @@ def largest_attained(run: ReplayedRun) -> float:
 def worst(
     name: str, problem: Problem, multiplier: float, draws: int, changes: int, seed: int, mutant: str = "none"
 ) -> tuple[Pair, float]:
-    """Return a mechanism's worst pair of users, and its mean distance over the ledger's in `HISTORIES` runs."""
+    """Return a mechanism's worst pair of users, and the pair's distance over the ledger's, mean of `HISTORIES` runs."""
     method = mechanism(name, problem)
     reached = attained if mutant == "none" else largest_attained
 
@@ -185,7 +185,7 @@ def worst(
 
 
 def staged(name: str, mutant: str, problem: Problem, sound: float, draws: int, changes: int, seed: int) -> Stage | None:
-    """Return a mutant on its worst pair of users, given the sound noise multiplier; None where it does not apply."""
+    """Return a mutant on its worst pair, given the sound mechanism's multiplier; None if the fault does not apply."""
     method, wrong, search = mechanism(name, problem), MUTANTS[mutant], (draws, changes, seed)
     pair, _ = worst(name, problem, sound, *search)
     transcript = Stage.of_pair(method, problem, pair, sound, seed).run(0, 0).transcript

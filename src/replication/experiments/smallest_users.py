@@ -1,5 +1,5 @@
-"""The smallest number of users at which a method reaches a target risk, by bisection; here private alternating
-minimisation.
+"""The smallest number of users at which a method reaches a target risk, by bisection; the method here is private
+alternating minimisation.
 
 Trials run on the first n users of one data set with the same draws of noise, so that the risk falls smoothly with n. No
 privacy statement covers the search: its ledger holds all trials, and its choice of n depends on the truth.
@@ -52,7 +52,7 @@ class FirstUsers(UserData):
 
 
 def searching(kind: type[Any], fewest: Callable[[Any], int] = lambda options: 1) -> type[Declared]:
-    """Return the search with a method as an experiment. A fit keeps to the method's budget; together they exceed it."""
+    """Return an experiment that searches with one method. Each fit keeps to the budget; all fits together exceed it."""
     scores = {name: SCORE_COLUMNS[name] for name in kind.scores}
     numbers = {"smallest_users": "smallest number of users that reaches the target", "trials": "fits in the search"}
 

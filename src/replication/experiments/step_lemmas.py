@@ -1,13 +1,13 @@
 """One step of Algorithm 1 from a planted start, taken apart as in the proof of jain2021 Lemma 4.4 (Lemmas B.3 to B.7).
 
-With Q = U*^T U, W = sum_j v_j v_j^T (x) I, A the Gram of Algorithm 2 and G, g its noise, the new iterate is (eq. 27)
+With Q = U*^T U, W = sum_j v_j v_j^T (x) I, A, b the sums of Algorithm 2, G, g their noise, the new iterate is (eq. 27)
 
     A_priv^{-1} b_priv = U* Q + M + F + F~
     M  = U* Q sum_j (Q^{-1} v_j* - v_j) v_j^T (sum_j v_j v_j^T)^{-1}     error of the heads, along U*
     F~ = A_priv^{-1} (g - G vec(U* Q))                                   privacy noise
     F  = A_priv^{-1} (b - A vec(U* Q)) - M, the rest of the iterate      sampling and label noise
 
-For analysis: it reads the truth and the noise-free sums. Only the noisy pair is released.
+For analysis: the experiment reads the truth and the noise-free sums. Only the noisy pair is released.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from privrep.users.subspace import check_planted, orthonormalise, planted_subspa
 
 
 def head_errors(users: Users, rule: HeadRule, overlap: np.ndarray) -> tuple[np.ndarray, np.ndarray, dict[str, float]]:
-    """Return sums of v_j v_j^T and v_j Delta_j^T, Delta_j = v_j - Q^{-1} v_j*, and their lengths (Lemma B.4)."""
+    """Return sums of v_j v_j^T and Delta_j v_j^T, Delta_j = v_j - Q^{-1} v_j*; lengths of both vectors (Lemma B.4)."""
 
     def statistics(block: Block) -> tuple[np.ndarray, ...]:
         heads = rule(block)
@@ -56,7 +56,7 @@ def whitened(matrix: np.ndarray, second: np.ndarray) -> np.ndarray:
 
 
 def prepare(options, problem: Problem) -> Spending:
-    """Check sizes; the theorem is that of one step."""
+    """Check sizes; return the cost, with the paper's privacy theorem for one step."""
     check_planted(problem.dim, problem.rank)
     check_split(options.split, problem.known)
     return Spending(MOMENTS_COST, sequential_theorem(MOMENTS_COST))

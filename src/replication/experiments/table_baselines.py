@@ -15,7 +15,7 @@ from replication.experiments.real_tables import RealTable
 
 @dataclass(frozen=True, eq=False)
 class Halves:
-    """Training rows (n, m, d), zero past a user's `rows` (n,), and test rows (N, d), with labels and user numbers."""
+    """Training rows (n, m, d), zero beyond a user's own number `rows` (n,), test rows (N, d), labels, user numbers."""
 
     features: np.ndarray
     labels: np.ndarray
@@ -35,7 +35,7 @@ class Halves:
         return (self.test_labels - np.einsum("Nd,Nd->N", self.test_features, models[self.test_user])) ** 2
 
     def error(self, models: np.ndarray) -> float:
-        """Return the mean square over all test rows over the variance of their labels, for models (n, d)."""
+        """Return the mean squared error on the test rows over the variance of their labels, for models (n, d)."""
         return float(np.mean(self.squares(models)) / np.var(self.test_labels))
 
 
@@ -58,11 +58,11 @@ def halves(table: RealTable, name: str, split: int) -> Halves:
 
 PENALTIES = 10.0 ** np.arange(-2, 5.1, 0.5)
 INTERCEPTS = (1e-8, 0.01, 0.1, 1.0)
-"""Penalties of a user's intercept over that of other coefficients; under the least one the intercept is almost free."""
+"""A user's penalty on the intercept over that on other coefficients; the smallest leaves the intercept almost free."""
 
 
 def own_data(halves: Halves, penalty: float, intercept: float = 0.0, about: np.ndarray | float = 0.0) -> np.ndarray:
-    """Fit each user's ridge regression about a model, (n, d); the intercept bears a share of the penalty."""
+    """Fit users' ridge regressions shrunk towards `about`, (n, d); intercepts' penalty is `intercept` * `penalty`."""
     squares, products = halves.moments
     penalties = penalty * np.r_[intercept, np.ones(squares.shape[-1] - 1)]
     left = products - squares @ np.broadcast_to(about, squares.shape[-1])
@@ -70,7 +70,7 @@ def own_data(halves: Halves, penalty: float, intercept: float = 0.0, about: np.n
 
 
 def best_own_data(halves: Halves, about: np.ndarray | float = 0.0) -> float:
-    """Return the error at the penalty and the share that are best on the test rows, which favours own data."""
+    """Return the error of `own_data`, penalty and intercept's share chosen on test rows, which favours own data."""
     squares, products = halves.moments
     left, errors = products - squares @ np.broadcast_to(about, squares.shape[-1]), []
     for share in INTERCEPTS:
@@ -84,7 +84,7 @@ def best_own_data(halves: Halves, about: np.ndarray | float = 0.0) -> float:
 
 
 def _least_squares(squares: np.ndarray, products: np.ndarray) -> np.ndarray:
-    """Return the shortest solution; the levels of a category sum to a constant."""
+    """Return the solution of least norm; there are many, as the indicators of a category's levels sum to a constant."""
     return np.linalg.pinv(squares, rcond=1e-10, hermitian=True) @ products
 
 
@@ -95,14 +95,14 @@ def single_model(halves: Halves) -> np.ndarray:
 
 
 def best_shrunk_mean(halves: Halves) -> float:
-    """Return the error of each user's mean label, shrunk to the mean of all rows by the best penalty on test rows."""
+    """Return the error of each user's mean label, shrunk to the mean of all rows, penalty chosen on the test rows."""
     constant = replace(halves, features=halves.features[..., :1], test_features=halves.test_features[:, :1])
     return best_own_data(constant, single_model(constant)[0])
 
 
 @dataclass(frozen=True, eq=False)
 class MixedModel:
-    """y = <x, mean + head_i> + noise, heads from N(0, covariance), by maximum likelihood; `models` (n, d) have both."""
+    """y = <x, mean + head_i> + noise, heads from N(0, covariance), by maximum likelihood; `models` (n, d) sum both."""
 
     mean: np.ndarray
     covariance: np.ndarray
@@ -112,8 +112,8 @@ class MixedModel:
 
 
 def mixed_model(halves: Halves, least_gain: float = 1e-5, most_steps: int = 300) -> MixedModel:
-    """Fit a mixed model by expectation maximisation until a step gains less than `least_gain`, the mean by least
-    squares. More than d rows of a user are rotated into d; rows of zeros add nothing."""
+    """Fit a mixed model by expectation maximisation until a step raises the log likelihood a row by less than
+    `least_gain`, the mean by least squares. More than d rows of a user are rotated into d; zero rows add nothing."""
     features, labels, (squares, products) = halves.features, halves.labels, halves.moments
     total, length = halves.rows.sum(), np.sum(labels**2)
     mean = _least_squares(squares.sum(axis=0), products.sum(axis=0))
@@ -125,7 +125,7 @@ def mixed_model(halves: Halves, least_gain: float = 1e-5, most_steps: int = 300)
     turned, unexplained, (users, most_rows, _) = features.transpose(0, 2, 1), length - np.sum(labels**2), features.shape
     likelihoods: list[float] = []
     while True:
-        of_labels = features @ covariance @ turned + noise * np.eye(most_rows)  # their covariance, by user
+        of_labels = features @ covariance @ turned + noise * np.eye(most_rows)  # covariance of each user's labels
         inverse = np.linalg.inv(of_labels)
         weighted = inverse @ features
         information = np.einsum("nmd,nme->de", features, weighted, optimize=True)

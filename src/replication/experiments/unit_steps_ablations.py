@@ -1,4 +1,4 @@
-"""Unit steps with one part left out, to measure its benefit."""
+"""Unit steps with one part left out, to measure the benefit of that part."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from privrep.users.subspace import random_subspace
 
 
 class WithoutStart(UnitSteps):
-    """A random start; the rounds get the start's share of the cost."""
+    """Unit steps from a random start; the rounds get the start's share of the cost."""
 
     @staticmethod
     def schedule(sizes: Sizes, mu: float, noise2: float) -> Schedule:
@@ -31,7 +31,7 @@ class WithoutStart(UnitSteps):
 
 
 class WithoutTracking(UnitSteps):
-    """Tracking that ignores the measured residual and the energy of a step."""
+    """Unit steps whose tracking of the error ignores the measured residual and the energy of a step."""
 
     class tracker(FilterState):
         """The filter's state without measurements."""
@@ -41,17 +41,17 @@ class WithoutTracking(UnitSteps):
 
 
 class WithoutGain(UnitSteps):
-    """Steps as long as the error would be without noise."""
+    """Unit steps whose step length is computed as if their variance from noise were 0."""
 
     class tracker(FilterState):
-        """The filter's state, with a step length for no noise."""
+        """The filter's state, with the step length for variance 0."""
 
         def step_length(self, variance: float) -> float:
             return super().step_length(0.0)
 
 
 class WithoutMoments(UnitSteps):
-    """Second moments of the heads assumed to be I."""
+    """Unit steps that assume the heads' second moments to be I."""
 
     class head_moments(HeadMoments):
         """Head moments that are always I."""
@@ -62,7 +62,7 @@ class WithoutMoments(UnitSteps):
 
 @dataclass(frozen=True, eq=False)
 class ClippedRound(Round):
-    """Contributions of users that keep their length up to a bound, and have norm one beyond it."""
+    """A round whose contributions have norm |g| |w| over a bound, clipped to norm one."""
 
     length: float  # the bound on |g| |w|
 
@@ -81,7 +81,7 @@ class Halved(Sizes):
 
 
 class WithoutNormOne(UnitSteps):
-    """Contributions that keep their length, clipped at twice the expected one."""
+    """Unit steps whose contributions keep their length, clipped at twice the expected length."""
 
     sizes = Halved
 

@@ -1,15 +1,15 @@
 """Plain unit steps, the version for which docs/unit_steps_theorem.md proves a rate: fresh users in each round.
 
-    for t = 1..T, with users of their own:
+    for t = 1..T, each with n_t new users:
         w_i  <- least squares head of user i in X_i B
         g_i  <- (I - B B^T) X_i^T (y_i - X_i B w_i)
         R    <- ( sum_i (g_i/|g_i|) (w_i/|w_i|)^T + (2/mu) N ) / n_t
         B    <- QR( B + c_t (I - B B^T) R )
 
-From a planted start the steps c_t are those of Theorem 1, from a random one that of Theorem 3 (R). A user is touched by
-one release, of sensitivity 2: all rounds together are mu-GDP.
+From a planted start the steps c_t are those of Theorem 1, from a random start that of Theorem 3 (R). A user is part
+of one release, of sensitivity 2: all rounds together are mu-GDP.
 
-For analysis: it reads the truth and the label noise.
+For analysis: the experiment reads the truth and the label noise.
 """
 
 from __future__ import annotations

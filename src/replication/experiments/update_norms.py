@@ -4,13 +4,13 @@
                     q others for the gradient
     full model:     the gradient at theta_bar + s sqrt(k) u, with theta_bar the mean of all theta_i, the optimum,
                     and u a random direction
-    shared head:    the gradient in (B, w) of DP-FedAvg, B as above and w = B^T theta_bar, which is the best one for all
+    shared head:    the gradient in (B, w) of DP-FedAvg, B as above and w = B^T theta_bar, the best head shared by all
 
 All gradients are of half the mean squared residual on the same q samples. The drift is the norm of the mean of clipped
 updates over the clipping bound, which is `drift_bound` times the median norm of the full model's updates. At the
-optimum it comes from clipping alone.
+optimum the drift comes from clipping alone.
 
-For analysis: it reads the truth and releases nothing.
+For analysis: the experiment reads the truth and releases nothing.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def all_heads(users: Users) -> np.ndarray:
 def updates(
     users: Users, sine: float, samples: int, rng: np.random.Generator
 ) -> tuple[dict[str, np.ndarray], np.ndarray]:
-    """Return the updates of all users as rows, for each of `WHAT`, and the planted B (d, k)."""
+    """Return the updates of all users as rows, for each kind of sharing in `WHAT`, and the planted B (d, k)."""
     truth = users.truth.basis
     basis = planted_subspace(truth, sine, rng)
     centre = truth @ all_heads(users).mean(axis=0, dtype=np.float64)

@@ -6,7 +6,7 @@
     each user: v_j <- argmin_{||v|| <= C} (2/m) sum_{i > m/2} l( <U^T x_ij, v>; y_ij )
 
 The candidates N are a net of the paper's kind, where one is small enough, or random subspaces.
-Both are public and the draw is exact, so it is epsilon-DP without a delta for any N.
+Both are public and the draw is exact, so the mechanism is epsilon-DP without a delta for any N.
 
 beta: the proof of Theorem 5.1 has eps / (8 L_f C xi), eq. (34); the box of Algorithm 4 has n times that, with a score
 that is a sum (E1). `exponent` chooses the beta that calibration `paper` takes from the theorem.

@@ -1,10 +1,10 @@
 """Exponential mechanism by a Markov chain on the subspaces: the feasible variant that jain2021 asks for in Section 7.
 
-Algorithm 4 with the draw from a net replaced by the last state of a Metropolis chain
+Algorithm 4 of jain2021 with the draw from a net replaced by the last state of a Metropolis chain
 (`replication.methods.steps.grassmann_chain`), whose limit is the law proportional to exp(-beta score(U)) on all
-subspaces, the limit of ever finer nets.
+subspaces, which is also the limit of the laws on ever finer nets.
 
-The limit is epsilon-DP. A finite chain is not known to be: the ledger's entry says that its epsilon is the limit's.
+The limit is epsilon-DP; a finite chain is not known to be. The ledger's entry says that its epsilon is the limit's.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class ExponentialChain:
 
 @dataclass(frozen=True, kw_only=True)
 class ExponentialChainOptions(PrintedOptions):
-    """Options of the chain: those of the score, and its lengths."""
+    """Options of the chain: those of the score, and its numbers of steps."""
 
     burn_in: int = option("steps of a chain in which its step size is found", check_count, 500)
     steps: int = option("steps of a chain after that", check_count, 500)

@@ -1,4 +1,4 @@
-"""Exponential mechanism over candidates that a cheap first stage has released; it is in no paper.
+"""Exponential mechanism over candidates that a cheap first stage has released; no paper has this method.
 
     with part of the budget (Gaussian mechanism):
         N <- releases of one or several runs of the first stage: Algorithm 3 of jain2021, or each round of CENTAUR
@@ -30,7 +30,7 @@ from privrep.users.known import Known
 from replication.methods.exponential import Exponential, ScoreOptions
 
 FIRST = ("spectral", "centaur")
-SPREAD = (0.03, 1.0)  # ends of the norms of perturbations, about the sine of the angle for k = 1
+SPREAD = (0.03, 1.0)  # least and largest norm of a perturbation; for k = 1 about the sine of its angle
 
 
 @dataclass(frozen=True)

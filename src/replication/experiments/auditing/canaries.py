@@ -1,6 +1,6 @@
 """Search for the pair of users that a mechanism or a statistic distinguishes best.
 
-Users are drawn with structure; then one sample of the best pair is changed at a time, or all its features are turned.
+Users have groups of equal samples; then one sample of the best pair, or all features of one user, change in each step.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Pair = tuple[Canary, Canary]
 
 
 def before_others(pair: Pair, problem: Problem, rng: np.random.Generator) -> tuple[GivenUsers, GivenUsers]:
-    """Return two data sets with one of the pair first; the others are the same, standard normal, known to all."""
+    """Return two data sets, with one user of the pair first; all other users are the same, standard normal, known."""
     shape = problem.samples, problem.users
     features, labels, worlds = rng.standard_normal((*shape, problem.dim)), rng.standard_normal(shape), []
     for canary in pair:
@@ -79,7 +79,7 @@ def structured_pair(problem: Problem, rng: np.random.Generator) -> Pair:
 
 
 def changed(pair: Pair, rng: np.random.Generator) -> Pair:
-    """Replace one sample of one of the two users, or turn all its features a little in the same way."""
+    """Replace features or label of one sample of one of the two users, or change all features of that user linearly."""
     new = [Canary(user.features.copy(), user.labels.copy()) for user in pair]
     user = new[rng.integers(2)]
     samples, dim = user.features.shape
@@ -104,7 +104,7 @@ def larger(pair: Pair, features: float, labels: float) -> Pair:
 def worst_pair(
     score: Callable[[Pair], float], problem: Problem, draws: int, changes: int, rng: np.random.Generator
 ) -> tuple[Pair, float]:
-    """Return the pair with the largest score, and the score: the best of the drawn pairs, changed where that helps."""
+    """Return the pair with the largest score, and the score: the best drawn pair, after changes that raise it."""
     pair = max((structured_pair(problem, rng) for _ in range(draws)), key=score)
     best = score(pair)
     for _ in range(changes):

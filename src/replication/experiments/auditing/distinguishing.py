@@ -2,8 +2,8 @@
 
 A coin picks the user; the adversary guesses by the likelihood ratio, against a threshold of 0. The accuracy of the best
 attack is (1 + delta(0)) / 2: Phi(mu/2) for mu-GDP, 1 / (1 + e^-epsilon) for one epsilon-DP release. The number of
-hits is binomial and gives an exact lower limit of the accuracy, hence of epsilon: that of the same releases with the
-noise at which this accuracy is the best. Three further limits are weaker or assume more: z-test, AUC, TPR and FPR.
+hits is binomial and gives an exact lower limit of the accuracy, hence of epsilon: epsilon of the same releases with
+noise at which the best attack is as accurate. Three further limits are weaker or assume more: z-test, AUC, TPR and FPR.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def lower(hits: int, runs: int, level: float = LEVEL) -> float:
 
 @dataclass(frozen=True)
 class Game:
-    """For each of r runs: whether it was in the first world, log-likelihood ratio, and whether the guess was right."""
+    """For each of r runs: whether it had the first user, its log-likelihood ratio, and whether the guess was right."""
 
     first: np.ndarray
     scores: np.ndarray
@@ -69,7 +69,7 @@ class Game:
 
 
 def play(score: Callable[[bool, int], float], runs: int, rng: np.random.Generator) -> Game:
-    """Play a game; `score` takes whether the first world was drawn, and the number of the run."""
+    """Play a game; `score` maps whether the first user was drawn, and the run's number, to a log-likelihood ratio."""
     first = rng.random(runs) < 0.5
     ties = rng.random(runs) < 0.5
     scores = np.array([score(bool(world), run) for run, world in enumerate(first)])
@@ -121,7 +121,7 @@ class PrivacyClaim:
         return (1 + composed_advantage(gaussian, pure)) / 2
 
     def epsilon(self, delta: float, noise_reduction: float = 1.0) -> float:
-        """Return epsilon with the noise divided by `noise_reduction`; beyond 3, an upper bound that ignores rates."""
+        """Return epsilon with the noise divided by `noise_reduction`; above 3, a bound without participation rates."""
         gaussian, pure = self._scaled(noise_reduction)
         if self.gaussian or noise_reduction > NOISE_REDUCTIONS[1]:
             return gdp_epsilon(noise_reduction * self.mu, delta) + sum(pure) if gaussian else sum(pure)

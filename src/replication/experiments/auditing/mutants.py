@@ -96,7 +96,7 @@ class Mutant:
     needs: Needs = ""  # property of the mechanisms to which the fault applies
 
     def applicable(self, transcript: Transcript, multiplier: float, clips: bool) -> bool:
-        """Return whether the fault applies to a mechanism; `clips`: whether that clips by functions of the library."""
+        """Return whether the fault applies to a mechanism; `clips`: whether it clips by the library's functions."""
         releases = transcript.records
         streams = Counter(record.role for record in releases for _ in range(record.parts))
         sampled = any(record.rate < 1 for record in releases)
@@ -148,6 +148,6 @@ MUTANTS = {
     "clip taken from the data": Mutant(clip=BOUND_OF_DATA, unbounded=True, needs="clip"),
     "participation not drawn": Mutant(everyone=True, needs="participation"),
 }
-"""Half the sensitivity: that of adding or removing a user, or of a clip at twice its bound. A user charged as a sample:
+"""Half the sensitivity: as if a user were added or removed, or a clip had half its bound. A user charged as a sample:
 each of 16 samples is clipped, and one clip is charged. One of two statistics uncharged: the pair of Algorithm 2 is
 charged the squared sensitivity of its matrix alone."""

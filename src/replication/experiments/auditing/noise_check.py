@@ -41,6 +41,6 @@ def noise_alarm(table: np.ndarray) -> float:
 
 
 def noise_found(table: np.ndarray) -> float:
-    """Return the largest ratio of actual to claimed noise, below 1, that the variance shows with chance `POWER`."""
+    """Return the largest ratio of actual to claimed noise, below 1, found by the variance test with chance `POWER`."""
     looks, half = 5 if table.shape[1] > 1 else 4, table.size / 2
     return float(np.sqrt(gammaincinv(half, SURE / looks / 2) / gammaincinv(half, POWER)))

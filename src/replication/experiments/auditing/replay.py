@@ -1,11 +1,11 @@
-"""The transcript of a fit's releases, and the same fit on other users with the same answers.
+"""The transcript of a fit's releases, and its replay: the same fit on other users, given the same released answers.
 
-A replay gives the method the answers o of one run on the data of both worlds. Its exact statistics s, s' under this one
-history, in units of the claimed noise like o, give
+A replay runs the method on two data sets (worlds), giving it the answers o of one run. Its exact statistics s, s' on
+the two, in units of the claimed noise like o, give
 
     mu^2 = sum_t ||s_t - s'_t||^2,    log p / p' = sum_t <s_t - s'_t, o_t - (s_t + s'_t) / 2>
 
-and the difference of log-probabilities of a choice. Where users take part at random, all coins are public but the
+and a choice adds its difference of log-probabilities. Where users take part at random, all coins are public but the
 canary's; a release then has the law (1 - p) N(s without it, 1) + p N(s with it, 1).
 """
 
@@ -81,7 +81,7 @@ class GaussianRecord:
 
 @dataclass(frozen=True)
 class ChoiceRecord:
-    """A choice by the exponential mechanism: log-probabilities (c,) as claimed, the choice, and a uniform number."""
+    """A choice by the exponential mechanism: claimed log-probabilities (c,), the choice, a uniform random number."""
 
     name: str
     role: str
@@ -93,7 +93,7 @@ class ChoiceRecord:
 
     @property
     def noise(self) -> np.ndarray:
-        """The quantile of the choice, the likeliest first, as a standard normal number."""
+        """The choice's randomised quantile, likeliest candidates first, mapped to a standard normal number."""
         order = np.argsort(-self.logs, kind="stable")
         chances = np.exp(self.logs[order])
         place = int(np.flatnonzero(order == self.answer[0])[0])
@@ -127,7 +127,7 @@ class Fault:
     mean_clip: bool = False  # sums are clipped as a whole, to the bound times the number of users
 
     def noise_spec(self, spec: NoiseSpec) -> NoiseSpec:
-        """Return the faulty specification by which a sum is released in place of its own."""
+        """Return the faulty specification that replaces the sound `spec` in the release of a sum."""
         noises = tuple(replace(noise, sd=noise.sd * self.charged) for noise in spec.noises)
         if len(noises) > 1:
             return replace(spec, noises=noises, sensitivity=math.sqrt(self.joint) if self.joint else spec.sensitivity)
@@ -175,7 +175,7 @@ class RecordingRelease(Release):
     def approached(
         self, name: str, chain: Callable[[float, np.random.Generator], np.ndarray], *, width: float
     ) -> np.ndarray:
-        """Record the released state of a chain, without numbers: its probability in the other world is not known."""
+        """Release and record a chain's state, without exact values: its probability on the other data is not known."""
         given = self.transcript.given
         answer = given.answer if given else Release.approached(self, name, chain, width=width)
         self.transcript.records.append(GaussianRecord(name, self.role, np.empty(0), np.empty(0), answer))
@@ -200,7 +200,7 @@ SECRET = ("noise", "init_noise", "position")  # streams that are secret; all oth
 
 @dataclass(frozen=True)
 class Attendance:
-    """Coins of random participation, public but for those of the first user; coins below the rate take part."""
+    """Coins of random participation, public except the first user's; users with coins below the rate take part."""
 
     public: np.random.Generator
     own: Callable[[], float]
@@ -217,7 +217,7 @@ INSIDE, OUTSIDE = (lambda: 0.0), (lambda: 1.0)  # coins of a user who always tak
 
 
 def streams(run: int, seed: int, own: Callable[[], float] | None = None, everyone: bool = False) -> Streams:
-    """Return named random streams, public ones from the seed alone; `own` draws the coins of the first user."""
+    """Return named random streams, public ones seeded by `seed` alone; `own` draws the coins of the first user."""
 
     def start(role: str) -> Any:
         # Seeding from an array is faster than from a list.
@@ -249,19 +249,19 @@ def recorded(
 
 
 def attained_mu(first: Transcript, second: Transcript) -> float:
-    """Return mu of two worlds under one history: the root sum of squared distances of Gaussian releases."""
+    """Return mu between two data sets, given the same answers: root sum of squared distances of Gaussian releases."""
     pairs = zip(first.records, second.records, strict=True)
     return float(np.sqrt(sum(((a.exact - b.exact) ** 2).sum() for a, b in pairs if isinstance(a, GaussianRecord))))
 
 
 def loss(first: Transcript, second: Transcript) -> float:
-    """Return the largest privacy loss between two worlds under one history, summed over the choices."""
+    """Return the largest privacy loss between two data sets, given the same answers, summed over the choices."""
     pairs = zip(first.records, second.records, strict=True)
     return float(sum(np.abs(a.logs - b.logs).max() for a, b in pairs if isinstance(a, ChoiceRecord)))
 
 
 def log_ratio(first: Transcript, second: Transcript, without: Transcript | None = None) -> float:
-    """Return the log likelihood ratio of the answers, the first world over the second."""
+    """Return the log likelihood ratio of the answers, under the first data set over the second."""
     outside = without.records if without else [None] * len(first.records)
     pairs = zip(first.records, second.records, outside, strict=True)
     return float(sum(a.log_density(out) - b.log_density(out) for a, b, out in pairs))

@@ -22,7 +22,7 @@ ONES = SampleClip(1.0, 1.0)  # both thresholds 1
 
 
 def single_user(user: Canary) -> GivenUsers:
-    """Return a data set with this user alone, at rank 1 with the head 1; a head h would act like features times h."""
+    """Return a data set with this user alone, at rank 1 with head 1; a head h would equal features times h."""
     samples, dim = user.features.shape
     return GivenUsers(Known(1, samples, dim, 1), user.features[:, None], user.labels[:, None], np.ones((1, 1)))
 
@@ -36,7 +36,7 @@ def largest_change(
 
 
 def moved(statistic: str, samples: int, rng: np.random.Generator, clip: SampleClip = ONES, dim: int = 2) -> float:
-    """Return the change of A ("second"), b ("first"), or both squared ("joint", up to 8) by replacing a user, k = 1."""
+    """Return the largest change over its bound of A ("second"), b ("first"), or both squared ("joint", up to 8)."""
     contribution = UserMoments(true_heads, slice(0, samples))
 
     def change(*pair: GivenUsers) -> float:

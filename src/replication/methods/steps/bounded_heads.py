@@ -4,13 +4,13 @@
 
 The problem is convex. At any v in the ball the Frank-Wolfe gap <g, v> + C ||g||, with g the gradient, bounds how far
 the value is from the minimum. The solver iterates until the gap of every user is at most a stated tolerance, and
-returns the gaps. It does not raise if a gap stays larger after many steps: whether a computation fails must not depend
+returns the gaps. It raises no error if a gap stays larger after many steps: whether a computation fails must not depend
 on one user, and privacy does not rest on the accuracy. The steps for a user depend on that user alone: if they depended
-on others, these would change the user's share of a sum.
+on other users, those would change this user's share of a sum.
 
 * absolute loss, k = 1: exact. The minimum is a weighted median of y_i / z_i, moved into [-C, C].
-* otherwise: Newton's method on the loss, each step a quadratic over the ball. The first steps, and those of users for
-  whom Newton is slow, take the weights of iterated least squares, which never increase the loss. The absolute loss is
+* otherwise: Newton's method on the loss; each step minimises a quadratic over the ball. The first steps, and those of
+  users with slow progress, use weights of iterated least squares, which never increase the loss. The absolute loss is
   approached by pseudo-Huber losses of falling width, which lie within their width of it.
 """
 
@@ -28,9 +28,9 @@ SLOW = 6  # steps after which only users beyond the tolerance continue, in doubl
 MOST_STEPS = 200
 FEW = 0.5  # share of users beyond the tolerance below which only they continue
 SHORTENED = (1, 0.5, 0.2, 0.05)  # parts of a Newton step that are tried for a slow user
-RIDGE = {np.dtype(np.float32): 1e-5, np.dtype(np.float64): 1e-8}  # of the trace, added to the diagonal
+RIDGE = {np.dtype(np.float32): 1e-5, np.dtype(np.float64): 1e-8}  # share of the trace that is added to the diagonal
 SECULAR_STEPS = 30
-LENGTH_TOLERANCE = {np.dtype(np.float32): 1e-3, np.dtype(np.float64): 1e-9}  # relative excess that is cut off
+LENGTH_TOLERANCE = {np.dtype(np.float32): 1e-3, np.dtype(np.float64): 1e-9}  # relative excess over C that is cut off
 BLEND = 0.05  # share of the majoriser in a Newton step's weights: it keeps them positive where a loss is linear
 SMOOTHINGS = (0.3, 0.1, 0.03, 0.01, 0.003, 0.001)  # widths of the pseudo-Huber losses that approach the absolute loss
 
@@ -47,7 +47,7 @@ class BoundedFit:
 def fit_bounded(
     projected: np.ndarray, labels: np.ndarray, loss: Loss, bound: float, tolerance: float = TOLERANCE
 ) -> BoundedFit:
-    """Fit heads of length at most `bound` to samples (k, q, N) and labels (q, N), gaps of at most the tolerance."""
+    """Fit heads of length at most `bound` to samples (k, q, N) and labels (q, N), with gaps up to the tolerance."""
     if loss.name == "absolute" and len(projected) == 1:
         return _weighted_median(projected[0], labels, bound)
     if loss.name == "absolute":
@@ -100,7 +100,7 @@ def _newton(
             late = late[late]
         newton = _step(BLEND * weight + (1 - BLEND) * curvature if step else weight, z, v, gradient, bound)
         moved = newton if step < SLOW else _best(loss, z, y, v, newton, _step(weight, z, v, gradient, bound))
-        v = np.where(late, moved, v)  # converged users stay: a user's head must not depend on the others
+        v = np.where(late, moved, v)  # converged users stay: a user's head must not depend on other users
     return BoundedFit(heads, loss.value(_residual(projected, labels, heads)).mean(axis=0), gaps)
 
 
@@ -135,7 +135,7 @@ def within_ball(gram: np.ndarray, right: np.ndarray, bound: float) -> np.ndarray
         long = np.flatnonzero(~(np.einsum("kn,kn->n", heads, heads) <= bound**2))
     if len(long):
         gram, b, diagonal = gram.take(long, axis=2), right.take(long, axis=1), range(len(right))
-        # ||b|| <= (tr H + s) C bounds s from below. The last term avoids 0 / 0.
+        # ||b|| <= (tr H + s) C bounds s, added to the diagonal, from below. The last term avoids 0 / 0.
         size, trace = np.sqrt(np.einsum("kn,kn->n", b, b)) / bound, sum(gram[a, a] for a in diagonal)
         accuracy = 8 * np.finfo(gram.dtype).eps
         gram[diagonal, diagonal] += np.maximum(size - trace, 0) + accuracy * (size + trace) + (size + trace == 0)
@@ -145,7 +145,7 @@ def within_ball(gram: np.ndarray, right: np.ndarray, bound: float) -> np.ndarray
             excess = np.maximum(np.sqrt(squared) / bound - 1, 0)
             if excess.max() <= LENGTH_TOLERANCE[gram.dtype]:
                 break
-            # Converged users stay: a user's head must not depend on the others.
+            # Converged users stay: a user's head must not depend on other users.
             late = excess > LENGTH_TOLERANCE[gram.dtype]
             slope = np.einsum("kn,kn->n", v, _solve(gram, v))
             gram[diagonal, diagonal] += np.divide(squared * excess, slope, out=np.zeros_like(slope), where=late)

@@ -24,16 +24,16 @@ from privrep.users.subspace import random_subspaces
 
 WANTED = 0.3  # share of proposals accepted, between the best for one and for many dimensions (Gelman et al. 1996)
 HOTTEST, LOOKED_AT = 0.3, 8  # first scale over the range of scores of LOOKED_AT uniform subspaces
-GAIN = 0.6  # a chain's log step follows its acceptance by this over the square root of the step's number
+GAIN = 0.6  # factor on changes of a chain's log step size, over the square root of the iteration's number
 
 
 @dataclass(frozen=True)
 class Walk:
     """States and scores of chains after the burn-in."""
 
-    last: np.ndarray  # (c, d, k), where they ended
+    last: np.ndarray  # (c, d, k), the final states
     scores: np.ndarray  # (steps, c), after each step
-    kept: np.ndarray  # (r, c, d, k), states at even distances
+    kept: np.ndarray  # (r, c, d, k), states evenly spaced in time
     accepted: np.ndarray  # share of proposals accepted, (c,)
 
 

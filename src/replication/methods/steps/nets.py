@@ -20,7 +20,7 @@ LARGEST = 200_000  # most subspaces of a net
 
 
 def cells_per_entry(dim: int, rank: int, radius: float) -> int:
-    """Return p, the fewest cells per entry that give a positive radius."""
+    """Return p, the fewest cells per entry whose net has at most the given radius, which is positive."""
     return max(1, math.ceil(math.sqrt(rank * (dim - rank)) / radius))
 
 
@@ -31,7 +31,7 @@ def net_size(dim: int, rank: int, radius: float) -> int:
 
 @dataclass(frozen=True)
 class Net:
-    """Bases (c, d, k), and volumes (c,): uniform density over that of a draw from the net, up to a factor."""
+    """Bases (c, d, k), and volumes (c,): density of the uniform law over that of the net's points, up to a factor."""
 
     bases: np.ndarray
     volumes: np.ndarray

@@ -44,7 +44,7 @@ class UserScore:
         return self.loss.value(block.labels[self.samples]).mean(axis=0, dtype=float)
 
     def fits(self, block: Block, bases: np.ndarray) -> list[BoundedFit]:
-        """Fit the heads of the users of a block, c' subspaces at a time: fits for c' B users each."""
+        """Fit the heads of a block's B users, c' subspaces at a time; each fit in the list has c' B heads."""
         features, labels = block.features[self.samples], block.labels[self.samples]
         size = max(1, CHUNK // labels.size)
         return [self._fit(features, labels, bases[i : i + size]) for i in range(0, len(bases), size)]
