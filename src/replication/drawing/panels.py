@@ -20,16 +20,16 @@ from replication.drawing.points import Drawn
 from replication.drawing.style import GREY, LAW, Look, log_ticks, short
 
 CI, ENDS = ("ci_low", "ci_high"), ("low", "high")
-"""Columns with the ends of a confidence interval, and of any other interval."""
+"""Names of the columns with the ends of a confidence interval, and of any other interval."""
 Size = tuple[float, float]
-"""Inches for the margins, and for each panel."""
+"""A width or height in inches: of all margins together, and of each panel."""
 Ticks = Sequence[float] | np.ndarray | pd.Series | Mapping[int, str] | Mapping[float, str]
 LINE, LETTER = 0.62, 0.068
-"""Width in inches of the line of an entry in the legend, and of each letter."""
+"""Widths in inches in the legend: of the line before an entry, and of each letter of its label."""
 
 
 class Panel(Axes):
-    """A panel that records its series, and their looks for the legend."""
+    """A panel that records the series drawn in it, and their looks for the legend."""
 
     def __init__(self, *args, **words) -> None:
         self.recorded: list[Drawn] = []
@@ -49,10 +49,10 @@ class Panel(Axes):
         hollow: pd.Series | None = None,
         size: float = 26,
     ) -> None:
-        """Draw column y against column x, with intervals between the columns `ends` as bars, or as a band at a line;
+        """Draw column y against column x, intervals between the columns `ends` as bars or a `band`;
         marks are hollow where the flags `hollow` are true.
 
-        A look without a mark is a curve. sideways : draw intervals along x. size : area of a mark, in square points.
+        Without a marker it is a curve. sideways : draw intervals along x. size : area of a mark, in square points.
         """
         if rows.empty:
             return
@@ -75,14 +75,14 @@ class Panel(Axes):
                     words = {"s": 40, "color": look.colour, "linewidth": 1.4}
                 if len(part):
                     sns.scatterplot(part, x=x, y=y, ax=self, marker=look.marker, legend=False, zorder=3, **words)
-        if look.marker or len(rows) > 2:  # the two ends of a straight line are no data points
+        if look.marker or len(rows) > 2:  # two points without markers are the ends of a straight line, not data
             points = rows[[x, y, *(() if sideways else ends)]].to_numpy(float)
             self.recorded.append(Drawn(look.label, points, bool(look.marker)))
         self.named(look)
 
     def groups(self, rows: pd.DataFrame, x: str, y: str, by: str, looks: Mapping[T, Look], **more) -> None:
         """Draw a series for each value of the column `by`, in the order of the looks; raise ValueError for a value
-        without a look, which would be missing in silence. more : options of `series`."""
+        without a look, whose rows would otherwise be dropped silently. more : options of `series`."""
         unknown = set(rows[by].dropna()) - set(looks)
         if unknown:
             raise ValueError(f"{by} is {min(unknown)!r}; it has no look, and {', '.join(map(repr, looks))} have one")
@@ -90,11 +90,11 @@ class Panel(Axes):
             self.series(rows[rows[by] == value], x, y, look, **more)
 
     def law(self, rows: pd.DataFrame, x: str, y: str, label: str = "law") -> None:
-        """Draw the prediction of a law, dotted."""
+        """Draw the prediction of a law, column y against column x, as a dotted line."""
         self.series(rows, x, y, Look(label, LAW, "", ":"))
 
     def level(self, value: float, label: str, *, along: str = "x", colour: str = GREY, dash: str = "--") -> None:
-        """Draw a line at a level of y along x, or at a level of x along y, and name it in the legend."""
+        """Draw a horizontal line at y = `value`, or a vertical one if `along` is "y", and name it in the legend."""
         (self.axhline if along == "x" else self.axvline)(value, color=colour, linestyle=dash, linewidth=1, zorder=1)
         self.named(Look(label, colour, "", dash))
 
@@ -103,7 +103,7 @@ class Panel(Axes):
         self.series(pd.DataFrame({"x": np.asarray(x, float), "y": np.asarray(y, float)}), "x", "y", look)
 
     def fit(self, rows: pd.DataFrame, look: Look) -> None:
-        """Draw the points of a `fit_table` and the fitted power; points left out are hollow."""
+        """Draw the points of a `fit_table` and the fitted power law; points left out of the fit are hollow."""
         rows = rows[(rows["value"] > 0) & (rows["error"] > 0)]
         self.series(used(rows), "value", "error", look, ends=CI)
         left_out = look.but("left out of the fit", filled=False)
@@ -112,21 +112,21 @@ class Panel(Axes):
             self.power(rows, rows["exponent"].iloc[0], Look("fitted power", look.colour, "", "-"))
 
     def power(self, rows: pd.DataFrame, exponent: float, look: Look) -> None:
-        """Draw a power law through the geometric mean of the points that are not left out."""
+        """Draw a power law through the geometric mean of the points that are in the fit."""
         middle, height = np.exp(np.log(used(rows)[["value", "error"]]).mean())
         ends = np.array([rows["value"].min(), rows["value"].max()])
         self.curve(ends, height * (ends / middle) ** exponent, look)
 
     def named(self, look: Look) -> None:
-        """Enter a look into the legend."""
+        """Add a look to the legend, unless its label is empty."""
         if look.label:
             enter(look, self.looks)
 
     def label(
         self, x: str = "", y: str = "", title: str = "", log: str = "", xticks: Ticks = (), yticks: Ticks = (), **more
     ) -> None:
-        """Name the panel and its axes. log : its logarithmic axes, "x", "y" or "xy". xticks, yticks : places of all
-        ticks, or place -> text. more : keyword arguments of `Axes.set`."""
+        """Name the panel and its axes. log : its logarithmic axes, "x", "y" or "xy". xticks, yticks : positions of all
+        ticks, or position -> text. more : keyword arguments of `Axes.set`."""
         self.set(**{f"{name}scale": "log" for name in log}, **more)
         # seaborn names an axis after its column
         self.set(xlabel=x, ylabel=y, title=title)
@@ -141,7 +141,7 @@ class Panel(Axes):
 
 
 def enter(look: Look, looks: dict[str, Look]) -> None:
-    """Enter a look under its label; a label with several colours is grey in the legend."""
+    """Add a look to `looks` under its label; a label with several colours is grey in the legend."""
     known = looks.setdefault(look.label, look)
     if look.colour != known.colour:
         looks[look.label] = known.but(colour=GREY)
@@ -153,7 +153,7 @@ def used(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def around(rows: pd.DataFrame, y: str, half: pd.Series) -> pd.DataFrame:
-    """Add the ends of an interval around a column."""
+    """Add columns `low` and `high`: column y minus and plus `half`."""
     return rows.assign(low=rows[y] - half, high=rows[y] + half)
 
 
@@ -164,12 +164,12 @@ class Picture(Figure):
         super().__init__(layout="constrained")
 
     def panels(self, width: float, height: float, **subplots) -> np.ndarray:
-        """Divide the figure, of this size in inches, into panels; keyword arguments go to `Figure.subplots`."""
+        """Set the figure's size in inches and divide it into panels; keyword arguments go to `Figure.subplots`."""
         self.set_size_inches(width, height)
         return self.subplots(**subplots, subplot_kw={"axes_class": Panel})
 
     def panel(self, width: float, height: float) -> Panel:
-        """Return one panel for the whole figure, of this size in inches."""
+        """Set the figure's size in inches and return one panel that fills it."""
         return self.panels(width, height, squeeze=False)[0, 0]
 
     def facets(
@@ -190,7 +190,7 @@ class Picture(Figure):
     def finish(self) -> None:
         """Remove a label of y that repeats the label to its left, and draw the legend below all panels, each look once,
         in as many columns as fit; the legend covers no point."""
-        panels: list[Any] = self.axes  # each is a Panel, and has a place
+        panels: list[Any] = self.axes  # each is a Panel with a place in the grid of subplots
         for left, right in reversed(list(pairwise(panels))):
             if right.get_ylabel() == left.get_ylabel() and not right.get_subplotspec().is_first_col():
                 right.set_ylabel("")

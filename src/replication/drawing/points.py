@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 
 SVG_DPI = 72
 MOST_ON_A_LINE = 40
-"""Approximate number of points that are shown of a curve, a line without marks."""
+"""Approximate number of points that are kept of a curve, a line without markers."""
 MOST_IN_A_FIGURE = 1500
 """A figure with more points keeps every second, third, ... point of each series."""
 DIGITS = 4
@@ -22,7 +22,7 @@ DIGITS = 4
 
 @dataclass(frozen=True)
 class Drawn:
-    """A series of a panel: its name, points (x, y), and with intervals (x, y, low, high), one row each."""
+    """A series of a panel: its name, and one row for each point, (x, y) or with an interval (x, y, low, high)."""
 
     name: str
     points: np.ndarray
@@ -47,7 +47,7 @@ def drawn_points(figure: Figure) -> dict:
 
 
 def plain(label: str) -> str:
-    r"""Strip the marks of mathematical text from a label.
+    r"""Strip the LaTeX markup from a label.
 
     >>> plain(r"label noise $\sigma_F$"), plain("$d^{1.5}$")
     ('label noise sigma_F', 'd^1.5')
@@ -75,7 +75,7 @@ def _frame(artist: Artist, figure: Figure, height: float) -> list[float]:
 
 
 def shared_label(axis: Axes, name: str) -> str:
-    """Return the label of axis x or y of a panel; panels that share it have it at the left, or below."""
+    """Return the label of axis x or y of a panel; if it has none, that of the panel to its left (y) or below (x)."""
     span, along, sign = ("rowspan", "colspan", 1) if name == "y" else ("colspan", "rowspan", -1)
 
     def place(other: Axes, of: str) -> range:
@@ -87,7 +87,7 @@ def shared_label(axis: Axes, name: str) -> str:
 
 
 def _points(axis: Axes, drawn: Drawn, height: float) -> list[list]:
-    """Return position, numbers and interval of each point of a series that lies in the panel."""
+    """Return [left, top, x, y] of each point of a series inside the panel, and low and high if it has an interval."""
     rows = drawn.points if drawn.marked else drawn.points[:: max(1, len(drawn.points) // MOST_ON_A_LINE)]
     scale, (low, high) = SVG_DPI / axis.figure.dpi, axis.bbox.get_points()
     with np.errstate(all="ignore"):

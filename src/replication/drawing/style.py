@@ -62,14 +62,14 @@ sns.set_theme(
 POINTS = "points"
 """Id of the metadata with the numbers that an SVG shows."""
 GREY, LAW = "0.45", "0.25"
-"""Colours of a level, such as a claimed value, and of a law."""
+"""Colours of a line at a constant level, such as a claimed value, and of the curve of a law."""
 NOTE: dict[str, Any] = {"fontsize": 8.5, "color": "0.35", "textcoords": "offset points"}
-"""Keywords of an annotation."""
+"""Keyword arguments of matplotlib for an annotation."""
 
 
 @dataclass(frozen=True)
 class Look:
-    """Look of a series. dash : matplotlib's style of its line, or "" for no line. filled : whether marks are filled."""
+    """Label, colour, marker and line of a series. dash : matplotlib's line style, "" for none. filled : of markers."""
 
     label: str
     colour: str
@@ -78,7 +78,7 @@ class Look:
     filled: bool = True
 
     def but(self, label: str | None = None, **changed: object) -> Look:
-        """Return the look with another label or other changes."""
+        """Return a copy of the look with another label, where one is given, and with other fields changed."""
         return replace(self, label=self.label if label is None else label, **changed)
 
 
@@ -100,7 +100,7 @@ own, for print in grey."""
 
 
 def look(method: str, label: str | None = None, **changed: object) -> Look:
-    """Return the look of a method, with another label or other changes."""
+    """Return the look of a method with another label, where one is given, and with other fields changed."""
     return METHODS[method].but(label, **changed)
 
 
@@ -148,11 +148,11 @@ def power_of_ten(value: float) -> str:
 
 
 FEW, MANY = 4, 100
-"""Ratios of the ends of an axis below which its ticks are evenly spaced, and from which they are powers of ten."""
+"""Ratio of an axis' ends below which its ticks are evenly spaced, and ratio from which they are powers of ten alone."""
 
 
 def log_ticks(axis: Axis) -> None:
-    """Put ticks on a logarithmic axis in one format: decimals, or powers of ten if one is very small or large."""
+    """Put ticks on a logarithmic axis, all in one format: decimals, or powers of ten if one is very small or large."""
     low, high = sorted(axis.get_view_interval())
     subs = (1, 2, 5) if high < MANY * low else (1,)
     axis.set_major_locator(

@@ -11,11 +11,11 @@ from replication.drawing.panels import Panel, Picture, used
 from replication.drawing.style import METHODS, Look
 
 COLUMNS = 3
-"""Panels in a row."""
+"""Largest number of panels in a row."""
 WIDTH = 27
-"""Letters in a line of a title."""
+"""Largest number of letters in a line of a title."""
 LEAST_HEIGHT = 3
-"""Least ratio of the ends of a panel's y axis, so that a flat law looks flat."""
+"""Least ratio of the upper to the lower end of a panel's y axis, so that a flat law looks flat."""
 AXES = {
     "users": "$n$",
     "samples": "$m$",
@@ -63,7 +63,7 @@ def sweep_panel(axis: Panel, rows: pd.DataFrame, claimed: float | None, title: s
 
 
 def thinned(values: pd.Series) -> list[float]:
-    """Return the values that get a tick: on a logarithmic axis, at least a sixth of its length apart."""
+    """Return the values that get a tick; on the logarithmic axis, ticks are at least a sixth of its length apart."""
     ascending, kept = sorted(set(values)), []
     apart = math.log(ascending[-1] / ascending[0]) / 6 if len(ascending) > 1 else 0
     for value in ascending:
@@ -73,7 +73,7 @@ def thinned(values: pd.Series) -> list[float]:
 
 
 def exponent_text(rows: pd.DataFrame) -> str:
-    """Write the exponent of a fit with half the width of its interval; nothing without an exponent."""
+    """Write the exponent of a fit with half the width of its interval; an empty text without an exponent."""
     exponent, low, high = rows[["exponent", "exponent_low", "exponent_high"]].iloc[0]
     text = "" if math.isnan(exponent) else f"{exponent:.2f}"
     return (text if math.isnan(low) or not text else f"{text} ± {(high - low) / 2:.2f}").replace("-", "\N{MINUS SIGN}")
@@ -82,7 +82,7 @@ def exponent_text(rows: pd.DataFrame) -> str:
 def draw_sweeps(
     figure: Picture, numbers: pd.DataFrame, panels: dict[str, str], claimed: dict[str, float], ylabel: str
 ) -> None:
-    """Draw several fits from their `fit_table`, with a short title for each."""
+    """Draw a panel for each fit of a `fit_table`, with the fit's title in `panels`."""
     width = (0.3, 2.6) if len(panels) > 1 else (0, 4.6)
     for axis, name, rows in figure.facets(numbers, "fit", width, (0.4, 2.5), COLUMNS):
         sweep_panel(axis, rows, claimed.get(name), panels[name])

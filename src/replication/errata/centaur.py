@@ -23,14 +23,14 @@ from replication.errata.finding import Finding, decides, demonstrates, spell
 from replication.errata.tools import head_moments, sphere
 from replication.evidence.intervals import log_slope
 
-START = 0.2  # eps_0, the start that the theorem asks for
+START = 0.2  # eps_0, the distance of the start that the theorem asks for
 WIDE = 1e6  # a clip that cuts no gradient
 
 
 def distances(
     problem: Problem, rounds: int, *, sine: float = 0.1, noise: float = 0.0, batch: int = 12, direction: float = -1.0
 ) -> np.ndarray:
-    """Return dist2 after each unclipped round of CENTAUR from a planted start, with noise of sd `noise` on B."""
+    """Return dist2 after each unclipped round of CENTAUR, started at distance `sine`, with noise of sd `noise` on B."""
     users = Users(problem)
     streams = {name: stream(0, "erratum", {"erratum": 0, "part": name}) for name in ("init", "noise", "samples")}
     draws = SampleDraws("reuse", problem.samples, streams["samples"])
@@ -84,7 +84,7 @@ def rounds_grow_as_the_noise_falls() -> Finding:
     printed = [math.log(noise * problem.dim) for noise in noises]
     paths = [distances(problem, 50, sine=START, noise=noise, batch=32) for noise in noises]
     needed = [int((path <= 2 * np.median(path[-15:])).argmax()) + 1 for path in paths]
-    # Noise has to fall by e for one more factor e of accuracy; a round leaves 3/4 of the distance.
+    # For a distance e times smaller the noise must be e times smaller; a round multiplies the distance by 3/4.
     growth = float(np.polyfit(-np.log(noises), needed, 1)[0])
     return Finding(
         f"rounds until twice the final distance is reached {spell(needed)} at eta sigma zeta / n = {spell(noises)}: "
@@ -94,17 +94,17 @@ def rounds_grow_as_the_noise_falls() -> Finding:
 
 
 def printed_cap(n: float, d: float, k: float) -> float:
-    """Return the cap on sigma_g of Theorem 5.1 over c_sigma, for mu = kappa = 1: n / (d sqrt(k ln n))."""
+    """Return the cap of Theorem 5.1 on sigma_g, divided by c_sigma, for mu = kappa = 1: n / (d sqrt(k ln n))."""
     return n / (d * math.sqrt(k * math.log(n)))
 
 
 def corrected_cap(n: float, d: float, k: float) -> float:
-    """Return the cap with the factor k that (18) loses from (21): n / (d k^1.5 sqrt(ln n))."""
+    """Return the same cap with the factor k of (21) that (18) loses: n / (d k^1.5 sqrt(ln n))."""
     return n / (d * k**1.5 * math.sqrt(math.log(n)))
 
 
 def at_cap(cap, rank: int) -> float:
-    """Return the steady distance at a hundredth of a cap on sigma_g, with the prescribed zeta_g for c_zeta = 1."""
+    """Return the `steady` distance for sigma_g = cap / 100, with the prescribed zeta_g for c_zeta = 1."""
     # d >= k^3 ln n up to k = 4, as the theorem assumes; n >= m.
     n, d, batch = 200, 344, 2 * rank + 8
     problem = sphere(n, 2 * batch, d, rank)
@@ -121,13 +121,13 @@ def distance_at_the_printed_cap_grows_with_the_rank() -> Finding:
     return Finding(
         f"steady distance at a hundredth of the cap for k = {spell(ranks)}, kappa = 1: {spell(printed)} as printed, "
         f"exponent {growth:.2f}; {spell(corrected)} corrected, exponent {kept:.2f}",
-        # Another universal c_sigma changes the level alone, not the exponent.
+        # Another universal constant c_sigma changes the distances by a factor, not their exponent.
         decides(growth, printed=0, correct=1, within=0.3) and decides(kept, printed=1, correct=0, within=0.3),
     )
 
 
 def gradient_parts(problem: Problem, sine: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return the mean gradient G of one round, without clip or noise, and its mean Q V over second samples, (d, k)."""
+    """Return the mean gradient G of an unclipped, noiseless round, and Q V, its mean over the samples' second half."""
     users, half = Users(problem), problem.samples // 2
     truth = users.truth.basis
     basis = planted_subspace(truth, sine, stream(0, "erratum", {"erratum": 43}))
@@ -263,7 +263,7 @@ def noise_of_rounds_adds_in_squares(rng: np.random.Generator) -> Finding:
 
 
 def gaussian_square_exponential(scale: float) -> float:
-    """Return E exp(x^2 / s^2) of a standard normal, (1 - 2/s^2)^-1/2; infinite up to s = sqrt(2)."""
+    """Return E exp(x^2 / s^2) of a standard normal, (1 - 2/s^2)^-1/2; infinite for s <= sqrt(2)."""
     return (1 - 2 / scale**2) ** -0.5 if scale > math.sqrt(2) else math.inf
 
 

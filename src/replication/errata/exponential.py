@@ -24,7 +24,7 @@ from replication.methods.steps.nets import Net, chart_net
 from replication.methods.steps.user_scores import BoundedHeads, Shares, UserScore
 
 ABSOLUTE, SMOOTH = Loss("absolute", 0.0), Loss("pseudo-huber", 1.0)  # both are 1-Lipschitz: xi = 1
-PAIR = UserScore(ABSOLUTE, clip=1.0, bound=1.0, samples=slice(0, 1))  # for neighbours: L_f = C = 1, one sample
+PAIR = UserScore(ABSOLUTE, clip=1.0, bound=1.0, samples=slice(0, 1))  # of neighbours: L_f = C = 1, one sample each
 
 
 def proved_exponent(epsilon: float, users: int, width: float) -> float:
@@ -38,12 +38,12 @@ def printed_exponent(epsilon: float, users: int, width: float) -> float:
 
 
 def laws(net: Net, users: int, others: str, exponent: float) -> list[np.ndarray]:
-    """Return ln p(U) of the draw from the net, for both neighbours."""
+    """Return ln p(U) of Algorithm 4's draw U from the net, on each of two neighbouring data sets."""
     return [exact_law(scores, 1 / exponent) for scores in neighbouring_scores(PAIR, net, users, others)]
 
 
 def privacy_loss(net: Net, users: int, exponent: float) -> float:
-    """Return the largest |ln p(U) - ln p'(U)| where the other users agree with the one who is replaced."""
+    """Return the largest |ln p(U) - ln p'(U)| where all other users agree with the user who is replaced."""
     return float(np.abs(np.subtract(*laws(net, users, "agreeing", exponent))).max())
 
 
@@ -93,7 +93,7 @@ def projections_are_far_below_the_threshold(rng: np.random.Generator) -> Finding
 
 
 def population_risk(users: Users, basis: np.ndarray, heads) -> float:
-    """Return L_Pop(U, V) of the smooth loss, labels without noise, for heads V (B, k) of a block."""
+    """Return L_Pop(U, V) of the smooth loss without label noise; `heads` maps a block to its heads V, (B, k)."""
     truth = users.truth.basis
 
     def losses(block: Block) -> float:
@@ -111,7 +111,7 @@ def true_heads_fit_one_basis_alone() -> Finding:
     for n in sizes:
         users = Users(sphere(users=n, samples=m, dim=d, rank=k))
         truth = users.truth.basis
-        basis = -truth  # of the same subspace
+        basis = -truth  # another basis of the same subspace
         # L_Pop and L_ERM are 0 in (U*, V*).
         left.append(population_risk(users, basis, true_heads))
         risks.append(population_risk(users, basis, BoundedHeads(basis, SMOOTH, bound, slice(m // 2, m))))
@@ -178,7 +178,7 @@ def risk_bound_fails_in_other_units() -> Finding:
 
 
 def samples_exponential(rank: float, risk: float) -> float:
-    """Return the least m for the term sqrt(k^2/m) of Theorem 5.2 with C = sqrt(k)."""
+    """Return the least m at which the term sqrt(k^2/m) of Theorem 5.2 with C = sqrt(k) is at most the risk."""
     return (rank / risk) ** 2
 
 
@@ -187,7 +187,7 @@ def alternation_needs_at_most_rank_times_as_much() -> Finding:
     ranks = [4, 8, 16, 32]
 
     def power(alternating, exponential, risks) -> float:
-        """Return the exponent of k in the need of Theorem 4.2 over that of Theorem 5.2, at given risks for each k."""
+        """Return the exponent of k in the m or n of Theorem 4.2 over that of Theorem 5.2, at given risks for each k."""
         needs = [alternating(k, a) / exponential(k, b) for k, (a, b) in zip(ranks, risks, strict=True)]
         return log_slope(ranks, needs)
 
@@ -212,7 +212,7 @@ def exponential_needs_twice_the_width(rng: np.random.Generator) -> Finding:
     losses = [privacy_loss(net, n, proved_exponent(epsilon, n, PAIR.width)) / epsilon for n in sizes]
     projected = np.clip(2 * rng.standard_normal((1, 2, 10_000)), -1, 1)
     labels = 3 * rng.standard_normal((2, 10_000))
-    # Contributions of users to the score less those at the head 0, by the loss itself; L_f = C = 1, k = 1.
+    # The loss at each user's best head minus the loss at head 0, a contribution to the score; L_f = C = 1, k = 1.
     terms = fit_bounded(projected, labels, ABSOLUTE, 1.0).values - ABSOLUTE.value(labels).mean(axis=0)
     least, most = float(terms.min()), float(terms.max())
     return Finding(

@@ -22,7 +22,7 @@ ENTERED: dict[str, Callable[[], Finding]] = {}  # erratum -> its demonstration, 
 
 
 def demonstrates(erratum: str, role: str = "erratum") -> Callable[[Callable[..., Finding]], Callable[[], Finding]]:
-    """Register the demonstration of an erratum by its id; a function with a parameter gets a generator."""
+    """Register the demonstration of an erratum by its id; a function with a parameter gets a random generator."""
 
     def enter(show: Callable[..., Finding]) -> Callable[[], Finding]:
         if erratum in ENTERED:

@@ -51,7 +51,7 @@ def printed_rounds_are_negative_and_forget_the_users(rng: np.random.Generator) -
     theorem = sequential_theorem(MOMENTS_COST)
     epsilons = [1, 3, 10]
     printed = [math.log(1 / theorem.noise_multiplier(epsilon, DELTA)) for epsilon in epsilons]
-    # From distF 1/32 to the bound of Lemma 4.4 at a contraction of 1/4, sigma_F = 0, mu = kappa = 1.
+    # Rounds from distF 1/32 to the bound of Lemma 4.4, each dividing distF by 4, at sigma_F = 0, mu = kappa = 1.
     multiplier, k, d = theorem.noise_multiplier(1, DELTA), 2, 50
     needed = [math.log(n / (32 * multiplier * k**2 * d**1.5)) / math.log(4) for n in (1e6, 1e8, 1e10)]
     problem = sphere(users=16_000, samples=16, dim=10, rank=2)
@@ -100,7 +100,7 @@ def whitened_noise_falls_as_one_over_users(rng: np.random.Generator) -> Finding:
     noise = symmetric_noise(d * k, 1.0, rng)
 
     def norms(n: int, unit: float) -> tuple[float, float, float]:
-        """Return measured and printed norm over Delta, and lam_k, with labels in the given unit."""
+        """Return the measured and the printed norm, each over Delta, and lam_k, with labels in the given unit."""
         users = Users(sphere(users=n, samples=1, dim=d, rank=k))
         sigma = unit**2 * head_moments(users)
         lam = np.linalg.eigvalsh(sigma)[0]

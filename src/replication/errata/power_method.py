@@ -134,7 +134,7 @@ def fresh_samples_need_rank_to_the_sixth() -> Finding:
 
 
 def mean_gain(users: Users, summed: int, divided_by: int) -> float:
-    """Return the mean of tr(U*^T M_i U*) / k over 2 lam_k + tr, M_i a sum over `summed` samples over `divided_by`."""
+    """Return the mean of tr(U*^T M_i U*) / (k (2 lam_k + tr)), M_i the sum of `summed` samples over `divided_by`."""
     truth, rank = users.truth.basis, users.problem.rank
 
     def gains(block: Block) -> tuple[np.ndarray]:

@@ -32,7 +32,7 @@ def printed_noise_fits_one_split_alone(rng: np.random.Generator) -> Finding:
 def noise_is_too_small_for_large_epsilons() -> Finding:
     delta, times = 1e-6, np.array([1, 2, 4, 10])
     log = math.log(1 / delta)
-    # The costs of the proofs at Delta = sqrt(8 L)/eps: 1/Delta^2 and half of it.
+    # The zCDP costs in the proofs of the two lemmas at Delta = sqrt(8 L)/eps: 1/Delta^2 and half of it.
     costs = {"4.3": (times * log) ** 2 / (8 * log), "4.5": (times * log) ** 2 / (16 * log)}
     chain = {name: [zcdp_epsilon(rho, delta) for rho in of] / (times * log) for name, of in costs.items()}
     precise = {

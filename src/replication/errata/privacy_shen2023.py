@@ -30,7 +30,7 @@ from replication.printed.renyi import Mixture, renyi_divergence
 
 
 def moved(users: np.ndarray, others: np.ndarray) -> float:
-    """Return the distance between the sums of clipped updates of two sets of users, (B, d), in clipping thresholds."""
+    """Return the distance between sums of clipped updates of two sets of users, (B, d), in units of the threshold."""
     return float(np.linalg.norm(Rows(users).clipped(1.0)[0] - Rows(others).clipped(1.0)[0]))
 
 
@@ -38,7 +38,7 @@ def moved(users: np.ndarray, others: np.ndarray) -> float:
 def replacing_costs_four_times_removing() -> Finding:
     update = 100 * np.eye(3)[:1]
     removed, replaced = moved(update, np.empty((0, 3))), moved(update, -update)
-    # At sigma_g of the theorem T / sigma_g^2 is eps^2 / (4 L), and the start may cost as much as the rounds.
+    # With the theorem's sigma_g, T / sigma_g^2 is eps^2 / (4 L), and the start may cost as much as the rounds.
     mu = math.sqrt(2 * replaced**2 / (4 * math.log(1 / DELTA)))
     ratio, delta = achieved(WHOLE, 1.0, DELTA), gdp_delta(1.0, mu)
     return Finding(
@@ -79,7 +79,7 @@ def printed_divergence_is_negative() -> Finding:
 
 
 def mean_of_present(others: int, rate: float, own_rate: float, update: float, sd: float) -> tuple[Mixture, float]:
-    """Return the law of a noisy mean over C_t, with one user's update and zeros of all others, and P(|C_t| = 0)."""
+    """Return the distribution of a noisy mean over C_t of one user's update and all others' zeros, and P(|C_t| = 0)."""
     present = binom.pmf(np.arange(others + 1), others, rate)
     parts = [((1 - own_rate) * weight, 0.0, sd / count) for count, weight in enumerate(present) if count]
     parts += [(own_rate * weight, update / (count + 1), sd / (count + 1)) for count, weight in enumerate(present)]
@@ -87,7 +87,7 @@ def mean_of_present(others: int, rate: float, own_rate: float, update: float, sd
 
 
 def mean_divergence(alpha: float, others: int, rate: float, sd: float, *, replaced: bool) -> float:
-    """Return the RDP of this round if a user with update 0 is removed, or update 1 replaced by -1; C_t may be empty."""
+    """Return the RDP of `mean_of_present` if a user of update 0 is removed or update 1 becomes -1; C_t may be empty."""
     own_rate, update = (rate, 1.0) if replaced else (0.0, 0.0)
     seen, empty = mean_of_present(others, rate, own_rate, update, sd)
     other, other_empty = mean_of_present(others, rate, rate, -update, sd)

@@ -22,7 +22,7 @@ from replication.evidence.intervals import log_slope
 
 
 def noisy_risk(users: Users, multiplier: float, draws: int, slack: float, rng: np.random.Generator) -> float:
-    """Return the mean risk after one step of Algorithm 2 with the true heads, all of it due to privacy."""
+    """Return the mean risk after one step of Algorithm 2 with the true heads, a risk due to the privacy noise alone."""
     steps = noisy_steps(users, multiplier, draws, slack, rng)
     return float(np.mean([subspace_risk(users, basis) for _, basis in steps]))
 
@@ -81,7 +81,7 @@ def mean_risk_exceeds_twice_its_expectation_too_often(rng: np.random.Generator) 
     k, sets, users, samples = 2, 2000, (25, 100), (5, 8, 12, 16)
 
     def above(n: int, h: int) -> float:
-        """Return the share of data sets with a mean risk in U* above twice its expectation."""
+        """Return the share of data sets whose mean risk in the subspace U* is above twice its expectation."""
         features = rng.standard_normal((h, sets * n, k), dtype=np.float32)
         heads = fit_heads(features, rng.standard_normal((h, sets * n)), np.eye(k))
         risks = (heads**2).sum(axis=1).reshape(sets, n).mean(axis=1)
@@ -109,7 +109,7 @@ def bound_says_nothing_at_its_premise(rng: np.random.Generator) -> Finding:
     power = log_slope(ranks, sizes)
 
     def risk_over_rank(constant: float, dim: int, rank: int) -> float:
-        """Return risk / k at n = constant (kd)^1.5 Delta, Delta = 1: the premise with Delta for 1/eps, more users."""
+        """Return risk / k at n = constant (kd)^1.5 Delta, Delta = 1: the premise with Delta, not 1/eps, more users."""
         users = Users(sphere(round(constant * (rank * dim) ** 1.5), 2, dim, rank))
         return noisy_risk(users, 1.0, 20, 4.0, rng) / rank
 

@@ -1,4 +1,4 @@
-"""Tools of several demonstrations: synthetic users, their head moments and risk, and private steps under new noise."""
+"""Tools of several demonstrations: synthetic users, their head moments and risk, and private steps with new noise."""
 
 from __future__ import annotations
 

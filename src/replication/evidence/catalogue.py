@@ -16,8 +16,8 @@ from replication.run.settings import SomeNames
 Text = Annotated[str, Field(min_length=4)]
 Commit = Annotated[str, Field(pattern=r"^[0-9a-f]{7,40}$")]
 SET_ASIDE, MENDED = "set aside", "mended"
-"""Values in errata.csv in place of yes and no, for a candidate without a demonstration; the second is a slip that the
-published version corrects."""
+"""Values in errata.csv, in place of yes and no, for a suspected error without a demonstration; `MENDED` if it is a slip
+that the published version corrects."""
 Change = Literal["the guarantee", "a rate", "a constant", "a sign", "nothing"]
 """Effect of an erratum on a user of the result, the most severe first."""
 
@@ -45,7 +45,7 @@ class Erratum(Model):
 
 
 class Candidate(Model):
-    """A suspected error in print that is not one or remains open; `mended` if the published version lacks it."""
+    """A suspected error in print that is no error or remains undecided; `mended` if the published version lacks it."""
 
     id: Annotated[str, Field(pattern=r"^[EC][0-9]+$")]
     paper: str
@@ -56,7 +56,7 @@ class Candidate(Model):
 
 
 class ErrataFile(Model):
-    """errata.yaml."""
+    """The content of errata.yaml."""
 
     errata: Annotated[tuple[Erratum, ...], Field(strict=False, min_length=1)]
     candidates: Annotated[tuple[Candidate, ...], Field(strict=False)] = ()
@@ -72,7 +72,7 @@ class ErrataFile(Model):
 
 
 class Deviation(Model):
-    """Something that was revised, left open, or replaced by something else."""
+    """An entry of deviations.yaml: what was revised, left open, or replaced by something else."""
 
     id: Annotated[str, Field(pattern=r"^D[0-9]+$")]
     kind: Literal[
@@ -86,7 +86,7 @@ class Deviation(Model):
 
 
 class DeviationsFile(Model):
-    """deviations.yaml."""
+    """The content of deviations.yaml."""
 
     deviations: Annotated[tuple[Deviation, ...], Field(strict=False, min_length=1)]
 

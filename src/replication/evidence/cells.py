@@ -13,11 +13,11 @@ from replication.run.csv_tables import REMEDY, read_rows
 
 NUMBERS = {"users", "samples", "dim", "rank", "seed", "epsilon", "delta", "noise_multiplier", "mu", "epsilon_exact"}
 NUMBERS |= {"excess_risk", "mse", "dist2", "distF", "releases", "redraw", "label_noise_sd"}
-"""Columns that hold numbers alone."""
+"""Columns whose entries are all numbers."""
 
 
 def read_cells(path: Path | None) -> pd.DataFrame | None:
-    """Read the results table of a study; None for a study of arithmetic.
+    """Read the results table of a study; None for a study without runs, which only evaluates formulas.
 
     Raise Unreadable for a damaged table: a row that is cut, or a text in a column of numbers.
     """
@@ -44,7 +44,7 @@ def sizes_of(cells: pd.DataFrame, columns: Collection[str]) -> pd.DataFrame:
 
 
 def resampled(rows: pd.DataFrame, indices: np.ndarray | None) -> pd.DataFrame:
-    """Return the rows of the resampled repetitions, given by number in the order of their seeds; all rows for None.
+    """Return the rows of resampled repetitions, whose indices count the seeds in ascending order; all rows for None.
 
     >>> list(resampled(pd.DataFrame({"seed": [9, 4, 4], "x": [3, 1, 2]}), np.array([1, 0, 1]))["x"])
     [3, 1, 2, 3]

@@ -1,4 +1,4 @@
-"""The rules by which a quantity of a claim is judged, one class each; verdicts follow from intervals.
+"""The rules that judge a quantity of a claim, one class for each rule; a verdict follows from the quantity's interval.
 
 rate              : the exponent `value` of an upper bound.
 at_most, at_least : the interval lies wholly on the claimed side of `value`.
@@ -23,16 +23,16 @@ Rows = Mapping[str, Mapping[str, str]]
 """Rows of a study's measures.csv by quantity, numbers as text."""
 
 SHOWN = 0.0005
-"""Smallest share of a finite grid in an exponent that the reason names."""
+"""Smallest contribution of the finite grid to an exponent that the text of the reason mentions."""
 GRID_SHARE = 1 / 3
-"""Largest share of the tolerance that may come from the finite grid."""
+"""Largest contribution of the finite grid to an exponent, over the tolerance, at which the exponent is judged."""
 FAR = 5
-"""Factor between limit and measured number from which the reason says that they are far apart."""
+"""Factor between limit and measured number above which the text of the reason says that they are far apart."""
 
 
 @dataclass(frozen=True)
 class Interval:
-    """A measured number with its 95 % interval; NaN ends where it has none."""
+    """A measured number with its 95 % interval, whose ends are NaN where there is no interval."""
 
     measured: float
     low: float
@@ -40,7 +40,7 @@ class Interval:
 
     @classmethod
     def read(cls, row: Mapping[str, str]) -> Interval:
-        """Read the numbers of a row of measures.csv."""
+        """Return number and interval of a row of measures.csv."""
         return cls(*(float(row[name]) for name in ("measured", "ci_low", "ci_high")))
 
     @property
@@ -53,8 +53,8 @@ class Interval:
 class Exponent:
     """A fitted exponent of an error, with its bootstrap standard error over `seeds` repetitions.
 
-    `predicted_slope` is that of the formula on the same grid, whose true exponent is `expected`: their difference is
-    what the finite grid adds, and is taken off. Without a formula both are NaN and nothing is taken off.
+    `predicted_slope` is the slope of the formula on the same grid, `expected` the formula's asymptotic exponent: their
+    difference is due to the finite grid and is subtracted. Without a formula both are NaN and nothing is subtracted.
     """
 
     slope: float
@@ -65,7 +65,7 @@ class Exponent:
 
     @property
     def share(self) -> float:
-        """What the finite grid adds to the exponent."""
+        """Contribution of the finite grid to the exponent; 0 without a formula."""
         share = self.predicted_slope - self.expected
         return 0.0 if math.isnan(share) else share
 
@@ -74,8 +74,8 @@ class Exponent:
         return self.slope - self.share
 
     def far_from_asymptotic(self, tolerance: float) -> bool:
-        """Whether the grid's share exceeds `GRID_SHARE` of the tolerance, so that the formula and not the data would
-        decide."""
+        """Whether the grid's contribution exceeds `GRID_SHARE` times the tolerance, so that the formula, not the data,
+        would decide the verdict."""
         return abs(self.share) > GRID_SHARE * tolerance + 1e-9
 
     def interval(self, level: float = LEVEL) -> tuple[float, float]:
@@ -85,15 +85,15 @@ class Exponent:
 
 
 def kind_of(whose: str, kind: str) -> str:
-    """Return by which words a statement is judged: those of its kind, or those of what is not a paper's own."""
+    """Return the kind by which a statement is judged: its own if a paper's, a limit or a surrogate; else "ours"."""
     return kind if whose == "paper" or kind in ("limit", "surrogate") else "ours"
 
 
 class Quantity(About):
     """One number of a claim.
 
-    quantity : its name for readers. measured : what the study measures for it. rule : by which it is judged.
-    value : what is claimed. predicted : what a law has. tolerance : how far from the value it may be.
+    quantity : name for readers. measured : name of the study's quantity that is judged. rule : how it is judged.
+    value : the claimed number. predicted : the number that a law gives. tolerance : allowed distance from `value`.
     """
 
     quantity: str
@@ -104,18 +104,18 @@ class Quantity(About):
 
     @property
     def claimed(self) -> str:
-        """What is claimed, as a column of claims.csv."""
+        """The claimed range as text, for a column of claims.csv."""
         return f"{self.value}"
 
 
 class Rate(Quantity, Bound):
-    """The exponent `value` of an upper bound."""
+    """Rule: the claimed exponent of an upper bound is `value`."""
 
     rule: Literal["rate"]
     tolerance: Tolerance  # pyright: ignore[reportGeneralTypeIssues] -- has to be given here
 
     def verdict(self, found: Exponent, exponents: int) -> Verdict:
-        """Judge an exponent, of which a run has `exponents` in all.
+        """Judge an exponent, one of `exponents` that the run judges.
 
         RATE-AGREES: the 95 % interval of the corrected exponent lies within `tolerance` of the claimed one. LOOSE: it
         lies wholly beyond, on the side where the error grows more slowly than the bound. VIOLATED: the interval that is
@@ -137,8 +137,8 @@ class Rate(Quantity, Bound):
         return Verdict.VIOLATED if simultaneous > refuted else Verdict.INCONCLUSIVE
 
     def judged(self, kind: str, rows: Rows, exponents: int) -> dict:
-        """Return verdict and reason as columns of claims.csv, with and without what is taken off for the finite grid;
-        the run judges so many exponents in all."""
+        """Return verdict and reason as columns of claims.csv, and the verdict without the correction for the finite
+        grid. exponents : number of all exponents that the run judges."""
         row = rows[self.measured]
         local = float(row["formula"])
         raw = Exponent(float(row["measured"]), float(row["standard_error"]), int(row["seeds"]))
@@ -153,7 +153,7 @@ class Rate(Quantity, Bound):
         }
 
     def reason(self, found: Exponent, verdict: Verdict) -> str:
-        """Describe the corrected exponent with its interval, and by how much it misses."""
+        """Describe the corrected exponent, its interval and, where it differs, its distance from the claimed one."""
         if math.isnan(found.slope):
             return "no exponent"
         low, high = found.interval()
@@ -170,7 +170,7 @@ class Rate(Quantity, Bound):
 
 
 def in_words_of(kind: str, verdict: Verdict) -> Verdict:
-    """Translate the verdict of `Rate.verdict` into the words of a kind of claim."""
+    """Return the verdict of a kind of claim that corresponds to a verdict of `Rate.verdict`."""
     if kind == "surrogate":
         return Verdict.SURROGATE
     return OUTCOMES[kind][1] if verdict is Verdict.VIOLATED and kind in ("proof", "limit", "ours") else verdict
@@ -179,19 +179,19 @@ def in_words_of(kind: str, verdict: Verdict) -> Verdict:
 class Comparison(Quantity):
     """A quantity that is compared with a limit.
 
-    or_measured : another reading; where it alone passes the verdict is PARTIAL.
-    or_value    : its limit, where that is another.
+    or_measured : name of the quantity by another reading of the claim; the verdict is PARTIAL if that alone passes.
+    or_value    : limit for `or_measured`, by default `value`.
     """
 
     or_measured: str = ""
     or_value: float | None = None
-    if TYPE_CHECKING:  # of the rules below
+    if TYPE_CHECKING:  # each rule below defines these
         limit: ClassVar[str]
         excess: ClassVar[Callable[[Interval], tuple[float, float]]]
         far: ClassVar[Callable[[Interval], bool]]
 
     def holds(self, found: Interval) -> bool | None:
-        """Whether the interval is wholly on the claimed side (True), wholly on the other (False), or on both (None)."""
+        """Whether the interval is on the claimed side (True), on the other (False), or on both or missing (None)."""
         if not found.known:
             return None
         # The least and the largest excess over the limit within the interval.
@@ -216,7 +216,7 @@ class Comparison(Quantity):
         return {"verdict": verdict, "reason": reason}
 
     def reason(self, found: Interval, outcome: bool | None) -> str:
-        """Describe how the interval lies to the limit."""
+        """Describe the position of the interval relative to the limit."""
         if not found.known:
             return f"{found.measured:.4g} without an interval cannot be judged against {self.limit}"
         says = {True: "is", False: "is not", None: "may or may not be"}[outcome]
@@ -228,7 +228,7 @@ class Comparison(Quantity):
 
 
 class OneSided(Comparison):
-    """At most or at least `value`, up to a tolerance for rounding."""
+    """Rule: the quantity is at most, or at least, `value`, up to a tolerance for rounding."""
 
     rule: Literal["at_most", "at_least"]
 
@@ -251,7 +251,7 @@ class OneSided(Comparison):
 
 
 class Equals(Comparison):
-    """Within `tolerance` of `value`."""
+    """Rule: the quantity is within `tolerance` of `value`."""
 
     rule: Literal["equals"]
     tolerance: Tolerance  # pyright: ignore[reportGeneralTypeIssues] -- has to be given here
@@ -269,4 +269,4 @@ class Equals(Comparison):
 
 
 AnyQuantity = Annotated[Rate | OneSided | Equals, Field(discriminator="rule")]
-"""A quantity with one of the rules."""
+"""A quantity of a claim with one of the rules above."""

@@ -1,9 +1,9 @@
 """Verdicts, computed from a measured interval, the claim's rule and the scale of the run.
 
 The claims stand in the settings of the studies that decide them; each quantity of a claim names what the study
-measures for it and a rule of `replication.evidence.claim_rules`. A claim may have a row for the whole: every
-other quantity of it holds; if not, another listed reading may pass. What could make a verdict negative is stated with
-it: what is printed, how severe that would be, and what a user of the result should do then.
+measures for it and a rule of `replication.evidence.claim_rules`. A claim may have a row for the whole, which says
+whether all its quantities hold or, if not, another listed reading passes. A claim also states, for a negative
+verdict, what is printed, how severe the error would be, and what a user of the result should do then.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ CLAIM_COLUMNS = (
 )
 
 ABOUT = {"whose": "", "basis": "measured", "printed": "", "severity": "", "advice": ""}
-"""What a row says about its statement, with the defaults; a quantity's own words go before its claim's."""
+"""Columns of claims.csv about a statement, with defaults; an entry of a quantity goes before that of its claim."""
 
 Scales = Annotated[tuple[Literal["tiny", "quick", "default", "record"], ...], Field(strict=False, min_length=1)]
 Measures = Mapping[str, Rows]
@@ -38,7 +38,7 @@ Measures = Mapping[str, Rows]
 class Whole(Model):
     """The row of a claim as a whole.
 
-    quantity : its name for readers. other_readings : what counts the other readings that pass.
+    quantity : name for readers. other_readings : name of the study's quantity that counts other readings that pass.
     """
 
     quantity: str
@@ -48,8 +48,8 @@ class Whole(Model):
 class Claim(About):
     """One statement of a paper. Either it says why it is not tested, or it has a study and quantities.
 
-    id : as in the paper's file. place : where it stands. statement : what it says. scales : at which it is judged.
-    whole : a row for all quantities together. quantities : numbers beside its rates. not_tested : why it is not.
+    id : as in the paper's file. place : in the paper. statement : the claim in words. scales : those that judge it.
+    whole : a row for all quantities. quantities : numbers besides the rates of `fits`. not_tested : why it is not.
     """
 
     id: str
@@ -78,12 +78,12 @@ class Claim(About):
         return self
 
     def about(self, quantity: Quantity | None = None) -> dict[str, str]:
-        """Return what a row says about its statement; a quantity's own words go before its claim's."""
+        """Return the columns of `ABOUT` for a row; an entry of the quantity goes before that of the claim."""
         return {name: getattr(quantity, name, None) or getattr(self, name) or usual for name, usual in ABOUT.items()}
 
 
 def exponents_judged(claims: Iterable[Claim], measures: Measures, scale: str) -> int:
-    """Count the exponents that a run judges, at least 1: the family over which VIOLATED is simultaneous."""
+    """Count the exponents that a run judges, at least 1: the tests in the Bonferroni correction of VIOLATED."""
     found = [
         measures.get(claim.study, {}).get(quantity.measured)
         for claim in claims
@@ -94,7 +94,7 @@ def exponents_judged(claims: Iterable[Claim], measures: Measures, scale: str) ->
 
 
 def judge_quantity(claim: Claim, quantity: AnyQuantity, measures: Rows, scale: str, judged: int) -> dict:
-    """Return one row of claims.csv, in a run that judges so many exponents in all."""
+    """Return the row of claims.csv for one quantity, in a run that judges `judged` exponents in all."""
     row: dict[str, Any] = claim.about(quantity) | {
         "tolerance": "" if quantity.tolerance is None else quantity.tolerance
     }
@@ -103,7 +103,7 @@ def judge_quantity(claim: Claim, quantity: AnyQuantity, measures: Rows, scale: s
         return row | {"verdict": Verdict.NOT_TESTED, "reason": f"study {claim.study} did not run at this scale"}
     measure = measures[quantity.measured]
     if row["basis"] == "measured" and float(measure["ci_low"]) == float(measure["ci_high"]):
-        # One number from runs without its error is no evidence.
+        # A single number from runs, without a standard error, is no evidence.
         measure = {**measure, "ci_low": "nan", "ci_high": "nan"}
     if measure["note"].startswith(NOT_RUN):
         return row | {"verdict": Verdict.NOT_TESTED, "reason": measure["note"]}
@@ -120,8 +120,8 @@ def judge_quantity(claim: Claim, quantity: AnyQuantity, measures: Rows, scale: s
 
 
 def judge_whole(claim: Claim, rows: list[dict], measures: Rows) -> dict:
-    """Return the row of a claim as a whole: every quantity of the paper's holds, some hold in part, or only another
-    listed reading passes."""
+    """Return the row of a claim as a whole: whether every quantity that the paper states holds, some hold in part, or
+    only another listed reading passes."""
     assert claim.whole is not None
     yes, no = OUTCOMES[claim.kind]
     own = [row for row in rows if row["whose"] == "paper"]
@@ -154,8 +154,8 @@ def judge(
 ) -> list[dict]:
     """Return all rows of claims.csv for one paper, in the order of its claims.
 
-    `figures` is the folder of the figures and `options` what Snakemake needs for this run beyond the default, both for
-    the command that draws a figure again; `judged` counts the exponents over all papers.
+    `figures` is the folder of the figures and `options` this run's options of Snakemake that are not the default, both
+    for the command that draws a figure again; `judged` is the number of exponents that are judged in all papers.
     """
     rows = []
     for claim in claims:
@@ -170,7 +170,7 @@ def judge(
         if claim.whole:
             rows_of_claim.insert(0, judge_whole(claim, rows_of_claim, found))
         for row in rows_of_claim:
-            # What is wrong and what to do then stand where the verdict contradicts the paper.
+            # Only a row whose verdict contradicts the paper shows what is printed, the severity and the advice.
             negative = {} if row["verdict"] in NEGATIVE else dict.fromkeys(("printed", "severity", "advice"), "")
             figure = row.pop("figure", "") or claim.figure
             shown = {"figure": figure, "command": f"snakemake -j1 {figures}/{figure}.svg {options}".rstrip()}

@@ -1,7 +1,7 @@
 """Comparison of two runs: the rows of their claims.csv in pairs, and the verdicts that changed.
 
-Other random numbers are expected to change the verdict of a row whose interval lies on both sides of its limit: in one
-of the two runs it is INCONCLUSIVE.
+With other random numbers the verdict of a row may change if its interval contains its limit: in one of the two runs
+the verdict is then INCONCLUSIVE.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ SHOWN = ("verdict", "measured", "ci_low", "ci_high", "corrected")
 """Columns of a row that a comparison shows."""
 ABOUT = ("seed", "confirmed_seed", "commit")
 CONFIRMATION_COLUMNS = ("id", "quantity", *SHOWN, *(f"confirmed_{name}" for name in SHOWN), *ABOUT)
-"""Columns of docs/confirmation.csv, which pairs each row of the default run with the row on another master seed: first
-for the newest confirmation, then for earlier ones, each with the code of its time."""
+"""Columns of docs/confirmation.csv, which pairs each row of the default run with that of a confirmation, a run on
+another master seed: the newest confirmation first, then earlier ones, each by the code of its time."""
 Pair = tuple[dict, dict]
 
 
 def by_name(rows: Iterable[dict]) -> dict[tuple[str, str], dict]:
-    """Return rows by claim id and quantity."""
+    """Return (claim id, quantity) -> row."""
     return {(row["id"], row["quantity"]): row for row in rows}
 
 
@@ -59,7 +59,7 @@ def unrepeated(rows: Iterable[dict]) -> dict[tuple[str, str], str]:
 
 def every_seed(rows: Iterable[dict]) -> tuple[list[str], list[list[str]]]:
     """Return all seeds of docs/confirmation.csv, and a row for each quantity with another verdict on one of them:
-    claim, quantity, results of the newest default run and of each confirmation, and for an exponent the pooled one."""
+    claim, quantity, results of the newest default run and each confirmation, and for an exponent the pooled one."""
     rows = list(rows)
     seeds = list(dict.fromkeys(row["confirmed_seed"] for row in rows))
     first, table = by_name(row for row, _ in confirmation_pairs(rows)), []
@@ -73,7 +73,7 @@ def every_seed(rows: Iterable[dict]) -> tuple[list[str], list[list[str]]]:
 
 
 def pooled(rows: list[dict]) -> str:
-    """Return the pooled exponent of runs, each weighted by its interval; an empty text for other numbers."""
+    """Return the mean exponent of runs, with weights interval width^-2, as text; empty without intervals."""
     numbers, low, high = np.array(
         [interval for row in rows if np.isfinite(interval := interval_of(row)).all()] or [[0.0] * 3]
     ).T
@@ -95,7 +95,7 @@ def changed(pairs: Iterable[Pair]) -> list[Pair]:
 
 
 def interval_of(row: dict) -> tuple[float, float, float]:
-    """Return number and ends of the interval, or NaN; an exponent is corrected for its finite grid."""
+    """Return the number of a row and the ends of its interval, NaN if missing; exponents are corrected for the grid."""
     measured, low, high, corrected = (float(row[name] or "nan") for name in SHOWN[1:])
     shift = 0.0 if math.isnan(corrected) else corrected - measured
     return measured + shift, low + shift, high + shift
@@ -110,7 +110,7 @@ def number_text(row: dict) -> str:
 
 
 def summary(pairs: Iterable[Pair]) -> str:
-    """Return one or two sentences: number of equal verdicts, and of the others that are open in one of the runs."""
+    """Return one or two sentences: number of equal verdicts, of different ones, and of these with one INCONCLUSIVE."""
     both = both_tested(pairs)
     differ = changed(both)
     text = f"Of {len(both)} rows that both runs tested {len(both) - len(differ)} have the same verdict."
@@ -121,7 +121,7 @@ def summary(pairs: Iterable[Pair]) -> str:
 
 
 def coverage(pairs: Iterable[Pair]) -> str:
-    """Return a sentence: number of exponents of the second run in the interval of the first.
+    """Return a sentence: number of exponents of the second run that lie in the interval of the first run.
 
     The difference of two numbers with equal errors, over the standard error of one, is sqrt(2) times a Student
     variable. It lies within the 95 % interval with probability 88 % for five repetitions and 83 % for very many.
@@ -142,7 +142,7 @@ def table(pairs: Iterable[Pair]) -> list[list[str]]:
 
 def confirmed(row: dict, pairs: Iterable[Pair]) -> str:
     """Return whether another master seed gave the verdict of a row: "yes", "no", or "not run" where the confirmation
-    did not test the row, or its first run had another verdict, under a rule that was revised since."""
+    did not test the row, or its default run had another verdict, under a rule that was revised since."""
     for pair in pairs:
         if all(pair[0][name] == row[name] for name in ("id", "quantity", "verdict")) and both_tested([pair]):
             return "no" if changed([pair]) else "yes"

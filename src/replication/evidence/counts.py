@@ -11,13 +11,13 @@ from replication.evidence.measured import Measured, share_ends
 from replication.evidence.verdicts import SEVERITIES, Verdict
 
 AGREES = (Verdict.RATE_AGREES, Verdict.LOOSE, Verdict.HOLDS, Verdict.REPRODUCED)
-"""Verdicts of agreement: a paper states upper bounds, so a loose one agrees."""
+"""Verdicts of agreement, with LOOSE: a paper states upper bounds, and an error below a bound agrees with it."""
 FALSE = (Verdict.VIOLATED, Verdict.FALSE_AS_PRINTED, Verdict.NOT_REPRODUCED, Verdict.NOT_MET)
 FAULTS = (*FALSE, Verdict.PARTIAL, Verdict.PROOF_GAP)
 
 
 def with_ends(points: pd.DataFrame, hits: str, runs: str) -> pd.DataFrame:
-    """Add ci_low and ci_high to points, the interval of the share of column `hits` in column `runs`."""
+    """Add the columns ci_low and ci_high to points: the interval of the share `hits` / `runs` of each row."""
     counts = points[[hits, runs]].round().astype(int).to_numpy()
     ends = [share_ends(int(hit), int(tried)) for hit, tried in counts]
     return points.assign(ci_low=[low for low, _ in ends], ci_high=[high for _, high in ends])
@@ -32,23 +32,23 @@ def failed_shares(rows: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
 
 
 def proportion(quantity: str, point: pd.Series, name: str, note: str) -> Measured:
-    """Turn the share in a column of a point, a row of `with_ends` with `draws`, into a measured quantity."""
+    """Turn the share in column `name` of a row of `with_ends`, which has a column `draws`, into a measured quantity."""
     share, low, high = map(float, point[[name, "ci_low", "ci_high"]])
     return Measured(quantity, share, low, high, int(point["draws"]), note)
 
 
 def own_statements(claims: pd.DataFrame, whose: str = "paper") -> pd.DataFrame:
-    """Return the rows of claims.csv on a paper's own statements, or on ours: without definitions, summaries of other
-    claims, and stand-ins."""
+    """Return the rows of claims.csv on statements of the papers, or of this project if `whose` is "ours", without
+    definitions, summaries of other claims, and stand-ins for experiments."""
     own = (claims["whose"] == whose) & (claims["basis"] != "definition") & (claims["rule"] != "all_hold")
     return claims[own & (claims["verdict"] != Verdict.SURROGATE)]
 
 
 def by_outcome(claims: pd.DataFrame, whose: str = "paper") -> dict[str, int]:
-    """Count quantities and claims of the papers, or ours, by outcome.
+    """Count quantities and claims of the papers, or of this project, by outcome.
 
-    `claims` are the claims with a tested quantity: in `claims_hold` all of them hold, in `claims_faulty` one is false,
-    in part or a gap, and in `claims_open` none is, but one is undecided. `tested` quantities are the sum of `hold`
+    `claims` have a tested quantity: in `claims_hold` all of these hold, in `claims_faulty` one is false, holds in part
+    or is a gap, in `claims_open` none is faulty, but one is undecided. `tested` quantities are the sum of `hold`
     (`loose` of them are loose bounds), `part`, `false` (by severity `false_P` to `false_T`), `gaps` (a step of a proof
     does not follow) and `undecided`. Further: `untested`; `rates`, the exponents that agree; `rates_beside`, those of
     them whose interval excludes the claimed power.

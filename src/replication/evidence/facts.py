@@ -18,13 +18,13 @@ class NotMeasured(LookupError):
 
 
 class Quantities(dict[str, Measured]):
-    """The quantities of a run that are finite, by name. Looking up any other raises NotMeasured."""
+    """The quantities of a run that are finite, by name. Looking up any other name raises NotMeasured."""
 
     def __init__(self, measured: Iterable[Measured]):
         super().__init__({measure.quantity: measure for measure in measured if math.isfinite(measure.measured)})
 
     def numbered(self, prefix: str) -> dict[float, Measured]:
-        """Return the quantities whose name is a prefix and a number, by that number, ascending."""
+        """Return number -> quantity for the quantities named `<prefix> <number>`, in ascending order of the numbers."""
         ends = {name: re.fullmatch(rf"{re.escape(prefix)} ([\d.]+)", name) for name in self}
         return dict(sorted((float(end[1]), self[name]) for name, end in ends.items() if end))
 
@@ -34,7 +34,7 @@ class Quantities(dict[str, Measured]):
 
 Fact = Callable[[Any, Quantities], object]
 """Function of the cells and the quantities of a study: a number, a text, a table, or lists and dicts by name of these.
-It raises NotMeasured where a run lacks its data. FACTS in a study's analysis has its facts by name."""
+It raises NotMeasured where a run lacks its data. `FACTS` in the analysis of a study maps names to its facts."""
 
 
 def total(cells: pd.DataFrame, quantities: Quantities, names: Iterable[str]) -> float:
@@ -43,7 +43,7 @@ def total(cells: pd.DataFrame, quantities: Quantities, names: Iterable[str]) -> 
 
 
 def spelled(fact: Fact, cells: pd.DataFrame | None, quantities: Quantities) -> str:
-    """Return a fact as JSON: tables as lists of rows, null where it is not measured; numbers keep all their bits."""
+    """Return a fact as JSON: tables as lists of rows, null where data are missing; numbers keep all their digits."""
     try:
         return json.dumps(fact(cells, quantities), default=_plain)
     except NotMeasured:

@@ -18,8 +18,8 @@ from replication.run.settings import AnalysisSettings, settings_of
 class Findings:
     """All results of one analysis.
 
-    `measured` are the quantities of the study beside those of its fits. `tables` maps the id of a figure to the numbers
-    that it shows, but for figures of sweeps, whose numbers follow from `fits`.
+    `measured` has the quantities of the study besides those of its fits. `tables` maps the id of a figure to the
+    numbers that it shows, except for figures of sweeps, whose numbers follow from `fits`.
     """
 
     measured: list[Measured]
@@ -41,6 +41,6 @@ class Findings:
 
 
 def write_numbers(path: Path, numbers: pd.DataFrame) -> None:
-    """Write the numbers of a figure as CSV in one move, so that reading gives the same bits."""
+    """Write the numbers of a figure as CSV, the whole file or nothing; reading it back gives the same bits."""
     with in_one_move(path) as temporary:
         temporary.write_text(numbers.to_csv(index=False, lineterminator="\n"), encoding="utf-8")

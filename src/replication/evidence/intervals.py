@@ -21,24 +21,24 @@ from privrep.options import T
 from privrep.users.rng import stream
 from replication.evidence.measured import Measured
 
-if TYPE_CHECKING:  # a configuration is checked without pandas
+if TYPE_CHECKING:  # the check of a configuration imports no pandas
     import pandas as pd
 
 Statistic = Callable[[np.ndarray], float]
 Statistics = Callable[[np.ndarray], Mapping[T, float]]
-"""Functions of indices of repetitions, with repeats: to a number, or to numbers by name."""
+"""Functions that map indices of resampled repetitions to a number, or to numbers by name."""
 DRAWS = 1000
 BOOTSTRAP = 200
-"""Bootstrap draws of `series_measures`."""
+"""Number of bootstrap draws in `series_measures`."""
 OUTSIDE = "not reached within the values that were run"
-"""Why an interpolated number is NaN."""
+"""Note of an interpolated number that is NaN."""
 LEVEL = 0.95
 FEWEST = 5
-"""Repetitions below which no interval is given."""
+"""Number of repetitions below which there is no interval."""
 
 
 def student(repetitions: int, level: float = LEVEL) -> float:
-    """Return the two-sided Student quantile for a standard error from these repetitions; NaN below `FEWEST`."""
+    """Return the two-sided Student quantile at `repetitions` - 1 degrees of freedom; NaN below `FEWEST` repetitions."""
     return float(-stdtrit(repetitions - 1, (1 - level) / 2)) if repetitions >= FEWEST else np.nan
 
 
@@ -68,8 +68,8 @@ def bootstrap_intervals(
 ) -> dict[T, tuple[float, float]]:
     """Return 95 % intervals by name of statistics.
 
-    A selection by score belongs inside the statistic. The name is that of the random stream, so that an interval does
-    not depend on what else is computed.
+    A statistic that selects by score must repeat the selection itself. `name` is the name of the random stream, so that
+    an interval does not depend on what else is computed.
     """
     values = statistic(np.arange(repetitions))
     if repetitions < FEWEST:

@@ -39,7 +39,7 @@ def exact(quantity: str, value: float, note: str = "") -> Measured:
 
 
 def bare(quantity: str, value: float, seeds: int, note: str = "") -> Measured:
-    """Return a number over runs that has no interval, for instance the largest of them."""
+    """Return a number over runs that has no interval, for instance the largest value among them."""
     return Measured(quantity, float(value), math.nan, math.nan, seeds, note)
 
 
@@ -58,7 +58,7 @@ NOT_RUN = "not run: "
 
 
 def not_run(quantity: str, reason: str) -> Measured:
-    """Return a quantity of missing runs; a claim on it is not tested, with the first line of the reason."""
+    """Return a quantity whose runs are missing, noting the reason's first line; a claim on it is not tested."""
     return bare(quantity, math.nan, 0, NOT_RUN + reason.splitlines()[0])
 
 

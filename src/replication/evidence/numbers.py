@@ -14,17 +14,17 @@ from replication.evidence.measured import Measured, bare, exact, not_run, share
 from replication.run.settings import AVERAGES, MeasureSettings, Number, names_in
 
 Statistic = Callable[[np.ndarray], np.ndarray]
-"""From numbers of repetitions along the last axis, with repeats, to a number."""
+"""Function that maps indices of resampled repetitions, along the last axis, to a number."""
 
 
 def defined(study: MeasureSettings, cells: pd.DataFrame) -> list[Measured]:
-    """Measure the numbers that the study's file defines, those of which a run is there."""
+    """Measure the numbers that the study's file defines, without those that have no runs."""
     found = (measure(name, number, cells) for name, number in study.numbers.items())
     return [one for one in found if one is not None]
 
 
 def measure(name: str, number: Number, cells: pd.DataFrame) -> Measured | None:
-    """Measure one number; nothing where it has no runs, and the reason where these were not run."""
+    """Measure one number; None if it has no runs, NaN with the reason if all its runs have status "not run"."""
     rows = chosen(cells, number)
     if len(rows) and (rows["status"] == "not run").all():
         return not_run(name, rows["reason"].iloc[0])
@@ -45,13 +45,13 @@ def measure(name: str, number: Number, cells: pd.DataFrame) -> Measured | None:
 
 
 def chosen(cells: pd.DataFrame, number: Number) -> pd.DataFrame:
-    """Return the runs of a number."""
+    """Return the rows of the runs from which a number is computed."""
     rows = cells[cells["series"] == number.series] if number.series else cells
     return rows[evaluated(rows, number.where)] if number.where else rows
 
 
 def evaluated(rows: pd.DataFrame, expression: str) -> pd.Series:
-    """Return a column, or an expression of columns."""
+    """Return the values of a column, or of an expression of columns."""
     found: Any = rows
     return found[expression] if expression in rows else found[names_in(expression)].eval(expression, engine="python")
 
@@ -61,7 +61,7 @@ def averaged(name: str, number: Number, cells: pd.DataFrame, rows: pd.DataFrame)
     below = chosen(cells, number.below) if number.over else None
     if number.largest_at:
         axis = number.largest_at
-        # Runs that have no value of the axis stand below the bar at each.
+        # Runs without a value of the axis are in the denominator at every value.
         parts = [
             [part[(part[axis] == at) | part[axis].isna()] for part in (rows, below) if part is not None]
             for at in rows[axis].unique()
@@ -78,7 +78,7 @@ def averaged(name: str, number: Number, cells: pd.DataFrame, rows: pd.DataFrame)
 
 
 def ratio(number: Number, rows: pd.DataFrame, below: pd.DataFrame | None = None) -> tuple[Statistic, int]:
-    """Return the average over repetitions, divided by what stands below the bar on the same, and their number."""
+    """Return the average over repetitions, divided by that of `below` on the same repetitions, and their number."""
     power = 2 if number.kind == "rms" else 1
     of = [(rows, number)] if below is None else [(rows, number), (below, number.below)]
     means = [(evaluated(part, getattr(one, number.kind)) ** power).groupby(part["seed"]).mean() for part, one in of]

@@ -1,7 +1,7 @@
 """The names of what studies measure, declared in their files, and the check that claims and fits name nothing else.
 
 A study measures `exponent <fit>` and, where the fit has a prediction, `constant <fit>`, and what its file lists under
-`numbers`, where they are defined, and `quantities`, for which there is code. In a name {a|b} stands for each of its
+`numbers`, with a definition, and `quantities`, which code computes. In a name {a|b} stands for each of its
 alternatives, and {series.axis} for each value of an axis in the grid of a series.
 """
 
@@ -35,7 +35,7 @@ def values(study: Study, place: str) -> list[str]:
 
 
 def choices(study: Study, pattern: str) -> list[tuple[str, tuple[str, ...]]]:
-    """Return each name that a pattern with {a|b} and {series.axis} stands for, and what it has in place of braces."""
+    """Return each name that a pattern with {a|b} and {series.axis} expands to, and the texts in place of its braces."""
     parts = re.split(r"\{([^{}]*)\}", pattern)
     inside = [inner.split("|") if "|" in inner else values(study, inner) for inner in parts[1::2]]
     names = []
@@ -46,8 +46,8 @@ def choices(study: Study, pattern: str) -> list[tuple[str, tuple[str, ...]]]:
 
 
 def numbers(study: Study) -> dict[str, Number]:
-    """Map the name of each number that the study's file defines to its definition, both without braces: {1} in a
-    definition is replaced by what the first braces of its name were replaced by, {2} by what the second were."""
+    """Map the name of each number that the study's file defines to its definition, both without braces: in the
+    definition {1} becomes the text that replaced the first braces of the name, {2} that of the second."""
     found = {}
     for pattern, number in study.numbers.items():
         content = json.dumps(number.model_dump(exclude_unset=True))
@@ -103,8 +103,8 @@ def check_columns(study: Study) -> None:
 def checked_claims(root: Path = ROOT) -> dict[str, list[Claim]]:
     """Map each paper to its claims in order, read from the studies' files; a study may decide claims of several papers.
 
-    ConfigError is raised if a claim names what is not there, if no paper lists it, if a paper's list does not have each
-    of its claims once, or if a file does not fit its model.
+    ConfigError is raised if a claim names a figure or quantity that does not exist, if no paper lists the claim, if a
+    paper does not list each of its claims once, or if a file does not fit its model.
     """
     config = read_config(root=root)
     studies = {name: read_study(config, name, root) for name in study_names(root)}
@@ -136,7 +136,7 @@ def checked_claims_of(study: Study, studies: dict[str, Study]) -> list[Claim]:
 
 
 def in_order(claims: list[Claim], order: Collection[str], source: str) -> list[Claim]:
-    """Return claims as a paper's file lists their ids; ConfigError if one is missing, unknown or there twice."""
+    """Return claims as a paper's file lists their ids; ConfigError if one is missing, unknown or listed twice."""
     by_id = {claim.id: claim for claim in claims}
     ids = [claim.id for claim in claims]
     for name in ids:

@@ -28,7 +28,7 @@ class Sweep:
     values    : (p,) the parameter, ascending.
     errors    : (p, s) mean error to the power `spec.power` per repetition, floor removed.
     floors    : (p,) root mean floor, 0 where there is none.
-    predicted : (p,) in units of the error; NaN without a formula.
+    predicted : (p,) the formula's error, in the same units; NaN without a formula.
     reasons   : (p,) why a point is left out; empty where it is used.
     """
 
@@ -70,7 +70,7 @@ class Sweep:
     def log_draws(self) -> np.ndarray:
         """Return log(error) at each point in each bootstrap draw, (draws, p)."""
         means = self.counts() @ self.errors.T / self.repetitions
-        # At a point inside the window the floor exceeds the error of a draw only by a rare accident.
+        # Inside the window the floor rarely exceeds the error of a draw; a small positive number then replaces it.
         return np.log(np.maximum(means, 1e-3 * np.abs(means).mean(axis=0) + 1e-300)) / self.spec.power
 
     def point_intervals(self) -> tuple[np.ndarray, np.ndarray]:
@@ -128,7 +128,7 @@ def fit(sweep: Sweep) -> Fit:
 
 def _reason(point: pd.DataFrame, error: float, floor: float, spec: Spec, window: Window) -> str:
     """Return why a point is left out, by the window's rules in order."""
-    if (point["status"] != "ok").any() or np.isnan(error):  # the latter where the floor's fit failed
+    if (point["status"] != "ok").any() or np.isnan(error):  # NaN if the fit of the floor failed
         return "a fit failed"
     if point[spec.axis].iloc[0] <= 0:
         return "reference point"
@@ -173,7 +173,7 @@ def fit_all(study: Analysis, cells: pd.DataFrame) -> dict[str, Fit]:
 
 
 def fit_measures(fits: dict[str, Fit]) -> list[Measured]:
-    """Measure the exponent of each fit and, where there is a formula, the constant in units of the formula's."""
+    """Measure the exponent of each fit and, where there is a formula, the constant as a ratio to the formula's."""
     measures = []
     for name, fit in fits.items():
         seeds, points = fit.sweep.repetitions, zip(fit.sweep.values, fit.sweep.reasons, strict=True)

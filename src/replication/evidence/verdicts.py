@@ -7,7 +7,7 @@ from enum import StrEnum
 
 
 class Verdict(StrEnum):
-    """A verdict, as its word.
+    """A verdict; its value is the word that is shown.
 
     level   : good (agrees), fair (in part), open, bad (contradicts) or none, for colour.
     sign    : one character, read without colour.
@@ -46,7 +46,7 @@ class Verdict(StrEnum):
 
 
 NEGATIVE = (Verdict.VIOLATED, Verdict.FALSE_AS_PRINTED, Verdict.PROOF_GAP, Verdict.NOT_REPRODUCED, Verdict.PARTIAL)
-"""Verdicts on an error in a paper."""
+"""Verdicts that say that a paper has an error."""
 
 OUTCOMES = {
     "experiment": (Verdict.REPRODUCED, Verdict.NOT_REPRODUCED),
@@ -58,7 +58,7 @@ OUTCOMES = {
 }
 """Kind of a claim -> verdict when it holds and when it does not. A `limit` is measured where the paper states nothing;
 a `surrogate` is a stand-in for the paper's experiment, which decides nothing about it. A statement or correction of
-this project is `ours`, whatever its claim is."""
+this project is `ours`, whatever the kind of its claim."""
 
 GROUPS = {
     "Rates": (Verdict.RATE_AGREES, Verdict.LOOSE, Verdict.VIOLATED, Verdict.INCONCLUSIVE),
@@ -76,4 +76,4 @@ SEVERITIES = {
     "T": "a typo or an index slip",
     "L": "loose: what is printed holds",
 }
-"""Effect of an error; the last is not an error and occurs among the errata alone."""
+"""Severity of an error -> its effect; L is not an error and occurs among the errata alone."""

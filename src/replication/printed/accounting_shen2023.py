@@ -16,23 +16,23 @@ from scipy.optimize import brentq
 from privrep.privacy.accounting import gdp_epsilon, gdp_mu, zcdp_epsilon, zcdp_rho
 from replication.printed.renyi import Mixture, participation, renyi_divergence
 
-DELTA = 1e-5  # of all experiments of the paper
-EPSILONS = (0.25, 0.5, 1.0, 2.0, 4.0)  # of Figure 1
+DELTA = 1e-5  # delta in all experiments of the paper
+EPSILONS = (0.25, 0.5, 1.0, 2.0, 4.0)  # values of epsilon in Figure 1
 REPLACED = 2.0  # Rényi cost of a round, in alpha / sigma^2, when a user is replaced (proof of Theorem 5.2)
-REMOVED = 0.5  # the same when a user is removed or added (Remark 4.1)
+REMOVED = 0.5  # the same cost when a user is removed or added (Remark 4.1)
 WHOLE = "start and rounds, replace a user"
 ROUNDS, ROUNDS_REMOVED = "rounds alone, replace a user", "rounds alone, remove a user"
 SCOPES = {WHOLE: 2 * REPLACED, ROUNDS: REPLACED, ROUNDS_REMOVED: REMOVED}
-"""Charges to a budget -> their cost, as (alpha, cost alpha T / sigma^2)-RDP."""
+"""Releases that are charged and neighbouring relation -> their cost, as (alpha, cost alpha T / sigma^2)-RDP."""
 
 
 def rho(scope: str, epsilon: float, delta: float) -> float:
-    """Return the zCDP at the sigma that Theorem 5.2 prescribes for (epsilon, delta), cost eps^2 / (4 L)."""
+    """Return the zCDP parameter at the sigma of Theorem 5.2 for (epsilon, delta): the cost times eps^2 / (4 L)."""
     return SCOPES[scope] * epsilon**2 / (4 * math.log(1 / delta))
 
 
 def achieved(scope: str, epsilon: float, delta: float) -> float:
-    """Return epsilon by the paper's own conversion, Theorem A.1 at its best alpha."""
+    """Return the epsilon that the paper's own conversion gives, Theorem A.1 at its best alpha."""
     return zcdp_epsilon(rho(scope, epsilon, delta), delta)
 
 
@@ -72,7 +72,7 @@ def printed_divergence(alpha: float, rate: float, sd: float) -> float:
 
 
 def printed_order(alpha: float, rate: float, sd: float) -> float:
-    """Return S_alpha with the right mixture, (1 - p) N(0, s^2) + p N(1, s^2), in the order of Remark 4.1."""
+    """Return S_alpha with the right mixture, (1 - p) N(0, s^2) + p N(1, s^2), and Remark 4.1's argument order."""
     return renyi_divergence(alpha, alone(sd), participation(rate, 1.0, sd))
 
 

@@ -1,4 +1,4 @@
-"""The laws at the settings of each row of a results table: sizes of a step of Algorithm 1, noise of CENTAUR."""
+"""Values of the laws for each row of a results table: for the steps of Algorithm 1 and the noise of CENTAUR."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ class StepSizes:
 
 
 def step_sizes(cells: pd.DataFrame) -> StepSizes:
-    """Read the sizes of a step from the rows; rows of other algorithms must have a split, too."""
+    """Read the sizes of a step from the rows; rows of other algorithms must have a value in `split`, too."""
     splits = [split_samples(preset, samples) for preset, samples in zip(cells["split"], cells["samples"], strict=True)]
     heads, used, final = (
         np.array([count(getattr(split, step)) for split in splits], dtype=float)
         for step in ("heads", "subspace", "final")
     )
-    given = (cells.reindex(columns=["heads"])["heads"] == "true").to_numpy()  # an ablation has true heads
-    few = (heads <= cells["rank"] + 1).to_numpy()  # a head's error has no variance
+    given = (cells.reindex(columns=["heads"])["heads"] == "true").to_numpy()  # an ablation is given the true heads
+    few = (heads <= cells["rank"] + 1).to_numpy()  # with so few samples a head's error has no finite variance
     conditions = zip(cells["head_condition"], cells["rank"], strict=True)
     return StepSizes(
         batch=(cells["users"] / cells["batches"].fillna(1)).to_numpy(),
@@ -43,7 +43,7 @@ def step_sizes(cells: pd.DataFrame) -> StepSizes:
 
 
 def privacy_distance(cells: pd.DataFrame, sizes: StepSizes, power: float = 2) -> Values:
-    """Return distF of the last step by privacy noise (F3), or at power 1 its square as the risk weighs it."""
+    """Return distF of the last step due to privacy noise (F3), or at power 1 its square as the risk weighs it."""
     return jain2021.step_privacy(
         sizes.batch,
         cells["dim"],
@@ -56,7 +56,7 @@ def privacy_distance(cells: pd.DataFrame, sizes: StepSizes, power: float = 2) ->
 
 
 def step_log_factor(cells: pd.DataFrame) -> np.ndarray:
-    """Return the factor on a step's privacy error from the logarithms of the proofs' thresholds, which O~ hides."""
+    """Return the factor of a step's privacy error that O~ hides: the logarithms in the thresholds of the proofs."""
     heads, rank = _head_unit(cells), cells["rank"]
     eta, zeta = cells["clip_feature"] * heads * np.sqrt(cells["dim"]), cells["clip_label"] * _label_unit(cells)
     with_logs = cells["eta"] * np.sqrt(rank * cells["eta"] ** 2 + cells["zeta"] ** 2)
@@ -64,7 +64,7 @@ def step_log_factor(cells: pd.DataFrame) -> np.ndarray:
 
 
 def init_log_factor(cells: pd.DataFrame) -> np.ndarray:
-    """Return the same factor for Algorithm 3, whose privacy error grows with zeta^2 (F1)."""
+    """Return the factor that O~ hides for Algorithm 3, whose privacy error grows with zeta^2 (F1)."""
     return _where_printed(cells, (cells["zeta"] / (cells["init_label_clip"] * _label_unit(cells))) ** 2)
 
 
@@ -81,7 +81,7 @@ def _where_printed(cells: pd.DataFrame, factor: pd.Series) -> np.ndarray:
 
 
 def floor_distance(cells: pd.DataFrame, sizes: StepSizes) -> Values:
-    """Return distF of the last step by label noise (F5)."""
+    """Return distF of the last step due to label noise (F5)."""
     d, k, noise = (cells[name] for name in ("dim", "rank", "label_noise_sd"))
     return jain2021.step_floor(sizes.batch * sizes.used, d, k, sizes.heads, noise)
 

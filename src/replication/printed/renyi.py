@@ -1,7 +1,7 @@
 """Rényi divergences between mixtures of Gaussians on the line, by quadrature.
 
 R_alpha(p || q) = ln( int p^alpha q^(1 - alpha) ) / (alpha - 1), as in shen2023 Definition 2.1; a round with Poisson
-participation is a pair of such mixtures along the change of one user, in units of the noise.
+participation gives two such mixtures, along the direction in which one user moves the sum, in units of the noise.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ REACH = 14  # standard deviations on either side; beyond lies less than 1e-40 of
 
 @dataclass(frozen=True)
 class Mixture:
-    """sum_i w_i N(mean_i, sd_i^2)."""
+    """The mixture of Gaussians sum_i w_i N(mean_i, sd_i^2)."""
 
     weights: tuple[float, ...]  # need not sum to 1: printed measures may have another mass
     means: tuple[float, ...]
