@@ -8,14 +8,14 @@ The layers, each of which uses only those before it:
 
 options      : parameters and options, each declared once with its range, meaning and default.
 users        : where rows come from: simulated, in memory, on disk; schema, passes over users, risk, random streams.
-privacy      : clipping, mechanisms, the ledger, accounting: the only way out of the data.
-methods      : a file or a folder each, as printed; `steps` are those that several share, `running` runs a method.
-simulate     : a fit of simulated users, by a method's name.
-theory       : what an error is expected to be, with constants, and which method that makes the best.
+privacy      : clipping, mechanisms, the ledger, accounting; results leave the data through this layer alone.
+methods      : a file or folder for each method, as printed; `steps`: what methods share; `running`: how one is run.
+simulate     : a fit of simulated users by a method that is given by its name.
+theory       : laws of the expected error, with constants, and which method is best according to them.
 estimator    : an estimator in scikit-learn's manner for people's own tables, and the command `privrep`.
 """
 
 LAYERS = ("options", "users", "privacy", "methods", "simulate", "theory", "estimator")
-"""The layers in order: nothing imports upwards."""
+"""The layers in order: each imports only from those before it."""
 
 __version__ = "0.3.0"

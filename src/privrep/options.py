@@ -5,8 +5,8 @@ class CentaurOptions(Declared):
     rounds: int = option("rounds of the server, T_g", check_count)
     numbers: ClassVar = {"zeta": "clipping bound of a user's update in absolute terms"}
 
-The checks, the columns of a table and their printed meanings follow from this. A condition between options is checked
-in a `__post_init__` that calls the one of `Declared`.
+The checks, the columns of a table and their printed meanings are derived from these declarations. A class checks a
+condition between its options in a `__post_init__` that also calls `Declared.__post_init__`.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from typing import Any, ClassVar, TypeVar
 T = TypeVar("T")
 Check = Callable[[str, object], None]
 """Name and value of an option -> None, or a ValueError that names both and the allowed values."""
-REQUIRED: Any = MISSING  # typed to fit every option
+REQUIRED: Any = MISSING  # of type Any, to fit options of every type
 
 
 def option(meaning: str, check: Check | None = None, default: T = REQUIRED) -> T:
@@ -40,8 +40,8 @@ class Columns:
 
 
 class Declared:
-    """Base class of options: `numbers` has the meanings of further numbers in a row, `scores` names columns of
-    `privrep.methods.running.scoring.SCORES`."""
+    """Base class of options: `numbers` maps the names of further numbers in a row to their meanings, `scores` names
+    columns of `privrep.methods.running.scoring.SCORES`."""
 
     __dataclass_fields__: ClassVar[dict[str, Field]]
     numbers: ClassVar[Mapping[str, str]] = {}
@@ -63,11 +63,11 @@ def check_fields(declared: Any) -> None:
 
 
 def requires(holds: Callable[[Any], bool], what: str) -> Check:
-    """Return a check whose message ends in "it must `what`"."""
+    """Return a check that a value `holds`, whose message ends in "it must `what`"."""
 
     def check(name: str, value: object) -> None:
         right = False
-        with suppress(TypeError, ValueError):  # of a type that cannot be compared
+        with suppress(TypeError, ValueError):  # the value is of a type that cannot be compared
             right = bool(holds(value))
         if not right:
             raise ValueError(f"{name} is {value!r}; it must {what}")
@@ -141,7 +141,7 @@ def check_values(kind: type[Declared], values: Mapping[str, object], what: str) 
 
 
 def build(kind: type[D], values: Mapping[str, object], what: str) -> D:
-    """Build a class of declared parameters from values; ValueError as `check_values`, and for a missing value."""
+    """Build a class of declared parameters from values; ValueError as in `check_values`, or if one is missing."""
     check_values(kind, values, what)
     for parameter in fields(kind):
         if parameter.default is MISSING and parameter.name not in values:

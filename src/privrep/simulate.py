@@ -4,7 +4,7 @@ from privrep.simulate import fit
 row, ledger = fit("centaur", users=2000, samples=24, dim=20, rank=2, epsilon=2.0, rounds=20, clip=0.5, batch_samples=8)
 print(row["excess_risk"], row["dist2"], ledger)
 
-The master seed reproduces its noise. For data of people use `privrep.estimator`, whose noise nobody can reproduce.
+The master seed reproduces the fit's noise. For data of people use `privrep.estimator`: nobody can reproduce its noise.
 
 Passes over users can run on another engine, with results equal to the byte: engine="threads", or engine="dask" with the
 address of a scheduler, or without one for a worker on each core of this machine.
@@ -38,9 +38,9 @@ PROBLEM_AXES = tuple(field.name for field in fields(Problem))
 MOST = 10**12
 """Largest size of a fit; one pass over 10^12 users takes a day or more."""
 SHARED_ROLES = ("init",)
-"""Streams of the repetition, not of the cell. A random start is drawn once per data set, so that budgets and numbers of
-epochs are compared from the same starts: a few bad starts dominate the mean, and separate draws would decide whether it
-falls from one epsilon to the next."""
+"""Roles whose streams belong to the data set, not to the cell. A random start is drawn once per data set, so that
+budgets and numbers of epochs are compared from the same starts: a few bad starts dominate the mean error, and separate
+draws would decide whether this mean falls from one epsilon to the next."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ class Cell:
 
     @property
     def row(self) -> dict:
-        """The part of a row known before the run."""
+        """The columns of the cell's row that are known before the run."""
         budget = self.budget.axes if self.budget else {}
         options = {option_column(name): value for name, value in vars(self.options).items()}
         return {"key": self.key, "algorithm": self.algorithm, **vars(self.problem), **budget, **options}
@@ -86,7 +86,7 @@ class Cell:
 def run_cell(cell: Cell, users: Users) -> tuple[dict, dict, Ledger]:
     """Run one cell on its users, and return row, timing and ledger.
 
-    A numerical failure gives a row with status `failed` and a reason; a cell without its data, one with `not run`.
+    A numerical failure gives a row with status `failed` and a reason; missing data give one with `not run`.
     """
     ledger = Ledger()
     task = Task(users, cell.budget, lambda role: cell.stream(role, users.master_seed), ledger)
@@ -118,7 +118,7 @@ def run_cell(cell: Cell, users: Users) -> tuple[dict, dict, Ledger]:
 
 
 class Row(dict):
-    """The row of a fit, which explains a missing risk."""
+    """The row of a fit; if a risk is missing in it, the KeyError says why."""
 
     def __missing__(self, name: str) -> None:
         if name in ("excess_risk", "mse") and self["status"] == "ok":
@@ -130,8 +130,8 @@ class Row(dict):
 
 
 def check_budget(name: str, method: object, budget: object, without: str, with_one: str) -> None:
-    """Raise ValueError if a private method has no budget or another method has one; the message begins with `without`
-    or `with_one`."""
+    """Raise ValueError if a private method has no budget, with a message that begins with `without`, or if a method
+    without privacy has one, with a message that begins with `with_one`."""
     if is_private(method) and budget is None:
         raise ValueError(f"{without}; {name} is private and needs one")
     if budget is not None and not is_private(method):
@@ -167,7 +167,7 @@ def fit(
 
     Parameters
     ----------
-    algorithm : file of `privrep.methods`. epsilon : None for a method without privacy.
+    algorithm : name of the method's file in `privrep.methods`. epsilon : None for a method without privacy.
     calibration : `exact` or `paper`.
     engine, scheduler : see `privrep.users.engines.running_on`.
     settings : sizes and laws of the problem (`privrep.users.simulated.Problem`), and options of the algorithm.

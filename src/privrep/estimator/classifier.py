@@ -1,4 +1,4 @@
-"""The same estimator for labels of two classes."""
+"""The estimator `PrivateRepresentation` for labels of two classes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from privrep.users.schema import Category, Schema
 @documented
 @dataclass(eq=False, repr=False, kw_only=True)
 class PrivateRepresentationClassifier(ClassifierMixin, PrivateRepresentation):
-    """Probabilities of two classes, not of more, by heads of squared loss that one further release calibrates.
+    """Probabilities of two classes, no more, by heads fitted by squared loss and calibrated by one further release.
 
     Parameters
     ----------
@@ -35,13 +35,13 @@ class PrivateRepresentationClassifier(ClassifierMixin, PrivateRepresentation):
     ----------
     classes_ : (2,) names in ascending order, as scikit-learn has them. Probabilities of the second are calibrated.
 
-    All others are those of `PrivateRepresentation`; `advice_` is of squared errors of the heads, with classes 0 and 1.
+    All other attributes are as in `PrivateRepresentation`; `advice_` is on squared errors with the classes as 0 and 1.
 
     Notes
     -----
-    The method is "prior", and the range of the label 0 to 1. Names of classes are public, and stated, since which
-    labels occur is private: a class of one person would tell of this person. For 0 and 1 false and true may stand, too.
-    "found" takes the classes that occur, which counts as public then, and `privacy_` says so.
+    The method is "prior", and the range of the label 0 to 1. You state the names of classes, which are public, since
+    which labels occur is private: a class of one person alone would reveal this person. 0 and 1 may also be false and
+    true. "found" takes the classes that occur; which ones do then counts as public, and `privacy_` says so.
     """
 
     classes: str | Sequence[object] | None = option(
@@ -67,7 +67,7 @@ class PrivateRepresentationClassifier(ClassifierMixin, PrivateRepresentation):
         Raises
         ------
         ValueError
-            As `PrivateRepresentation.fit`, and where classes make no sense or a label is none of them.
+            As `PrivateRepresentation.fit`, and if `classes` makes no sense or a label is none of the classes.
         """
         vars(self).pop("classes_", None)
         super().fit(X, y, users)
@@ -76,14 +76,14 @@ class PrivateRepresentationClassifier(ClassifierMixin, PrivateRepresentation):
         return self
 
     def fit_table(self, path: str | Path, *, user: str, label: str, schema: Schema) -> Self:
-        """The same from a table on disk, whose labels are 0 and 1, or false and true; see `PrivateRepresentation`."""
+        """Fit a table on disk, with labels 0 and 1, or false and true, as `PrivateRepresentation.fit_table` does."""
         self.classes_ = self._classes(np.arange(2))
         if [*spelled(self.classes_)] != ["0", "1"]:
             raise ValueError(f"classes is {self.classes!r}; of a table on disk it must be 0 and 1")
         return super().fit_table(path, user=user, label=label, schema=schema)
 
     def predict_proba(self, X, users=None) -> np.ndarray:
-        """(N, 2) probabilities of `classes_`, from 0.01 to 0.99, or from 3 over users times mu where that is more;
+        """Return probabilities (N, 2) of `classes_`, at least 0.01 from 0 and 1, or 3 / (users mu) if that is more;
         errors as in `PrivateRepresentation.predict`.
 
         Local, and not private."""
@@ -91,19 +91,19 @@ class PrivateRepresentationClassifier(ClassifierMixin, PrivateRepresentation):
         return np.stack([1 - second, second], axis=1)
 
     def predict(self, X, users=None) -> np.ndarray:
-        """(N,) names of the more probable class. Local, and not private."""
+        """Return the names (N,) of the more probable classes. Local, and not private."""
         likelier = np.argmax(self.predict_proba(X, users), axis=1)
         return self.classes_[likelier]
 
     def score(self, X, y, users=None, sample_weight=None) -> float:
-        """Part of the rows with a label whose class is predicted, each with its weight. Local, and not private."""
+        """Return the weighted share of labelled rows whose class is predicted correctly. Local, and not private."""
         labels = self._labels(X, y)
         there = ~np.isnan(labels)
         weights = None if sample_weight is None else column_or_1d(sample_weight)[there]
         right = np.argmax(self.predict_proba(X, users), axis=1) == labels
         return float(np.average(right[there], weights=weights))
 
-    @np.errstate(invalid="ignore")  # where scikit-learn casts what is not finite
+    @np.errstate(invalid="ignore")  # scikit-learn may cast values that are not finite
     def _classes(self, labels: np.ndarray) -> np.ndarray:
         """Return the two classes in ascending order."""
         names = [0, 1] if self.classes is None else self.classes

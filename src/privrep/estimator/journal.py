@@ -1,10 +1,10 @@
 """A local journal of privacy spent, so that repeated fits of the same users add up.
 
-One line for each fit: time, mu^2, and the smallest hashes of the users' ids and of the labels. Two fits share people if
-they share such hashes: of ids, or, if each row is a person without an id, of labels, which no choice of features and
-ranges changes. With half of the people in common this misses them with probability below 1e-9, with one in a hundred
-about every second time; labels of few values make other tables look alike, which counts too much. The file is as
-private as ids and labels and stays on the machine, and so do its numbers for a fit: no release covers them.
+One line for each fit: time, mu^2, and the smallest hashes of the users' ids and of the labels. Two fits count as
+fits of the same people if they share such hashes: of ids, or, if each row is a person without an id, of labels, which
+do not depend on the choice of features and ranges. Two fits with half of their people in common are not recognised with
+probability below 1e-9, with one in a hundred about every second time; labels of few values make tables of others look
+alike: too much counts. File and numbers are as private as ids and labels, and stay local, since no release covers them.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ KNOWN = (
     "fits of the same people with another label do not count"
 )
 _unwritten: list[dict] = []
-"""Fits of this process where the file cannot be written."""
+"""Fits of this process that could not be written to the file."""
 
 
 def place() -> Path:
@@ -66,7 +66,7 @@ def same_people(first: dict, other: dict) -> bool:
 
 
 def lock(file: IO[bytes]) -> None:
-    """Lock the journal, so that of two fits at once the later one sees the earlier; raise ValueError after a minute,
+    """Lock the journal, so that of two simultaneous fits the later sees the earlier; raise ValueError after a minute,
     and ImportError where a system has no such locks."""
     import fcntl
 
@@ -82,10 +82,10 @@ def lock(file: IO[bytes]) -> None:
 
 
 def entered(ids: np.ndarray | None, labels: np.ndarray, mu_squared: float, delta: float) -> dict:
-    """Record a fit by its users' ids, None where rows are people of their own, and a sketch of the labels.
+    """Record a fit by its users' ids, None if each row is a person, and a sketch of the labels.
 
-    Return how many fits on record may be of the same people, this one included, mu of all together, its epsilon at
-    delta, and a text, none of which may be published; raise ValueError where too little would count."""
+    Return how many fits on record may be of the same people, this one included, mu of these together, its epsilon
+    at delta, and a text, none of which may be published; raise ValueError if spent budget might not be counted."""
     users = [] if ids is None else sketch(pd.util.hash_array(spelled(ids)))
     fit: dict = {
         "when": datetime.now(UTC).isoformat(timespec="seconds"),

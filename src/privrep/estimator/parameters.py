@@ -1,6 +1,6 @@
 """Parameters of the estimators, each declared once: name, type, default, check and meaning.
 
-The constructor, the checks of a fit, the table in the docstring and the options of `privrep fit` follow.
+The constructor, the checks of a fit, the table in the docstring and the options of `privrep fit` are made from these.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from privrep.options import among, check_count, check_share, check_whole, intege
 from privrep.users.engines import ENGINES
 
 MOST_EPSILON, MOST_SAMPLES = 10_000, 100_000
-"""Beyond this epsilon nothing is private; each user's rows are padded to max_samples."""
+"""Largest epsilon, beyond which nothing is private, and max_samples, to which each user's rows are padded."""
 check_text = requires(lambda value: isinstance(value, str), "be a text")
 P = TypeVar("P", bound="type[Parameters]")
 
 
 @dataclass(eq=False, repr=False)
 class Parameters:
-    """Base class of the estimators. As scikit-learn asks, a constructor only stores, and `fit` checks."""
+    """Base class of the estimators. As scikit-learn asks, the constructor only stores them, and `fit` checks them."""
 
     epsilon: float = option(
         "budget of the whole fit, for replacing all rows of one user",
@@ -86,7 +86,7 @@ class Parameters:
 
 
 def declared(kind: type[Parameters]) -> list[Field]:
-    """Return the declarations of what the constructor of an estimator takes."""
+    """Return the declarations of the parameters that an estimator's constructor takes."""
     return [one for one in fields(kind) if one.init]
 
 

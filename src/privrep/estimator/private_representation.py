@@ -48,7 +48,7 @@ from privrep.users.rng import stream
 from privrep.users.scattered import ScatteredUsers
 from privrep.users.schema import Oddities, Schema
 
-validate: Any = validate_data  # types of its parameters are not to be had from their defaults
+validate: Any = validate_data  # Any, since its parameters have other types than their defaults
 LABEL_SD = 0.55
 """Public guess of the root mean square label, and of the residual, in units of half the label's range."""
 UNIT_STEPS_NOISE = 0.5
@@ -74,11 +74,11 @@ class LocalHeads:
         return pd.Index(spelled(self.ids))
 
     def places(self, users: np.ndarray) -> np.ndarray:
-        """Return where the heads of users (N,) stand, -1 where one has none."""
+        """Return the positions (N,) of the users' heads, -1 for a user without one."""
         return self._index.get_indexer(pd.Index(spelled(users)))
 
     def updated(self, new: LocalHeads) -> LocalHeads:
-        """Add the heads of other users, and replace those of the same."""
+        """Return these heads with the new ones: added for other users, replaced for the same users."""
         kept = ~pd.Index(spelled(self.ids)).isin(spelled(new.ids))
         pairs = ((self.ids, new.ids), (self.vectors, new.vectors), (self.doubts, new.doubts))
         return LocalHeads(*(np.concatenate([mine[kept], others]) for mine, others in pairs))
@@ -96,18 +96,18 @@ class PrivateRepresentation(RegressorMixin, Parameters, BaseEstimator):
     ----------
     shared_ : `SharedPrior`, which may be published. privacy_ : `PrivacyStatement`. ledger_ : all releases.
     advice_ : whether sharing helps, and the gain over own data in squared error, a mean over users of two rows or more,
-        with its 95 % interval; the typical error of own data with the standard deviation of its noise. Released.
+        with its 95 % interval; the typical error of own data with the sd of its noise. All of this is released.
     local_ : `LocalHeads`, or None after unpickling. journal_ : how many fits in this
         machine's journal may be of the same people, and what all of them spend; or None. Neither may be published.
 
     Notes
     -----
-    Own data are always mixed in, and have all features, whatever the structure. Probabilities are calibrated by one
-    further release. `PrivateRepresentationClassifier` has two classes of any names; more classes, counts, and survival
-    times that are censored, are not served.
+    Own data are always mixed in, with all features, whatever `structure` is. Probabilities are calibrated by one
+    further release. `PrivateRepresentationClassifier` has two classes of any names; more classes, counts, and censored
+    survival times cannot be fitted.
 
-    Noise is exact discrete Gaussian from the system's randomness, unless there is a seed, of which a warning tells.
-    Without the heads pickles have nothing of the journal, either; copies, and what is sent to worker processes of this
+    Noise is exact discrete Gaussian from the system's randomness, unless there is a seed, which a warning reports.
+    Pickles without the heads are without `journal_`, too; copies, and estimators sent to worker processes of this
     machine, always have both.
 
     The workers of Dask are trusted with the data: rows that are in memory are sent to them, in clear unless the
@@ -121,7 +121,7 @@ class PrivateRepresentation(RegressorMixin, Parameters, BaseEstimator):
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
-        tags.regressor_tags.poor_score = True  # a guarantee for a user of few rows leaves little of few users
+        tags.regressor_tags.poor_score = True  # the guarantee leaves little signal of few users with few rows
         tags.non_deterministic = self.random_state is None
         return tags
 
@@ -141,7 +141,7 @@ class PrivateRepresentation(RegressorMixin, Parameters, BaseEstimator):
         return new
 
     def __deepcopy__(self, memo: dict) -> Self:
-        new = memo[id(self)] = type(self).__new__(type(self))  # before its state, which may refer to it
+        new = memo[id(self)] = type(self).__new__(type(self))  # before its state is copied, which may refer to it
         vars(new).update(copy.deepcopy(vars(self), memo))
         return new
 
@@ -150,11 +150,11 @@ class PrivateRepresentation(RegressorMixin, Parameters, BaseEstimator):
 
         Parameters
         ----------
-        X : (N, d) numbers, or a DataFrame of whatever kinds, of pandas or of what has `to_pandas`, such as polars. A
-            missing value counts as the middle of its range, and as no level.
+        X : (N, d) numbers, or a DataFrame of any kinds of columns, from pandas or a library with `to_pandas`, such as
+            polars. A missing value counts as the middle of its range, in a category as no level.
         y : (N,); rows without a label are dropped, which a warning counts.
-        users : (N,) whose each row is. None where a column says so, or each row is a person; beside a column that says
-            otherwise it is refused.
+        users : (N,) the user of each row. None if a column of X has the users, or if each row is a person; a ValueError
+            if such a column has other users.
 
         Raises
         ------
@@ -170,7 +170,7 @@ class PrivateRepresentation(RegressorMixin, Parameters, BaseEstimator):
             return self._fit(schema, data, names, sketch(hashed_numbers(labels)))
 
     def fit_table(self, path: str | Path, *, user: str, label: str, schema: Schema) -> Self:
-        """The same from a table on disk, of whatever size, with rows in any order.
+        """Learn the same from a table on disk, of any size, with rows in any order.
 
         Parameters
         ----------
@@ -196,7 +196,7 @@ class PrivateRepresentation(RegressorMixin, Parameters, BaseEstimator):
             return self._fit(schema, data, data.ids.to_numpy(zero_copy_only=False), data.label_sketch)
 
     def _fit(self, schema: Schema, data: UserData, ids: np.ndarray, labels: np.ndarray) -> Self:
-        """Fit to users who are laid out; the journal knows rows by a sketch of their labels."""
+        """Fit data laid out by user, with the users' ids and, for the journal, a sketch of the labels of the table."""
         n = data.known.users
         delta = min(n**-DELTA_POWER, 0.5) if self.delta is None else self.delta
         budget = Budget(float(self.epsilon), float(delta), "exact")
@@ -213,8 +213,8 @@ class PrivateRepresentation(RegressorMixin, Parameters, BaseEstimator):
         ledger, method = Ledger(), self._method(schema)
         task = Task(data, budget, noise_from(self.random_state), ledger)
         release = open_release(method, task)
-        # Written down after all that can be checked and before anything is released: a crash in between may count too
-        # much, never too little.
+        # The journal records a fit after all checks and before anything is released: after a crash in between, it may
+        # count too much, never too little.
         record = entered(ids if self.unit == "user" else None, labels, mu**2, budget.delta)
         last = list(method.fit(data, release))[-1]
         self.shared_ = self._shared(schema, last)
@@ -226,7 +226,7 @@ class PrivateRepresentation(RegressorMixin, Parameters, BaseEstimator):
         return self
 
     def predict(self, X, users=None, return_std=False) -> np.ndarray | tuple[np.ndarray, np.ndarray]:
-        """(N,); by the heads of users who have one, else as `unseen` says. Local, and not private.
+        """Return predictions (N,), by the heads of users who have one, else as `unseen` says. Local, and not private.
 
         Parameters
         ----------
@@ -239,7 +239,7 @@ class PrivateRepresentation(RegressorMixin, Parameters, BaseEstimator):
         Raises
         ------
         ValueError
-            If a user has no head, or no users are given, and `unseen` is "raise"; else a warning counts them. If
+            If a user has no head, or no users are given, and `unseen` is "raise"; else a warning counts these users. If
             `return_std` is True and the method releases no errors of labels.
         """
         check_is_fitted(self)
@@ -255,7 +255,7 @@ class PrivateRepresentation(RegressorMixin, Parameters, BaseEstimator):
         return (labels, sds) if return_std else labels
 
     def _without_head(self, ids: np.ndarray | None, has: np.ndarray) -> None:
-        """Raise or warn, as `unseen` says, where not all rows are of users that have a head; name nobody."""
+        """Raise or warn, as `unseen` says, if rows are of users without a head; the message names nobody."""
         if ids is None:
             text = "users is None: no row has a head"
         else:
@@ -268,14 +268,14 @@ class PrivateRepresentation(RegressorMixin, Parameters, BaseEstimator):
         warnings.warn(f"{text}. Such rows are predicted by the shared mean", stacklevel=3)
 
     def score(self, X, y, users=None, sample_weight=None) -> float:
-        """R^2 of the predictions, of rows that have a label, each with its weight. Local, and not private."""
+        """Return R^2 of the predictions, over rows that have a label, each with its weight. Local, and not private."""
         labels = self._labels(X, y)
         there = ~np.isnan(labels)
         weights = None if sample_weight is None else column_or_1d(sample_weight)[there]
         return float(r2_score(labels[there], self.predict(X, users)[there], sample_weight=weights))
 
     def personalise(self, X, y, users=None) -> Self:
-        """Heads of anybody from rows of theirs, whether or not they took part. Nothing is released."""
+        """Fit heads of any users to their rows, whether or not the users took part in the fit. Nothing is released."""
         check_is_fitted(self)
         frame, ids = self._read(X, users, reset=False)
         shared, labels = self.shared_, self._labels(X, y)
@@ -285,7 +285,7 @@ class PrivateRepresentation(RegressorMixin, Parameters, BaseEstimator):
         return self
 
     def summary(self) -> Summary:
-        """Tables of what was released, with names and in the units of the data; as text they may be published."""
+        """Return tables of what was released, with the names and units of the data; as text they may be published."""
         check_is_fitted(self)
         return Summary.of(self.shared_, self.privacy_, self.advice_)
 
@@ -333,7 +333,7 @@ class PrivateRepresentation(RegressorMixin, Parameters, BaseEstimator):
         return frame, None
 
     def _array(self, X, reset: bool) -> np.ndarray:
-        """Return features that come without a table as numbers; an error quotes no value of theirs."""
+        """Return features that are in no table as an array of numbers; an error quotes no value of the features."""
         try:
             return validate(self, X, reset=reset, dtype=np.float64, ensure_all_finite=False)
         except ValueError as error:
@@ -383,13 +383,13 @@ class PrivateRepresentation(RegressorMixin, Parameters, BaseEstimator):
             others = found.mean_noise, found.mean_reach, found.error, found.calibration
             return SharedPrior(schema, found.mean, found.mixture, self.max_samples, *others)
         nothing = np.zeros(schema.dim)
-        last_round: Round = found.__self__  # models of unit steps are a method of their last round
+        last_round: Round = found.__self__  # the models of unit steps are a bound method of the last round
         heads = Mixture((last_round.prior,))
         return SharedPrior(schema, nothing, heads, self.max_samples, nothing, 0.0, math.nan)
 
 
 def with_heads_to_workers(kind: type[PrivateRepresentation]) -> None:
-    """Let estimators of a class go to and from processes of this machine with their heads."""
+    """Let estimators of a class keep their heads on the way to and from processes of this machine."""
     for register in (ForkingPickler.register, register_for_workers):
         register(kind, lambda model: (copyreg.__newobj__, (type(model),), vars(model)))  # pyright: ignore[reportAttributeAccessIssue] -- unlisted
 
@@ -398,13 +398,13 @@ with_heads_to_workers(PrivateRepresentation)
 
 
 def check_index(X: object, other: object, name: str) -> None:
-    """Raise ValueError where a Series has other row names than the table: rows are matched by their place."""
+    """Raise ValueError if a Series has another index than the table, since rows are matched by their place."""
     if isinstance(X, pd.DataFrame) and isinstance(other, pd.Series) and not X.index.equals(other.index):
         raise ValueError(f"{name} has another index than X; rows are matched by their place: give both the same index")
 
 
 def same_people(users: Any, column: pd.Series) -> object:
-    """Return the argument `users`; raise ValueError where the column of users names others."""
+    """Return the argument `users`; raise ValueError if the table's column of users has other users."""
     check_consistent_length(users, column)
     other = spelled(users, "users") != spelled(column, "users")
     if other.any():
@@ -414,7 +414,7 @@ def same_people(users: Any, column: pd.Series) -> object:
 
 
 def in_pandas(X: Any) -> Any:
-    """Return a table of another library as one of pandas, and anything else as it is; a lazy frame is a ValueError."""
+    """Return another library's table as one of pandas, anything else as it is; raise ValueError for a lazy frame."""
     if hasattr(X, "to_pandas"):
         return X.to_pandas()
     if hasattr(type(X), "columns") and (hasattr(X, "collect") or hasattr(X, "compute")):
@@ -439,7 +439,7 @@ def varying(schema: Schema, structure: object) -> np.ndarray:
 def in_memory(
     schema: Schema, frame: pd.DataFrame, labels: np.ndarray, ids: np.ndarray, cap: int, rank: int, strict: bool
 ) -> tuple[GivenUsers, np.ndarray]:
-    """Lay out the rows of a table by user; return the users and their ids (n,), in the order of their texts."""
+    """Lay out the rows of a table by user; return the users and their ids (n,), sorted as texts."""
     number, texts = pd.factorize(spelled(ids), sort=True)
     odd = Oddities(len(frame))
     scaled = schema.scaled_labels(labels, odd)
@@ -451,7 +451,7 @@ def in_memory(
 
 
 def local_heads(shared: SharedPrior, ids: np.ndarray, data: UserData) -> LocalHeads:
-    """Return the posterior means of all users' heads, and their doubts."""
+    """Return the posterior means of all users' heads, with `Mixture.doubts`."""
     heads, doubts = (partial(by_size, shared.heads.heads), partial(by_size, shared.heads.doubts, shared.error))
     return LocalHeads(ids, *rows(data, lambda block: (heads(block).values, doubts(block).values)))
 
@@ -460,8 +460,8 @@ def predicted(
     shared: SharedPrior, local: LocalHeads | None, frame: pd.DataFrame, place: np.ndarray, with_sd: bool, odd: Oddities
 ) -> tuple[np.ndarray, Any]:
     """Return labels (N,) of rows, and their standard deviations, by the heads at these places, -1 for the shared mean;
-    `odd` gets what is odd in the rows."""
-    stranger, has = shared.stranger if with_sd else shared.mean, place >= 0  # an error before anything is read
+    count odd rows in `odd`."""
+    stranger, has = shared.stranger if with_sd else shared.mean, place >= 0  # may raise, before rows are read
 
     def of_rows(name: str, other: np.ndarray) -> np.ndarray:
         return np.where(has[:, None], getattr(local, name)[place], other) if has.any() else other[None]
@@ -472,8 +472,8 @@ def predicted(
 
 
 def noise_from(seed: int | None) -> Callable[[str], np.random.Generator]:
-    """Return the streams of a fit by role, noise alone, from the system where there is no seed; other roles are an
-    error, since what they draw would be public."""
+    """Return a function from a role of noise to its stream in a fit, the system's randomness if there is no seed; it
+    raises ValueError for other roles, whose draws would be public."""
 
     def start(role: str) -> np.random.Generator:
         if role not in NOISE_ROLES:

@@ -13,8 +13,8 @@ from privrep.users.identity import people
 
 
 class RowsWithinUsers(BaseCrossValidator):
-    """Folds that each test about one n-th of the rows of every user, which measures heads. GroupKFold tests users who
-    were not in the fit, which measures the shared mean.
+    """Folds that each test about 1 / n_splits of the rows of every user, which measures the users' heads. GroupKFold
+    tests users who were not in the fit, which measures the shared mean.
 
     Parameters
     ----------

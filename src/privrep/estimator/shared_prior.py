@@ -27,8 +27,8 @@ class SharedPrior:
     mean : the shared mean, (d,), which predicts for users without rows.
     heads : priors of the heads, and the weights with which every user's heads under them are averaged.
     max_samples : largest number of rows to which a head is fitted.
-    mean_noise : standard deviations of the noise of privacy in `mean`, (d,), at most.
-    mean_reach : largest distance that a fit can move `mean` from the middle of all ranges, over `mean_noise`.
+    mean_noise : upper bounds of the standard deviations of the privacy noise in `mean`, (d,).
+    mean_reach : largest distance that a fit can move `mean` from the middle of all ranges, divided by `mean_noise`.
     error : typical squared error of a label that was left out; NaN for a method that releases none.
     calibration : of predictions, where the label is one of two classes.
     """
@@ -44,7 +44,7 @@ class SharedPrior:
 
     @property
     def covariance(self) -> np.ndarray:
-        """Covariance of one prior that stands for all, over the variance of the label noise, (d, d)."""
+        """Covariance of one prior that stands for all, divided by the variance of the label noise, (d, d)."""
         return self.heads.covariance
 
     @property
@@ -54,7 +54,7 @@ class SharedPrior:
 
     @property
     def stranger(self) -> np.ndarray:
-        """Doubts of a user without rows, (2 + d,); raises ValueError where no error is released."""
+        """`Mixture.doubts` of a user without rows, (2 + d,); raises ValueError where no error is released."""
         if math.isnan(self.error):
             raise ValueError("return_std is True; this method releases no errors of labels: use method='prior'")
         return np.r_[self.error, 1.0, np.zeros(self.schema.dim)]
@@ -73,7 +73,7 @@ class SharedPrior:
         return {
             "version": VERSION,
             **self.schema.to_dict(),
-            "max_samples": int(self.max_samples),  # what JSON can hold
+            "max_samples": int(self.max_samples),  # an int of Python, since JSON can hold no other
             "mean": texts(self.mean),
             "mean_noise": texts(self.mean_noise),
             "mean_reach": repr(float(self.mean_reach)),
@@ -104,7 +104,7 @@ class SharedPrior:
 
 
 def texts(values: np.ndarray) -> list:
-    """Return the shortest decimals that give the same numbers, in lists as deep as the array."""
+    """Return the shortest decimals that give the same numbers, in nested lists of the array's shape."""
     return np.vectorize(repr, otypes=[object])(np.asarray(values, object)).tolist()
 
 

@@ -49,7 +49,7 @@ def stated(names: Sequence[str], kinds: object, feature_bounds: object, label_bo
         raise ValueError("label_bounds is None; state the least and largest label, not taken from the data")
     check_no_index(names)
     kinds = {} if kinds is None else by_name("kinds", kinds, names)
-    if is_pair(feature_bounds):  # for all numbers
+    if is_pair(feature_bounds):  # one pair for all columns of numbers
         bounds = dict.fromkeys(names, feature_bounds)
     else:
         bounds = {} if feature_bounds is None else by_name("feature_bounds", feature_bounds, names)
@@ -77,15 +77,15 @@ def is_pair(bounds: object) -> TypeGuard[Sequence]:
 
 
 def number(bounds: object, what: str) -> Any:
-    """Return the kind of a number with a pair of bounds; ValueError names the argument."""
+    """Return the kind of a column of numbers with these bounds; a ValueError names the argument."""
     if not is_pair(bounds):
         raise ValueError(f"{what} is {bounds!r}; it must be a low and a high")
     return kind_of(dict(zip(("low", "high"), bounds, strict=True)), what)
 
 
 def from_toml(path: Path, columns: Sequence[str] | None = None) -> Schema:
-    """Read the schema of a file that `privrep bounds` began; `columns` of a table expand names that are patterns. A
-    ValueError names the file and the key or line."""
+    """Read the schema from a template of `privrep bounds` that was filled in; patterns in it stand for the `columns`
+    that fit them. A ValueError names the file and the key or line."""
     try:
         read = tomllib.loads(path.read_text(encoding="utf-8"))
         if columns is not None and isinstance(read.get("features"), Mapping):

@@ -27,7 +27,7 @@ SURE, MANY_ROWS = 0.9, 1000
 """An attacker's advantage, and max_samples, above which `doubts` warns."""
 SAFE, HARMFUL = 150.0, 75.0
 """Limits of users times mu: of 1,084 mixed models on real and simulated tables that nothing was tuned on, less than 1 %
-were worse than the best of own data by .02 of the label's variance above the first, 4 % between, 21 % below."""
+above the first limit were worse than the best of own data by .02 of the label's variance, 4 % between, 21 % below."""
 DELTA_POWER = 2.0
 """Default delta is 1/n to this power: small beside 1/n, where one user may be exposed entirely."""
 SEEDED = "noise from a seed: it holds only against those who do not know the seed, and equal seeds share their noise"
@@ -96,7 +96,7 @@ STATED = ("mu", "delta", "users", "unit", "seeded", "releases", "assumed_public"
 
 
 class PrivacyStatement(dict):
-    """Numbers by name; as text, the sentence and its exceptions. All of it may be published."""
+    """Numbers of a privacy statement by name; as text, its sentence and exceptions. All of it may be published."""
 
     def __str__(self) -> str:
         said = f"{self['statement']}\nStrength: {strength(self['users'], self['mu'])}."

@@ -31,8 +31,8 @@ class Summary:
     Attributes
     ----------
     coefficients : of the shared mean: estimate, noise_sd and reach, by names of features and levels.
-    components : variance and sd of the coefficients between users, of the residual, and of own data's errors, whose sd
-        has noise_sd.
+    components : variance and sd of the coefficients between users, of the residual, and of own data's errors; the
+        last sd has a noise_sd.
     head : the statement of privacy, and the advice.
     """
 
@@ -65,7 +65,7 @@ class Summary:
 
 
 def in_units(schema: Schema) -> tuple[list[str], np.ndarray]:
-    """Return names of coefficients, and the matrix (r, d) that takes a scaled head to those in units of the table."""
+    """Return names of coefficients, and the matrix (r, d) from a scaled head to coefficients in the table's units."""
     parts = [(name, getattr(kind, "levels", None), of_kind(kind)) for name, kind in schema.features.items()]
     names = [[f"{name}[{level}]" for level in levels] if levels else [name] for name, levels, _ in parts]
     half = (schema.label.high - schema.label.low) / 2
@@ -73,7 +73,7 @@ def in_units(schema: Schema) -> tuple[list[str], np.ndarray]:
 
 
 def of_kind(kind: Kind) -> np.ndarray:
-    """Return changes of scaled columns: by one unit of a number, from 0 to 1, or from the mean of levels to each."""
+    """Return changes of scaled columns if a number grows by 1, a flag from 0 to 1, or the mean of levels to a level."""
     if isinstance(kind, Category):
         return math.sqrt(kind.width) * (np.eye(kind.width) - 1 / kind.width)
     sd = math.sqrt(kind.share * (1 - kind.share)) if isinstance(kind, Flag) else (kind.high - kind.low) / math.sqrt(12)

@@ -24,12 +24,12 @@ from privrep.theory.residuals import RANGES, interval, place
 from privrep.theory.whole_methods import Regime
 
 LEAST_SAMPLES = 4
-"""Fewest samples per user for the laws of halves and of starts."""
+"""Fewest samples per user for the laws that split these in halves, and for the laws of starts."""
 OVERLAP = "own data may do as well"
 FITTED_BY = {"unit": "unit_steps", "mixed": "prior"}
-"""Method -> its name in `privrep fit`, for the methods that it offers."""
+"""Method -> its name in `privrep fit`, for the methods that this command offers."""
 SOLVED = {"users": (RANGES["users"][0], 10**9), "samples": (LEAST_SAMPLES, 10**4), "epsilon": (1e-3, 1e2)}
-"""Search range of an unknown; nothing was measured with fewer users."""
+"""Argument that may be solved for -> its search range; nothing was measured with fewer users than the range has."""
 DIGITS = 1e-3
 """Relative precision of a solved epsilon."""
 
@@ -66,9 +66,9 @@ class Setting:
         """The delta of the budget."""
         return self.users**-2.0 if self.delta is None else self.delta
 
-    @cache  # noqa: B019  for the method to use and the table
+    @cache  # noqa: B019  computed once, for `recommended` and for the table
     def row(self, name: str) -> Row:
-        """Return the predicted risk of a method, its interval, and the options."""
+        """Return the predicted risk of a method, its interval, a flag, and the method's best options."""
         mu = gdp_mu(self.epsilon, self.spent)
         prediction = expected(name, self.sizes, np.array([mu]))
         risk, known = float(prediction.risk[0]), bool(prediction.known[0])
@@ -79,7 +79,7 @@ class Setting:
         return {"risk": risk, "low": low, "high": high, "flag": "; ".join(flags), "options": prediction.options[0]}
 
     def high(self, name: str) -> float:
-        """Return the upper end of the interval of a method."""
+        """Return the upper end of the interval of a method's risk."""
         return self.row(name)["high"]
 
     def recommended(self) -> str:
@@ -87,7 +87,7 @@ class Setting:
         return method_to_use(pd.DataFrame([{name: self.row(name)["risk"] for name in METHODS}])).iloc[0]
 
     def reaches(self, target: float) -> bool:
-        """Whether the upper end of the interval of the method to use is at most a target."""
+        """Whether the upper end of the recommended method's interval is at most a target."""
         return self.high(self.recommended()) <= target
 
     def check(self, name: str, options: dict[str, object]) -> str:
@@ -119,9 +119,9 @@ class Advice:
     Attributes
     ----------
     table : by method: `risk`, predicted, with `low` and `high`, the 95 % interval of one run; `users` needed for `high`
-        to reach the target, or NaN; `flag`, if the law is not known or the setting is outside the measured ones.
+        to reach the target, or NaN; `flag`, if assumptions of the law fail or nothing was measured at such settings.
         A method that cannot be run is left out.
-    solved : the omitted argument and its value. Empty if none was omitted, or if no target below 1 is sure.
+    solved : the omitted argument and its value. Empty if none was omitted, or if a solved target would not be below 1.
     recommended : name of the method with the least predicted risk, or of own data or unit steps if their expected risk
         is within a tenth of it; its flag says if own data may do as well.
     equals : names of the other methods with an expected risk within a tenth of the least.
@@ -180,10 +180,10 @@ def advise(
 ) -> Advice:
     """Recommend a method for n users with m samples each, by laws for heads on a sphere and Gaussian features.
 
-    At most one of users, samples, epsilon and target is omitted. It is solved for: the least value at which the upper
-    end of the recommended method's interval reaches the target, or, for the target, that end. The label noise matters
-    most: between a standard deviation of 0.01 and a signal of 1/2 the risk of a method may differ by four orders of
-    magnitude.
+    At most one of users, samples, epsilon and target is omitted, and is solved for: the least value at which the upper
+    end of the recommended method's interval reaches the target, or, if the target is omitted, this upper end. The label
+    noise matters most: between a standard deviation of 0.01 and a signal of 1/2 the risk of a method may differ by four
+    orders of magnitude.
 
     Parameters
     ----------
@@ -195,7 +195,7 @@ def advise(
     epsilon : epsilon of the guarantee for replacing all samples of a user.
     target : excess risk over that of predicting zero, between 0 and 1.
     delta : None for 1/n^2, as in the estimator.
-    label_noise : standard deviation over that of one of the `rank` coordinates of a head, for features of variance 1.
+    label_noise : its standard deviation over that of one of a head's `rank` coordinates, for features of variance 1.
     signal : share of the variance of labels (R^2) explained by heads, instead of the label noise.
 
     Raises

@@ -2,7 +2,7 @@
 
 Risks are mean excess risks over that of predicting zero. `sizes` holds n, m, d, k and the label noise: its standard
 deviation over that of a coordinate of a head; mu is that of all releases together. The label noise matters most: from
-0.01 to that of a signal of 1/2 the risk of a method may rise by four orders of magnitude.
+0.01 to the noise at which R^2 is 1/2, the risk of a method may rise by four orders of magnitude.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from privrep.users.simulated import Problem
 from privrep.users.splits import count, split_samples
 
 SPLIT, STEP, AVERAGED = "halves-then-all", 1.0, 0.25
-"""Split of alternating minimisation; step and averaged share of rounds of CENTAUR and private FedRep."""
+"""Split of samples in alternating minimisation; step and share of averaged rounds in CENTAUR and private FedRep."""
 ROUNDS_OF_BOTH = {**STARTED, "step": STEP, "average_last": AVERAGED, "final_heads": "ridge"}
 METHODS = {
     "unit": ("unit_steps", {}),
@@ -56,7 +56,7 @@ def choices(name: str, sizes: Regime) -> list[dict[str, Values]]:
     """Return the candidate options of a method.
 
     For private FedRep and CENTAUR, options with the same number of rounds are one entry with columns (options, 1) as
-    values. The law of alternating minimisation has one pass.
+    values. Alternating minimisation has those with one pass alone, since its law has one.
     """
     if name in ("fedrep", "centaur"):
         return [
@@ -104,8 +104,8 @@ def law(name: str, sizes: Regime, mu: np.ndarray, chosen: Mapping[str, Values]) 
 
 @dataclass(frozen=True)
 class Expected:
-    """Predictions for a method at its best options, for each mu: risk, whether the assumptions of its law hold, S after
-    its start, and the options."""
+    """Predictions for a method at its best options, for each mu: risk, whether the assumptions of its law hold, the
+    share S (`whole_methods`) after its start, and the options."""
 
     risk: np.ndarray
     known: np.ndarray
@@ -118,7 +118,7 @@ def expected(name: str, sizes: Regime, mu: np.ndarray) -> Expected:
 
     The number of users may also be an array (r,). A method that cannot be run has infinite risk.
     """
-    if name == "altmin" and sizes.samples % 2:  # its split is in halves
+    if name == "altmin" and sizes.samples % 2:  # it splits a user's samples in halves
         return Expected(np.full(len(mu), np.inf), np.full(len(mu), False), np.ones(len(mu)), len(mu) * [{}])
     tried = choices(name, sizes)
     predictions = [law(name, sizes, mu, options) for options in tried]
@@ -136,7 +136,7 @@ def expected(name: str, sizes: Regime, mu: np.ndarray) -> Expected:
 
 
 def rows_of(options: Mapping[str, Values]) -> list[dict[str, object]]:
-    """Return a list of single options, from options whose values may be columns."""
+    """Return options with one value each, a dict for each row, from options whose values may be columns."""
     count = max((len(value) for value in map(np.atleast_1d, options.values())), default=1)
     return [
         {key: np.ravel(value)[row].item() if np.ndim(value) else value for key, value in options.items()}

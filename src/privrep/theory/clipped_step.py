@@ -69,7 +69,7 @@ class CutStep:
 
 
 def sample_step(users: int, dim: int, rank: int, noise_multiplier: float, feature: float, label: float) -> CutStep:
-    """Return the noise of a step with samples clipped one by one, as printed."""
+    """Return the noise of a step with samples clipped one by one, as printed in jain2021."""
     alpha, beta = kept(dim, rank, feature, label)
     return CutStep(
         2 * noise_multiplier * feature**2 / (users * alpha), 2 * noise_multiplier * feature * label / (users * beta)

@@ -111,7 +111,7 @@ def step_privacy_resolved(x: Values, d: Values, k: Values) -> Values:
 
 
 def contraction(samples: Values, d: Values, k: Values, head_samples: Values) -> Values:
-    """F4: distF after over before one step without noise: sqrt((d - k) k^2 / (N (q_v - k - 1))). The (d - k) k
+    """F4: ratio of distF after to before one step without noise: sqrt((d - k) k^2 / (N (q_v - k - 1))). The (d - k) k
     directions outside see the spread of k head errors."""
     return np.sqrt((d - k) * k * k / (samples * (head_samples - k - 1)))
 
@@ -140,13 +140,13 @@ def head_error(sine: Values, k: Values, samples: Values, sigma: Values) -> Value
 
 
 def gram_deviation(samples: Values, d: Values, k: Values) -> Values:
-    """Lemma B.5: operator norm of the whitened Gram of N samples of dimension dk, minus I, 2 sqrt(dk / N)."""
+    """Lemma B.5: operator norm of G - I, G the whitened Gram matrix of N samples of dimension dk: 2 sqrt(dk / N)."""
     return 2 * np.sqrt(d * k / samples)
 
 
 def mechanism_excess(beta_n: Values, d: Values, k: Values, power: Values = 2) -> Values:
-    """F7: E[score(U) - min score] / n under the law proportional to exp(-beta score(U)), a score that grows from its
-    minimum as the given power of the distance: D / (power beta n) with D = k (d - k), the dimension of the set of
+    """F7: E[score(U) - min score] / n under the law proportional to exp(-beta score(U)), for a score that grows from
+    its minimum as the given power of the distance: D / (power beta n) with D = k (d - k), the dimension of the set of
     subspaces. Exact where the score is homogeneous."""
     return k * (d - k) / (power * beta_n)
 

@@ -1,8 +1,8 @@
 """Expected risk of the released mixed model (`privrep.methods.mixed_model`).
 
 It holds for heads on a sphere about 0 and Gaussian features. The mean of the users' products is c_a c_b U U^T / k, with
-c the mean cosine between a half's ridge model and the head. The law draws noise: it is the geometric mean over `DRAWS`
-fixed symmetric matrices, to which the method's own rules are applied.
+c_a and c_b the mean cosines between a head and its ridge models on each half of the samples. The risk is the geometric
+mean over `DRAWS` fixed symmetric matrices of noise, to which the method's own rules are applied.
 
 Notation: n, m, d, k as in `privrep.theory.whole_methods.Regime`; mu of all releases together; `variances` and `squares`
 (d,) are the prior's variances over that of the label noise and the mean squares of a head's coordinates."""
@@ -22,11 +22,11 @@ from privrep.theory.shared import Values
 from privrep.theory.whole_methods import Prediction, Regime, fixed_point, posterior_risk
 
 LUCK = 0.1
-"""Where the log risks of the draws have a larger standard deviation, the risk depends on chance."""
+"""Standard deviation of the draws' log risks above which the risk depends on chance."""
 QUIET = 0.1
-"""With less label noise the law is off by up to two orders of magnitude, as measured."""
+"""Label noise below which the law is off by up to two orders of magnitude, as measured."""
 DRAWS, CHOICES = 12, 8
-"""Draws of the noise in S, and draws of the noise in the gains for each of them."""
+"""Numbers of draws: of the noise in S, and, for each of these, of the noise in the gains."""
 
 
 def isotropic_risk(sizes: Regime, strength: float, power: float) -> float:
@@ -45,14 +45,14 @@ def cosine(sizes: Regime, samples: int) -> float:
 
 
 def along(sizes: Regime, strength: float) -> float:
-    """Return the mean part of a head that remains under an isotropic prior."""
+    """Return the mean factor by which an isotropic prior shrinks a head."""
     even = np.array([strength / sizes.dim])
     return float(even[0] / (even[0] + fixed_point(even, sizes.samples, sizes.dim)))
 
 
 def mean_error(sizes: Regime, mu: float, share: float, level: float, unit: float) -> float:
-    """Return |beta|^2 after the steps, whose true value is 0: noise of privacy and sampling. Later steps undo the part
-    of it that changes clipped to a share of their length can correct."""
+    """Return |beta|^2 after the steps: the noise of privacy and sampling, since the true beta is 0. Later steps undo as
+    much of this noise as users' changes, clipped to a share of their length, can correct."""
     n, d, k = int(np.asarray(sizes.users)), sizes.dim, sizes.rank
     part = along(sizes, plan.MEAN_STRENGTH)
     typical = math.sqrt(d * max(isotropic_risk(sizes, plan.MEAN_STRENGTH, k) - k + 2 * k * part, 1e-12))
@@ -66,7 +66,7 @@ def mean_error(sizes: Regime, mu: float, share: float, level: float, unit: float
 
 
 def symmetric(rng: np.random.Generator, dim: int) -> np.ndarray:
-    """Draw normals of variance 1 on the diagonal and 1/2 off it, (d, d)."""
+    """Draw a symmetric matrix (d, d) of normals, of variance 1 on the diagonal and 1/2 off it."""
     drawn = rng.standard_normal((dim, dim))
     return (drawn + drawn.T) / 2
 
@@ -75,7 +75,7 @@ def mixed_model(sizes: Regime, mu: float) -> Prediction:
     """Return the risk of the released mixed model: the geometric mean over the draws.
 
     Heads of a kind are averaged by weights from their noisy scores. The best kind is mixed with own data as if it were
-    the posterior mean: then e_1 does not correlate with e_0 - e_1."""
+    the posterior mean: its error e_1 then does not correlate with e_0 - e_1, e_0 that of own data."""
     n, m, d, k, noise2 = int(np.asarray(sizes.users)), sizes.samples, sizes.dim, sizes.rank, sizes.noise**2
     unit = math.sqrt(k + noise2) / plan.GUESSED_LABEL
     share = plan.Plan.of(n, d, mu)

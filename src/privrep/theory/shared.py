@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 Values = float | np.ndarray | pd.Series
-"""A number, or one per row."""
+"""A number, or an array of one number per row."""
 
 
 TRACY_WIDOM_MEAN = -1.2065

@@ -73,7 +73,7 @@ def gradient_norm(sine: Values, d: Values, k: Values, samples: Values) -> Values
 
 
 def gradient_deviation(n: Values, d: Values, k: Values, samples: Values, sine: Values) -> Values:
-    """Lemma C.4: operator norm of CENTAUR's mean gradient less its mean given the heads, setting of F10: entries of
+    """Lemma C.4: operator norm of CENTAUR's mean gradient less its mean given the heads, as in F10: its entries have
     variance s^2 (1 - s^2) k (1 + k / (q - k - 1)) / (n q)."""
     spread = np.square(sine) * (1 - np.square(sine)) * k / (n * samples) * (1 + k / (samples - k - 1))
     return np.sqrt(spread) * edge(d + k, k)
@@ -84,7 +84,7 @@ class ClippedProduct:
     """F11: Y = M X of the power method after the clip, in expectation over users, near X = U*.
 
     E[U*^T clip(Y)] = along I. A small tilt W of X outside U* becomes across W. `spread` is the root mean square entry
-    of clip(Y) outside U*, for X = U*. Without a clip they are k + 2, k and sqrt(3 k (k + 4) / q).
+    of clip(Y) outside U*, for X = U*. Without a clip the three are k + 2, k and sqrt(3 k (k + 4) / q).
     """
 
     along: float
@@ -134,12 +134,12 @@ def clipped_product(d: int, k: int, q: int, zeta: float) -> ClippedProduct:
 
 def power_noise(n: Values, noise_multiplier: Values, zeta: Values, along: Values, across: Values) -> Values:
     """F11: sine per direction caused by the noise of the power method in its steady state: 2 Delta zeta_0 / (n
-    sqrt(along^2 - across^2)). An iteration adds noise over `along` and keeps across / along of the earlier tilt."""
+    sqrt(along^2 - across^2)). An iteration adds noise / along, and keeps a share across / along of the old tilt."""
     return 2 * noise_multiplier * zeta / (n * np.sqrt(along**2 - across**2))
 
 
 def power_frobenius(sine: Values, d: Values, k: Values) -> Values:
-    """F11: distF for a sine per direction: sqrt((d - k) k) times it, at most that of a random subspace."""
+    """F11: distF for a sine per direction: sqrt((d - k) k) times this sine, at most that of a random subspace."""
     return np.minimum(np.sqrt(k * (1 - k / d)), np.sqrt((d - k) * k) * sine)
 
 
@@ -150,7 +150,7 @@ def power_spectral(sine: Values, d: Values, k: Values) -> Values:
 
 def power_sampling_noise(n: Values, along: Values, across: Values, spread: Values, fresh: Values) -> Values:
     """F11 without noise: sine per direction by sampling, spread / sqrt(n (along^2 - across^2)) with fresh samples in
-    each iteration, whose errors add in squares; spread / (sqrt(n) (along - across)) with the same samples in all."""
+    each iteration, whose errors add in squares; spread / (sqrt(n) (along - across)) if all use the same ones."""
     return spread / np.sqrt(n * np.where(fresh, along**2 - across**2, (along - across) ** 2))
 
 

@@ -97,7 +97,7 @@ class Plain:
         return 4 / 3 * heads * (1 + self.noise**2 / self.rank) * (high / (low * least * self.alpha)) ** 2
 
     def error(self, rounds: int) -> float:
-        """Return the bound of the distance after some rounds of Theorem 1."""
+        """Return the bound of Theorem 1 on the distance after some rounds."""
         return FIRST_ERROR * (1 - 9 / (64 * self.steepness)) ** rounds
 
     def pull(self, error: float) -> float:
@@ -127,14 +127,14 @@ class Plain:
         return self.farthest_turn * math.sqrt(self.rank) / self.gamma_bounds[1]
 
     def users_needed(self, error: float, noise_multiplier: float, tail: float) -> float:
-        """Return the users per round required by condition (1) at this distance, for noise 1 / mu and `tail`, its l."""
+        """Return the users per round required by condition (1) at this distance; the noise is 1 / mu, l is `tail`."""
         allowed = 3 / 16 * error * self.pull(error)
         private, sampled = 2 * (math.sqrt(self.outside * self.rank) + tail) * noise_multiplier, 1 + tail
         return ((sampled + math.sqrt(sampled**2 + 4 * allowed * private)) / (2 * allowed)) ** 2
 
     def lower_bound(self, users: int, mu: float) -> float:
-        """Return r of Theorem 4: near every subspace, no method has a root mean square distance much below it. It is
-        the larger of the limits from privacy and from the number of users."""
+        """Return r of Theorem 4: near every subspace, no method has a root mean square distance much below r, which
+        is the larger of the limits from privacy and from the number of users."""
         entries, information = self.rank * self.outside, self.beta * self.samples
         private = entries / (users * math.sqrt(math.expm1(mu**2) * information))
         return self.noise * max(private, math.sqrt(entries / (users * information)))

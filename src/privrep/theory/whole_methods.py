@@ -11,7 +11,7 @@ was fitted to measurements.
     mu, mu2              of all releases of a method together; mu^2 of one part of it
     rounds, step         settings of a method's parts
 
-A method's releases share mu: the start has a share of mu^2, the steps have the rest, each in equal parts. So a noise
+A method's releases share mu^2: a share is the start's, the rest the steps', in equal parts within either. So a noise
 multiplier is sqrt(cost / share) / mu, with the cost of the releases at multiplier 1.
 """
 
@@ -29,7 +29,7 @@ from privrep.theory.clipped_step import user_step
 from privrep.theory.shared import Values
 
 STARTED = 0.5
-"""A start with larger S is mostly noise: chance decides which of its directions are near the truth."""
+"""A start with S above this is mostly noise: chance decides which of its directions are near the truth."""
 NEAR = 0.1
 """A law of leading order does not hold if S ends above this."""
 
@@ -54,7 +54,7 @@ class Regime:
 class Prediction:
     """Expected risk of a method, and whether the law's own assumptions hold."""
 
-    risk: Values  # mean excess risk over k, that of predicting zero; infinite where it has no mean
+    risk: Values  # mean excess risk divided by k, the risk of predicting zero; infinite if there is no mean
     known: Values  # whether the law's own assumptions hold
     start: Values = 0.0  # S after the start; 0 for a method without one
 
@@ -63,12 +63,12 @@ class Prediction:
 class Rounds:
     """Settings of rounds of clipped gradient steps."""
 
-    rounds: int  # with equal parts of mu^2
+    rounds: int  # number of rounds, each with an equal part of mu^2
     batch: int  # samples for each of head and gradient; 0 if both use all m
     step: Values  # eta
     clip: Values  # zeta_g of the first round
-    fall: Values = 1.0  # clip of the last round over that of the first, in equal ratios
-    averaged: float = 0.0  # share of the rounds, the last ones, with averaged subspaces
+    fall: Values = 1.0  # clip of the last round over that of the first; it falls in equal ratios
+    averaged: float = 0.0  # share of the rounds, namely the last ones, whose subspaces are averaged
 
 
 @dataclass(frozen=True)
@@ -86,12 +86,12 @@ class Moments:
 
 
 def inverse_traces(coordinates: int, samples: int, penalty: Values) -> tuple[Values, Values]:
-    """Return E tr (X^T X + l I)^-1 and E tr (X^T X + l I)^-2 over the number p of `coordinates`, for X with q Gaussian
-    `samples` and l the `penalty`.
+    """Return E tr (X^T X + l I)^-1 and E tr (X^T X + l I)^-2 divided by the number p of
+    `coordinates`, for X with q Gaussian `samples` and l the `penalty`.
 
     The first, M, solves p l M^2 + (l + q - p) M = 1, the law of Marchenko and Pastur; with q - 1 in place of q it is
-    exact for l = 0 and q > p + 1. The second is its derivative. With more coordinates than samples, p - q of the
-    eigenvalues are l."""
+    exact for l = 0 and q > p + 1. The second is minus its derivative by l. With more coordinates than samples, p - q
+    of the eigenvalues are l."""
     p, q, penalty = coordinates, samples, np.asarray(penalty, dtype=float)
     if p > q:
         first, second = inverse_traces(q, p, penalty)
@@ -110,16 +110,16 @@ def ridge_error(coordinates: int, samples: int, penalty: Values, power: Values, 
 
 
 def own_data(sizes: Regime, penalty: Values) -> Prediction:
-    """Each user alone: ridge regression on m samples in d dimensions. Left out: corrections to the limit law for few
-    samples, at m = d or next to it."""
+    """Predict the risk of each user alone: ridge regression on m samples in d dimensions. Left out: corrections to the
+    limit law for few samples, at m = d or next to it."""
     m, d, k = sizes.samples, sizes.dim, sizes.rank
     risk = d / k * ridge_error(d, m, penalty, k / d, sizes.noise**2)
     return Prediction(*np.broadcast_arrays(risk, abs(m - d) > 1))
 
 
 def personal(sizes: Regime, outside: Values) -> Values:
-    """Return the risk over k with ridge heads on all samples, with the label noise as penalty
-    (`privrep.users.heads.final_penalty`): F6 with a penalty. The outside part acts as noise.
+    """Return the risk, divided by k, of ridge heads on all samples, with the label noise as penalty
+    (`privrep.users.heads.final_penalty`): F6 with a penalty. The part of a head outside the subspace acts as noise.
     """
     k, noise2 = sizes.rank, sizes.noise**2
     return outside + ridge_error(k, sizes.samples, noise2, 1 - outside, k * outside + noise2)
@@ -142,7 +142,7 @@ def posterior_risk(
     variances: np.ndarray, squares: np.ndarray, samples: int, noise2: float, counts: np.ndarray | int = 1
 ) -> np.ndarray:
     """Return the mean square error of posterior means under a prior, by the deterministic equivalent of ridge
-    regression, for label noise of variance `noise2`, prior variances over it, and mean squares of coordinates."""
+    regression, for label noise of variance `noise2`, prior variances / `noise2`, and mean squares of coordinates."""
     samples = samples - 1
     kappa = fixed_point(variances, samples, counts)[..., None]
     freedom = (counts * (variances / (variances + kappa)) ** 2).sum(axis=-1) / samples
@@ -176,8 +176,8 @@ def unit_recursion(sizes: Regime, mu: Values) -> tuple[np.ndarray, np.ndarray]:
 
 
 def unit_steps(sizes: Regime, mu: Values) -> Prediction:
-    """Unit steps: their recursion, then posterior means. Left out: the cost of the moments of the heads, and the noise
-    in the server's measurement of the error."""
+    """Predict the risk of unit steps: their recursion, then posterior means. Left out: the cost of the moments of the
+    heads, and the noise in the server's measurement of the error."""
     d, k, noise2 = sizes.dim, sizes.rank, sizes.noise**2
     start, outside = unit_recursion(sizes, mu)
     spread = k * outside / (d - k)
@@ -198,14 +198,14 @@ def models_outside(sizes: Regime, mu: Values) -> Values:
 
 def mixed(inside2: Values, outside2: Values, noise2: Values, sizes: Regime) -> Values:
     """Return S of directions with squared lengths `inside2` in the subspace and `outside2` outside, after noise of
-    variance `noise2` on every coordinate: that of a random subspace if all is noise."""
+    variance `noise2` on every coordinate: the S of a random subspace if all is noise."""
     d, k = sizes.dim, sizes.rank
     return (outside2 + (d - k) * noise2) / (inside2 + outside2 + d * noise2)
 
 
 def gradient_norm(sizes: Regime, outside: Values, batch: int) -> Values:
     """Return the root mean square of ||G_j||, from q = `batch` samples each for head and gradient
-    (`shen2023.representation_update`), or, at 0, from all m for both.
+    (`shen2023.representation_update`), or, if `batch` is 0, from all m for both.
 
     On the same samples the residual of a head has m - k degrees of freedom (`privrep.methods.unit_steps.schedule`). The
     law uses at least k + 2 samples: with q <= k + 1 the mean square of heads is infinite, their typical square is not.
@@ -223,12 +223,12 @@ def rounds_outside(sizes: Regime, mu2: Values, rounds: Rounds, outside: Values) 
 
     The mean gradient at angle phi is cos phi sin phi, towards the truth; a clip below the typical norm scales it and
     its sampling error. With heads and gradients on the same samples it is (m - k) / m as large. Averaging lowers S
-    near the truth alone; there, errors are contracted errors of the round before plus fresh noise. Left out: users
+    only near the truth, where an error is the contracted error of the round before plus fresh noise. Left out: users
     whose norms are far from the typical one."""
     n, m, d, k = sizes.users, sizes.samples, sizes.dim, sizes.rank
     step = rounds.step if rounds.batch else rounds.step * (m - k) / m
     last = max(1, round(rounds.averaged * rounds.rounds))
-    with_sum = sum2 = 0.0  # mean products of the last error with the sum of the averaged ones, and of this with itself
+    with_sum = sum2 = 0.0  # mean product of the last error and the sum of averaged errors; mean square of this sum
     for number in range(rounds.rounds):
         clip = rounds.clip * rounds.fall ** (number / max(rounds.rounds - 1, 1))
         norm = gradient_norm(sizes, outside, rounds.batch)
@@ -248,15 +248,15 @@ def rounds_outside(sizes: Regime, mu2: Values, rounds: Rounds, outside: Values) 
 
 
 def by_rounds(sizes: Regime, mu: Values, start: Values, share: Values, rounds: Rounds) -> Prediction:
-    """Rounds from a start with a share of mu^2, then ridge heads: CENTAUR, with fresh samples for head and gradient,
-    and private FedRep, with all samples for both."""
+    """Predict the risk of rounds from a start with a share of mu^2, then ridge heads: CENTAUR, with fresh samples for
+    head and gradient, and private FedRep, with all samples for both."""
     outside = rounds_outside(sizes, (1 - share) * np.square(mu), rounds, start)
     return with_heads(sizes, start, outside, rounds.batch or sizes.samples)
 
 
 def with_heads(sizes: Regime, start: Values, outside: Values, heads: int) -> Prediction:
-    """Ridge heads on all samples in the subspace of the steps, after heads on `heads` samples in each step; infinite
-    risk if these have fewer samples than coordinates."""
+    """Predict the risk of final ridge heads on all samples, in the subspace of steps that fit heads on `heads` samples;
+    infinite if these are fewer than the coordinates of a head."""
     risk = personal(sizes, outside) if heads >= sizes.rank else np.full(np.shape(outside), math.inf)
     return Prediction(risk, (start <= STARTED) & (outside <= NEAR) & (heads > sizes.rank + 1), start)
 
@@ -267,7 +267,7 @@ def with_heads(sizes: Regime, start: Values, outside: Values, heads: int) -> Pre
 def moments_outside(sizes: Regime, mu2: Values, step: Moments, start: Values) -> Values:
     """Return S after one step of Algorithm 2 from a start with this S.
 
-    Privacy is F3 over its whole range, a random subspace for x >= 1, with clips that bind for all users. Heads fitted
+    The privacy error is F3 at any x, a random subspace for x >= 1, with clips that bind for all users. Heads fitted
     in a poor start point elsewhere than the true ones: with c^2 = 1 - S and variance nu of the fit, the signal in b is
     sqrt(c^2 / (c^2 + nu)) of that in F3, and the signal in A is the same. Sampling (F4) and label noise (F5) add in
     squares, the former from the start's error. Left out: the effect of the clip on sampling."""
@@ -285,6 +285,6 @@ def moments_outside(sizes: Regime, mu2: Values, step: Moments, start: Values) ->
 
 
 def altmin(sizes: Regime, mu: Values, start: Values, share: Values, step: Moments) -> Prediction:
-    """Alternating minimisation: one step of Algorithm 2 with user-level clipping, then ridge heads."""
+    """Predict the risk of alternating minimisation: a step of Algorithm 2, clipped by user, then ridge heads."""
     outside = moments_outside(sizes, (1 - share) * np.square(mu), step, start)
     return with_heads(sizes, start, outside, step.heads)

@@ -80,7 +80,7 @@ PREDICTED_AT_ONCE = 2**18
 USUAL_SIGNAL = 0.5
 """Share of the variance of labels that heads explain, by default."""
 ELSEWHERE = {"structure", "kinds", "feature_bounds", "label_bounds", "unit", "users", "unseen", "heads"}
-"""Parameters of the estimator that are no options of `fit`: bounds and --user replace them, or Python alone has use."""
+"""Parameters of the estimator that are no options of `fit`: bounds and --user replace them, or they are for Python."""
 LABEL = Annotated[str, typer.Option(help="Column of the label.")]
 RANK_IN_DOUBT = "One too low is ruinous for every method, one too high costs little."
 
@@ -94,7 +94,7 @@ def in_one_line(command: Callable) -> Callable:
     @wraps(command)
     def wrapped(*arguments, **options):
         try:
-            # As an interrupt: what is half written is removed.
+            # These signals end as an interrupt does: half-written files are removed.
             for ends in {signal.SIGTERM, getattr(signal, "SIGHUP", signal.SIGTERM)}:
                 signal.signal(ends, signal.default_int_handler)
             with warnings.catch_warnings():
@@ -104,7 +104,7 @@ def in_one_line(command: Callable) -> Callable:
             text = str(error) or "there is too little memory"
             if isinstance(error, OSError) and error.filename:
                 text = f"{error.filename}: {error.strerror}"
-            if isinstance(error, pa.ArrowException):  # its words may quote rows
+            if isinstance(error, pa.ArrowException):  # Arrow's message may quote rows
                 text = f"{type(error).__name__} of Arrow, which may quote rows and is not shown"
             typer.echo(f"privrep: {' '.join(text.split())}", err=True)
             raise typer.Exit(2) from None
@@ -172,7 +172,7 @@ def kind_in(type_: pa.DataType) -> str:
 
 
 def blanks(kind: str) -> list[str]:
-    """Return lines for what is to be stated of a kind."""
+    """Return a line to fill in for each number or text that a kind needs."""
     return [f"# {name} =  # {meaning}" for name, meaning in KINDS[kind].columns.items()]
 
 
@@ -219,13 +219,13 @@ def fit(
     """
     names = columns_of(files_of(table)[0]).names
     schema = from_toml(bounds, [name for name in names if name not in (user, label)])
-    TableFile(table, user, label, schema)  # a wrong column is named before a folder that is there already
+    TableFile(table, user, label, schema)  # an error on a column comes before one on the folder
     if out.exists() and not (out.is_dir() and not any(out.iterdir())):
         raise ValueError(f"{out} is there already; choose another folder with --out, or remove it")
     model = PrivateRepresentation(**parameters)
     if sys.stderr.isatty():
         typer.echo(f"reading {table}, then some ten passes over its users", err=True)
-    with in_one_move(out, folder=True) as folder:  # made first: what cannot be written spends no budget
+    with in_one_move(out, folder=True) as folder:  # made first: no budget is spent if it cannot be written
         model.fit_table(table, user=user, label=label, schema=schema)
         write(model, folder)
     typer.echo(f"{model.privacy_}\n{model.journal_['text']}\n{advice_line(model.advice_)}", nl=False)

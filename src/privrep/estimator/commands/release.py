@@ -52,7 +52,7 @@ def sha256(value: object) -> str:
 
 
 def hashes(contents: dict) -> dict[str, str]:
-    """Hash all entries of a release, by name. This detects accidents; an editor can renew the hashes."""
+    """Hash all entries of a release, by name. This detects accidental changes; an editor can renew them."""
     entries = {f"{part}: {name}": value for part in PARTS for name, value in contents[part].items()}
     return {name: sha256(value) for name, value in {"privrep": contents.get("privrep"), **entries}.items()}
 
@@ -76,8 +76,8 @@ def read_release(path: Path) -> tuple[SharedPrior, dict]:
 
 
 def read_heads(path: Path, shared: SharedPrior, release: dict) -> LocalHeads:
-    """Return heads that `write_heads` wrote for the release with these hashes, all or some; raise ValueError that names
-    the file, and the row."""
+    """Return all or some of the heads that `write_heads` wrote for the release with these hashes; raise ValueError that
+    names the file, and the row."""
     with naming(path):
         read = parquet.read_table(path)
     if read.column_names != head_columns(shared) or not all(map(pa.types.is_floating, read.schema.types[1:-1])):
@@ -126,7 +126,7 @@ def write_heads(heads: LocalHeads, shared: SharedPrior, release: dict, path: Pat
 
 
 def write_private(schema: pa.Schema, parts: Iterable[pa.Table], path: Path) -> None:
-    """Write the parts of a table as Parquet that only the owner may read, one after another."""
+    """Write the parts of a table, one after another, as one Parquet file that only the owner may read."""
     with in_one_move(path) as temporary:
         os.close(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600))
         with parquet.ParquetWriter(temporary, schema) as writer:
@@ -141,7 +141,7 @@ def ledger_table(fitted: PrivateRepresentation) -> str:
 
 
 def page(fitted: PrivateRepresentation) -> str:
-    """Return report.html."""
+    """Return the text of report.html."""
     spectrum = fitted.shared_.spectrum
     return TEMPLATES.get_template("report.html.jinja").render(
         privacy=fitted.privacy_,
