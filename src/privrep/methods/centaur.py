@@ -48,7 +48,7 @@ from privrep.users.splits import SAMPLE_USE_COLUMN, SAMPLE_USES, SampleDraws, ch
 def representation_gradients(
     block: Block, first: np.ndarray, second: np.ndarray, basis: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Compute CLIENT for a block: factors l (B, d) and w (B, k) of G_i, heads on `first`, gradients on `second`."""
+    """Compute CLIENT for a block: factors of G_i = l w^T, l (B, d) and w (B, k); `first` fits w, `second` l."""
     heads = fit_heads(block.features[first], block.labels[first], basis)
     features = block.features[second]
     projected = features.reshape(-1, len(basis)) @ basis.astype(np.float32)
@@ -72,7 +72,7 @@ class RepresentationGradients:
 
 @dataclass(frozen=True)
 class CentaurOptions(Descent, StartedSpectrally):
-    """CENTAUR for a linear representation; the theorem takes step 1/4, laws with a good start take a planted one."""
+    """CENTAUR for a linear representation; the theorem takes step 1/4, claims about good starts a planted one."""
 
     rounds: int = option(SERVER_COLUMNS["rounds"], check_count)
     clip: float = option(SERVER_COLUMNS["clip"], check_bound)
@@ -133,7 +133,7 @@ class CentaurOptions(Descent, StartedSpectrally):
 
     @property
     def cost(self) -> Cost:
-        """Privacy cost of one user at noise multiplier 1, without amplification; a start's share sets its noise."""
+        """Privacy cost of one user at noise multiplier 1, without amplification; `init_share` sets a start's noise."""
         return self.start().cost_with(self.server.cost)
 
     @property

@@ -36,7 +36,7 @@ from privrep.users.subspace import orthonormalise, random_subspace
 
 
 def start_model(known: Known, rng: np.random.Generator) -> np.ndarray:
-    """Return a random orthonormal B over a shared head of zeros, (d + 1, k)."""
+    """Return a random orthonormal B stacked on a shared head of zeros, (d + 1, k)."""
     return np.concatenate([random_subspace(known.dim, known.rank, rng), np.zeros((1, known.rank))])
 
 

@@ -1,11 +1,11 @@
-"""Gaussian prior of all d coordinates of the heads from one release: unit steps for heads in no subspace (this
-project).
+"""Gaussian prior of all d coordinates of the heads from one release: the counterpart of unit steps for heads that lie
+in no subspace (this project).
 
     h, s        guesses of a model's root mean square coordinate and of the label noise, public
                 h is learned as in unit steps, labels <- y / h
     a_i, b_i    <- ridge models of the even and of the odd samples of i, each over its length
     S           <- ( sum_i (a_i b_i^T + b_i a_i^T)/2 + noise ) / n
-    P           <- S with eigenvalues raised to a quarter of the norm 2 sqrt(2d) Delta of the noise in S,
+    P           <- S with eigenvalues raised to at least a quarter of the norm 2 sqrt(2d) Delta of the noise in S,
                 and to a thousandth of the largest;  trace d
     each user:  theta_i <- P X_i^T (X_i P X_i^T + s^2 I)^-1 y_i        posterior mean under N(0, P), on all samples
 
@@ -37,7 +37,7 @@ from privrep.users.blocks import Block, UserData
 from privrep.users.known import Known
 
 RAISED, LEAST_EIGENVALUE = 0.25, 1e-3
-"""Least eigenvalue over the noise's norm, and over the largest one: a variance near 0 would rule out models."""
+"""Least eigenvalue over the noise's norm, and over the largest eigenvalue: a variance near 0 would rule out models."""
 TINY = 1e-12  # least eigenvalue where nothing was learned, as from users with one sample each
 
 
@@ -96,6 +96,6 @@ class FullPriorOptions(HyperparameterOptions):
     numbers: ClassVar = {"learned_scale": "released root mean square coordinate of a head"}
 
     def build(self, known: Known) -> FullPrior:
-        """Return the method; a coordinate of a model has k/d times the mean square of one of a head."""
+        """Return the method; a model's coordinate has k/d times the mean square of a head's coordinate."""
         scale = self.scale_guess * math.sqrt(known.head_variance * known.rank / known.dim)
         return FullPrior(scale, self.noise_guess * known.label_noise_sd)

@@ -43,7 +43,7 @@ from privrep.users.subspace import planted_subspace, random_subspaces
 
 LARGEST = 1e3
 """A user with ||F||^2 / q above this multiple of the clipping bound adds 0: float32 would round too coarsely."""
-ROUNDING = 1e-6  # taken off the clipping bound: more than rounding in float64 adds to a norm or a sum
+ROUNDING = 1e-6  # share taken off the clipping bound: more than rounding in float64 adds to a norm or a sum
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,8 +77,8 @@ def power_method(
     """Release the subspaces of all runs from their starts, (c, d, k), each orthonormal, on the samples at given
     positions in each iteration (shen2023, Algorithm 5 and Corollary F.1).
 
-    Sensitivity: a user adds at most zeta_0 to the sum of one run, so replacing it moves the sum by at most 2 zeta_0.
-    Each of the c L sums is a release of its own; the runs share users and samples and do compose."""
+    Sensitivity: a user adds at most zeta_0 to the sum of one run, so replacing the user moves it by at most 2 zeta_0.
+    Each of the c L sums is a release of its own; the runs share users and samples: their costs add up."""
     for samples in batches:
         noisy = release.sums(users, Products(samples, bases, clip), *[NamedSum("power_method", clip)] * len(bases))
         bases = np.linalg.qr(np.array([total.value for total in noisy]))[0]

@@ -55,7 +55,7 @@ def shared_and_own(shared: np.ndarray, personal: UserRows, block: Block) -> np.n
 
 @dataclass(frozen=True, kw_only=True)
 class PpsgdOptions(LocalGradients):
-    """PPSGD: rounds on (B, w), with a head of the user's own beside w."""
+    """PPSGD: rounds on (B, w), with a head v_i of the user's own that is added to w."""
 
     personal_step: float = option("step size of the part that stays with its user", check_bound, 0.25)
 

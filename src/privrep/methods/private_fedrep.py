@@ -10,21 +10,21 @@ ICML 2025).
     each user: v_i <- least squares in the final U
 
 Each step takes all samples of a user, as does the public code (github.com/learningformality/Private_FedRep,
-FedRep_Ready.py), which fits the last heads on as many separate samples. It runs T = 5, step 2.5 and clip 10 on the
-gradient of the mean squared error, twice the above, for heads with E v v^T = I/k. For heads with E v v^T = I, as here,
-and half the gradient, clip 10 is 10 k/2, which at its d = 50, k = 2 is 0.5 sqrt(d) k^1.5, and step 2.5 is 2.5: the
-defaults. Its noise multiplier is sqrt(12 T ln(1.25/delta)) / eps; here the budget decides. Its baseline, alternating
-minimisation, has m times the noise on b that it needs, and clips of 1e-4, so that the ridge of 1e-8 decides A.
-According to a second-hand note (the paper's text was not at hand) each round takes two disjoint batches of floor(m/2T)
-samples, each used once, and clips at order sqrt(dk) for heads of norm one, here sqrt(d) k^1.5. Notes contradict each
-other, so no claim here rests on one.
+FedRep_Ready.py), which fits the last heads on equally many separate samples. The code runs T = 5, step 2.5 and clip 10
+on the gradient of the mean squared error, twice the above, for heads with E v v^T = I/k. For heads with E v v^T = I, as
+here, and half the gradient, clip 10 is 10 k/2, which at its d = 50, k = 2 is 0.5 sqrt(d) k^1.5, and step 2.5 is 2.5:
+the defaults. Its noise multiplier is sqrt(12 T ln(1.25/delta)) / eps; here the budget decides. Its baseline,
+alternating minimisation, has m times the noise on b that it needs, and clips of 1e-4, so that the ridge of 1e-8 decides
+A. According to a second-hand note (the paper's text was not at hand) each round takes two disjoint batches of
+floor(m/2T) samples, each used once, and clips at order sqrt(dk) for heads of norm one, here sqrt(d) k^1.5. Notes
+contradict each other, so no claim here rests on one.
 
-Differs from both in U_init. The code takes singular vectors of a matrix that is zero but for rounding (it subtracts the
+Differs from both in U_init. The code takes singular vectors of a matrix that is zero up to rounding (it subtracts the
 same sum twice), without noise. The note describes a private one with half of the budget, after Duchi et al., from all
-pairs of samples, clipped: `init_pairs` "all" clips by user. By default it is Algorithm 3 of jain2021, with `init_share`
-of the cost. eta in units of 1 / s_1^2, a clip that changes over the rounds and an average of the last subspaces are
-this project's, and so is `features` "whitened": the same on W x, with W released as in unit steps, at the same shares
-of the cost.
+pairs of samples, clipped: `init_pairs` "all" clips by user. By default U_init is that of Algorithm 3 of jain2021, with
+`init_share` of the cost. eta in units of 1 / s_1^2, a clip that changes over the rounds and an average of the last
+subspaces are this project's, and so is `features` "whitened": the same method on W x, with W released as in unit steps,
+at the same shares of the cost.
 
 >>> from privrep.simulate import fit
 >>> row, _ = fit("private_fedrep", users=2000, samples=16, dim=8, rank=2, epsilon=8.0)
@@ -99,7 +99,7 @@ class PrivateFedrepOptions(Descent, StartedSpectrally):
         return map(whitening.given, self.rounds_on(WhitenedUsers(users, whitening), left))
 
     def rounds_on(self, users: UserData, release: Release) -> Iterator[Iterate]:
-        """Yield start and rounds, which spend the whole cost at the handle's multiplier."""
+        """Yield the iterates of start and rounds, which spend the whole cost at the handle's multiplier."""
         everything = np.arange(users.known.samples)
         start = self.start().first(users, release, self.server.cost)
         yield start

@@ -84,7 +84,7 @@ class SpectralInit:
 
     samples: slice  # whose pairs are used
     label_clip: float  # zeta
-    # Share of the whole cost mu^2 of a start; by default start and steps have one noise multiplier, as printed.
+    # Share of the whole cost mu^2 for a start; by default start and steps have one noise multiplier, as printed.
     share: float | None = None
     pairs: str = "disjoint"  # one of `PAIRS`
     samples_used = 0

@@ -1,8 +1,8 @@
 """Conversion of noise to (epsilon, delta) and back.
 
-There are two accountings. `exact`: Gaussian mechanisms compose exactly in Gaussian differential privacy, so one number
-mu (sensitivity over noise sd, added in squares) gives delta(epsilon) in closed form. `paper`: the sufficient conditions
-that jain2021 prints, eps = sqrt(8 L) / Delta and the like, with L = ln(1/delta).
+There are two accountings. `exact`: Gaussian mechanisms compose exactly in Gaussian differential privacy: their mu
+(sensitivity over noise sd) add in squares to one mu, which gives delta(epsilon) in closed form. `paper`: the sufficient
+conditions that jain2021 prints, eps = sqrt(8 L) / Delta and the like, with L = ln(1/delta).
 """
 
 from __future__ import annotations
@@ -112,13 +112,13 @@ def _composed(gaussian: tuple[tuple[float, float], ...], pure: tuple[float, ...]
         text = f"sampled users and pure releases need the package {error.name}: pip install 'privrep[sampling]'"
         raise ValueError(text) from None
 
-    # Under REPLACE_ONE this accountant takes the noise over half the replace-one sensitivity, and doubles mu itself.
+    # Under REPLACE_ONE this accountant doubles mu itself, so it is given noise over half the replace-one sensitivity.
     accountant = PLDAccountant(NeighboringRelation.REPLACE_ONE)
     for (mu, rate), count in Counter(gaussian).items():
         event = GaussianDpEvent(2 / mu)
         accountant.compose(event if rate == 1 else PoissonSampledDpEvent(rate, event), count)
     for epsilon in pure:
-        # With probability p one of two answers is given at random, so the odds of the truth are (2 - p) / p.
+        # With probability p randomised response gives one of two answers at random: its odds are (2 - p) / p.
         # In a loop: the accountant (0.6.0) ignores the count of this event.
         accountant.compose(RandomizedResponseDpEvent(2 / (1 + math.exp(epsilon)), 2))
     return accountant
@@ -134,8 +134,8 @@ def composed_epsilon(gaussian: tuple[tuple[float, float], ...], delta: float, pu
     Parameters
     ----------
     gaussian : (mu, rate) of each Gaussian release: mu for a participating user, and the probability of participation.
-        Neighbours replace a user, so the mean moves by mu in all, from one side to the other. Without noise (mu = inf)
-        the answer is inf.
+        Neighbours differ in one replaced user, which moves the mean by mu noise sds, from one extreme to the other.
+        Without noise (mu = inf) epsilon is inf.
     delta : strictly between 0 and 1, else ValueError.
     pure : epsilon of each epsilon-DP release, accounted as its worst case, randomised response with odds e^eps of the
         truth.
@@ -219,15 +219,15 @@ class Cost:
 
 
 UNLIMITED = Cost(math.inf, math.inf, math.inf)
-"""Allowance without a privacy promise: for probes, for mutants, and without noise."""
+"""Allowance without a privacy promise: for checks of a release, for audits of faulty methods, and without noise."""
 
 
 @dataclass(frozen=True)
 class Theorem:
     """A printed sufficient condition Delta = sqrt(constant * L) / epsilon for releases with total cost `rho` / Delta^2.
 
-    jain2021 Lemma 4.3 prints 8 for total cost 1; Theorem 4.2 prints 16 for the 3/2 of initialisation and alternation.
-    Repeating the releases (epochs) multiplies the constant, which gives the zCDP values of Section 6.
+    jain2021 Lemma 4.3 prints 8 for total cost 1; Theorem 4.2 prints 16 for total cost 3/2, of initialisation and
+    alternation. Repeating the releases (epochs) multiplies the constant, which gives the zCDP values of Section 6.
     """
 
     id: str
@@ -312,13 +312,13 @@ class Budget:
 
     @property
     def axes(self) -> dict:
-        """Names and values of all parameters; the newer `redraw` is left out at 0, to keep older streams."""
+        """Names and values of all parameters; `redraw`, added later, is left out at 0, so that older streams stay."""
         return {name: value for name, value in vars(self).items() if name != "redraw" or value}
 
 
 @dataclass(frozen=True)
 class FixedNoise:
-    """A noise multiplier given directly, for laws stated in Delta; 0 gives releases without privacy.
+    """A noise multiplier given directly, for theoretical statements in Delta; 0 gives releases without privacy.
 
     Attributes
     ----------

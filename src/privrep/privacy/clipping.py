@@ -16,12 +16,12 @@ def clip_factor(norm: np.ndarray, bound: float | np.floating) -> np.ndarray:
 
 
 def within_float32(bound: float, additions: int) -> float:
-    """Return the clip for values clipped and added in float32, such that rounding keeps them within `bound`: less by
-    (additions + 16) 2^-25.
+    """Return the clip for values clipped and added in float32, such that rounding keeps them within `bound`: it is less
+    by the share (additions + 16) 2^-25.
 
     Rounding changes a number by at most 2^-24 of itself, and so does each addition to a sum of terms of one sign. A
-    norm is the root of such a sum, and a product of two clipped parts is bounded by the shares of both, so half of it
-    counts. The 16 cover at most 8 more roundings: of the root, the label, the factor and the products."""
+    norm is the root of such a sum, and a product of two clipped parts is bounded by the shares of both, so half of this
+    change counts. The 16 cover at most 8 more roundings: of the root, the label, the factor and the products."""
     return bound * (1 - (additions + 16) * 2.0**-25)
 
 

@@ -2,12 +2,12 @@
 noise.
 
 A method returns the contributions of a block's users, never a sum. `Release.sum` clips, adds up, draws the noise and
-writes the ledger entry of the same kind, so that none of the four can be of another kind. A user whose numbers are not
+writes the ledger entry by this kind, so that clip, sum, noise and entry cannot mismatch. A user whose numbers are not
 finite adds nothing.
 
-Replacing a contribution a by a' moves a sum by |a - a'|: by at most 2 c for any two of norm at most the clip c, and by
-at most sqrt(2) c for two positive semidefinite matrices, since <A, A'> >= 0. Adding or removing a user moves it by at
-most c. Each kind returns both as its `sensitivity`, for noise, ledger and plans.
+Replacing a contribution a by a' moves a sum by |a - a'|: by at most 2 c for any two contributions of norm at most the
+clip c, and by at most sqrt(2) c for two positive semidefinite matrices, since <A, A'> >= 0. Adding or removing a user
+moves it by at most c. Each kind returns the bound for either change as its `sensitivity`, for noise, ledger and plans.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def of_semidefinite(clip: float, neighbours: Neighbours = "replaced") -> float:
 
     Parameters
     ----------
-    clip : clip of their norm, at least 0.
+    clip : largest Frobenius norm of a matrix, at least 0.
     neighbours : change of one user.
     """
     return math.sqrt(2) * clip if neighbours == "replaced" else clip
@@ -52,8 +52,8 @@ class Contribution(Protocol):
     """Contributions of a block's users, one of the kinds below."""
 
     def clipped(self, clip: object, participating: np.ndarray | None) -> tuple[np.ndarray, ...]:
-        """Return sums over the users of the block, each user within the clip, in float64, then any `UserRows` that the
-        users keep from the same work.
+        """Return sums over the block's users of their clipped contributions, in float64, then any `UserRows` that the
+        users keep from the same computation.
 
         Parameters
         ----------
@@ -142,7 +142,7 @@ class Scalars:
 
 @dataclass(frozen=True, eq=False)
 class Scores:
-    """Scores (c, B) of candidates, clipped to [-width, 0], whose sums decide the choice; a NaN counts as 0."""
+    """Scores (c, B) of c candidates by users, clipped to [-width, 0]; their sums decide the choice; NaN counts as 0."""
 
     values: np.ndarray
 
@@ -203,7 +203,7 @@ class Outer:
 
 @dataclass(frozen=True, eq=False)
 class SymmetricOuter(Outer):
-    """(l r^T + r l^T) / 2, of norm at most |l| |r|, with left and right (B, d); users with opposite ones attain 2 c."""
+    """Matrices (l r^T + r l^T) / 2, norm at most |l| |r|, l and r (B, d); users with opposite matrices attain 2 c."""
 
     def clipped(self, clip: float, participating: np.ndarray | None = None) -> tuple[np.ndarray]:
         (product,) = super().clipped(clip, participating)

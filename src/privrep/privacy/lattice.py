@@ -1,22 +1,22 @@
 """Noise for releases about real data: exact discrete Gaussians on a lattice, from the system's randomness.
 
 Noise from a seeded generator is for simulations: the seed reveals the noise, and the low bits of a floating-point sum
-reveal which noise was added to it (Mironov 2012). Here g is the largest power of two within 2^-20 of the sd of the
-noise. The sum is rounded to multiples of g, and its noise is g k with independent integers k,
+reveal which noise was added to it (Mironov 2012). Here g is the largest power of two that is at most 2^-20 sd, with sd
+that of the noise. The sum is rounded to multiples of g, and its noise is g k with independent integers k,
 
     P(k) ~ exp(-k^2 / (2 s^2)),    s = sd / g.
 
 OpenDP draws them by exact rational arithmetic (Algorithm 3 of Canonne, Kamath and Steinke 2020, "CKS") from OpenSSL's
 generator, which the system seeds. The release is a function of the integers sum / g + k.
 
-**Free entries.** The free entries of a matrix whose upper triangle is copied are that triangle, and distance is that of
-triangles. Averaged noise, (N + N^T) / 2, has independent entries, of this sd on the diagonal and of sd / sqrt(2) above:
-they are drawn with these and copied, so that no halves leave the lattice. For symmetric sums that differ by D, the
-squared distance in units of the noise is
+**Free entries.** The free entries of a matrix whose upper triangle is copied are the entries of that triangle, and
+distances are between triangles. Averaged noise, (N + N^T) / 2, has independent entries, of this sd on the diagonal and
+of sd / sqrt(2) above: they are drawn with these sds and copied, so that no average of two entries leaves the lattice.
+For symmetric sums that differ by D, the squared distance in units of the noise is
 
     sum_i D_ii^2 / sd^2 + sum_{i<j} D_ij^2 / (sd^2 / 2) = |D|_F^2 / sd^2:
 
-Sensitivity is thus in Frobenius norm, as for averaged noise. s is at least 2^20, and 2^19.5 above its diagonal.
+Sensitivity is thus in Frobenius norm, as without a lattice. s is at least 2^20, and above such a diagonal 2^19.5.
 
 **Sensitivity.** Let u = 2^-53 and gamma(h) = h u / (1 - h u), which bounds h roundings in float64 in any order (Higham
 2002, Lemma 3.1) without under- and overflow. When a user is replaced, the rounded sum moves by at most
@@ -27,13 +27,13 @@ Sensitivity is thus in Frobenius norm, as for averaged noise. s is at least 2^20
   where it is copied), t of terms that a user adds to an entry (`NoiseSpec.terms`).
 - A user's clipped norm has at most t e squares: rounding lets a contribution exceed c by at most the last factor.
 - A sum has an error of gamma(n t + 8) times the sum of absolute terms, of norm at most n c; there are two sums.
-- Each entry of the two is rounded by at most g / 2. With averaged noise all e = d^2 of a matrix count.
+- Each entry of both sums is rounded by at most g / 2. With averaged noise all e = d^2 of a matrix count.
 
 With several arrays in a release, the two last summands are the root of a sum of squares over the arrays, each in units
 of its noise. Noise grows with sensitivity: mu stays as requested, and the ledger records the larger values.
 
 **Privacy.** With mu = sensitivity / sd, the release is mu^2/2-concentrated DP (CKS, Theorem 14, in which each entry may
-have its own s). The ledger takes it for mu-GDP, which holds up to a small delta. Let b^2 = s^2 - 1/12, P the law of k,
+have its own s). The ledger treats it as mu-GDP, which holds up to a small delta. Let b^2 = s^2 - 1/12, P the law of k,
 R that of N(0, b^2) rounded to integers. R added to an integer is N(0, b^2) added to it and rounded: a post-processed
 Gaussian mechanism. P is the density of N(0, b^2) + N(0, 1/12) at the integers, normalised; R is that
 of N(0, b^2) + U, with U uniform on [-1/2, 1/2], whose first three moments are the same. With f the density of
@@ -47,7 +47,7 @@ so that by Taylor's remainder the total variation of P and R is at most
 
 the last summand for the normaliser, by Poisson's formula. At s >= 2^19.5 that is less than 2^-85. A run that releases E
 free entries in all is within E 2^-85 in total variation of one that is mu-GDP: where the ledger says (epsilon, delta),
-it is (epsilon, delta + (1 + e^epsilon) E 2^-85)-DP. That b is less than s is in the sensitivity, by `NARROWER`.
+it is (epsilon, delta + (1 + e^epsilon) E 2^-85)-DP. The factor `NARROWER` of the sensitivity accounts for b < s.
 
 Not covered: the time of a draw depends on its result.
 """

@@ -42,7 +42,7 @@ class GaussianRelease:
 
     @property
     def charge(self) -> float:
-        """Cost of the release in the part `mu_squared`, without a gain from random participation."""
+        """Amount that the release adds to `Cost.mu_squared`, without a gain from random participation."""
         return self.mu**2
 
     @property
@@ -67,14 +67,14 @@ class PureRelease:
     epsilon: float  # inf without privacy
     start: int  # first of the users whose data were touched: [start, stop)
     stop: int
-    # The mechanism was approximated by a finite Markov chain: `epsilon` is that of the chain's limit; the epsilon of
+    # Whether a finite Markov chain approximated the mechanism: `epsilon` is that of the chain's limit; the epsilon of
     # the chain itself is not known.
     limit: bool = False
     part: ClassVar = "pure"
 
     @property
     def charge(self) -> float:
-        """Cost of the release in the part `pure`."""
+        """Amount that the release adds to `Cost.pure`."""
         return self.epsilon
 
     @property
@@ -101,9 +101,9 @@ Entry = GaussianRelease | PureRelease
 class Ledger:
     """Releases in their order.
 
-    The cost of a set of releases is that of the most touched user: releases that touch a user compose, and releases
-    over disjoint users run in parallel. This holds for adaptive releases too, since a release does not depend on users
-    it does not touch, given the earlier ones.
+    The cost of a set of releases is the largest cost over users: releases that touch a user compose, and releases over
+    disjoint users run in parallel. This holds for adaptive releases too, since a release does not depend on users it
+    does not touch, given the earlier releases.
     """
 
     entries: list[Entry] = field(default_factory=list)
@@ -111,21 +111,21 @@ class Ledger:
     _summed: int = field(default=0, init=False, repr=False, compare=False)
 
     def record(self, entry: Entry) -> None:
-        """Append a release without a check of the budget; `enter` checks it first."""
+        """Append a release without a check of the budget; `enter` checks the budget first."""
         self.entries.append(entry)
 
     def spent(self, part: str, users: range = EVERYBODY) -> float:
-        """Return the largest sum of charges to this part of a cost over the given users.
+        """Return the largest sum, over the given users, of one user's charges to a part of `Cost`.
 
-        Charges of disjoint users do not add. Random participation brings no gain, as in `Cost`: the sum is mu^2 of a
-        participating user."""
+        Charges of releases over disjoint users do not add. Random participation brings no gain, as in `Cost`: the sum
+        is mu^2 of a participating user."""
         charged = [(range(start, stop), taken) for (of, start, stop), taken in self._charges().items() if of == part]
         starts = {users.start, *(touched.start for touched, _ in charged if touched.start in users)}
         return max(sum(taken for touched, taken in charged if user in touched) for user in starts)
 
     def _charges(self) -> dict[tuple[str, int, int], float]:
         """Return sums of charges by part of a cost and range of users; each entry is added once, so that the time of a
-        release does not grow with earlier ones."""
+        release does not grow with the number of earlier ones."""
         for entry in self.entries[self._summed :]:
             self._sums[entry.part, entry.start, entry.stop] += entry.charge
         self._summed = len(self.entries)
@@ -149,8 +149,8 @@ class Ledger:
                 raise OverBudget(f"the ledger has {part} = {spent:.6g}; its method declares {most:.6g} in all")
 
     def _touching(self) -> list[list[Entry]]:
-        """Return the releases that touch a user, for each user at whom a release starts: the most touched user is among
-        them."""
+        """Return, for each user at whom the range of a release starts, the releases that touch this user: one of these
+        users has the largest cost."""
         users = sorted({entry.start for entry in self.entries})
         return [[entry for entry in self.entries if entry.start <= user < entry.stop] for user in users]
 

@@ -1,5 +1,5 @@
-"""Release handles, the only way out of the users' data. Each release is clipped, gets its noise and an entry in the
-ledger.
+"""Release handles, the only source of results about the users' data. Each release is clipped, gets its noise and an
+entry in the ledger.
 
 Sensitivities are replace-one: neighbours differ in all samples of one user. A noise multiplier is noise sd over
 sensitivity. Multiplier 0 gives releases without privacy, which the ledger records (mu = inf).
@@ -32,7 +32,7 @@ NOISE_ROLES = ("noise", "init_noise")
 
 @dataclass(frozen=True)
 class NamedSum:
-    """One of the sums of a pass."""
+    """One of the sums that are released from one pass over the users."""
 
     name: str  # name of its entry in the ledger
     clip: Any  # clip in the form that its kind of contribution requires
@@ -57,7 +57,7 @@ class ClippedSums:
     """Statistic of a block: noise specification and clipped sum of each contribution, then `UserRows` that users keep,
     then norms before the clip if `watched`."""
 
-    # A function of a block to one contribution, or to a tuple of one per clip and any `UserRows` that users keep.
+    # Function of a block: returns a contribution, or a tuple of one per clip, then any `UserRows` that users keep.
     contribution: Callable[[Block], Contribution | tuple]
     clips: tuple
     taking_part: UserRows | None = None  # by default everybody
@@ -77,7 +77,7 @@ class ClippedSums:
 
 
 def _key_of(contribution: object, clips: tuple) -> Hashable:
-    """Return the cache name of a sum, or None: a `key` has all that it depends on besides the data."""
+    """Return the cache name of a sum, None without a `key`, which has all that the sum depends on besides data."""
     key = getattr(contribution, "key", None)
     return None if key is None else (type(contribution), key, clips)
 
@@ -101,23 +101,23 @@ def clipped_sums(
 
 @dataclass(frozen=True)
 class Release:
-    """Release handle: the only way out of the users' data.
+    """Release handle: the only source of results about the users' data.
 
     A release that exceeds the allowance is refused before its noise is drawn: Gaussian releases that touch one user may
-    add up to the allowed mu^2, those without a delta to the allowed epsilon, each kind by itself, with no gain from
-    random participation (`Ledger.enter`).
+    add up to the allowed mu^2, pure releases to the allowed epsilon, each kind by itself, with no gain from random
+    participation (`Ledger.enter`).
 
     Attributes
     ----------
     multiplier : noise sd over sensitivity of a release that spends the whole budget.
     ledger : record of each release.
-    users : numbers of the users in the next release; data of others do not enter.
-    streams : named random streams, each started once. Noise comes from `role`; the others are public. For real data,
+    users : numbers of the users in the next release; data of other users do not enter.
+    streams : named random streams, each started once. Noise comes from stream `role`; others are public. For real data,
         noise is `SystemNoise`, and sums lie on a lattice, see `privrep.privacy.lattice`.
-    allowed : largest cost of all entries of the ledger. `UNLIMITED` is for probes and audits.
+    allowed : largest cost of all entries of the ledger. `UNLIMITED` is for checks and audits.
     part : mu^2 of a release through this handle, over that at `multiplier`.
     taking_part : mask (len(users),) of the participants in the next release; by default all.
-    rate : probability of participation in the ledger's entries.
+    rate : probability of participation that the ledger's entries record.
     watch : function called with the norms of contributions before the clip, and the clip; exact, for analysis only.
     """
 
@@ -142,7 +142,7 @@ class Release:
 
     @classmethod
     def from_one(cls, noise_multiplier: float, rng: np.random.Generator, users: int, ledger: Ledger) -> Release:
-        """Return a release handle for probes: all users, no limit, and noise from one generator in every role.
+        """Return a release handle for checks: all users, no limit, and noise from one generator in every role.
 
         Parameters
         ----------
@@ -242,7 +242,7 @@ class Release:
         name : name of the entry in the ledger.
         users : source of the data; the users of the handle are summed.
         contribution : function of a block that returns one kind of `privrep.privacy.contributions` or its neighbours.
-            With a `key`, which has all that it depends on besides the data, the sum is cached; with `narrow` it is
+            If its attribute `key` holds all that it depends on besides the data, the sum is cached; with `narrow` it is
             evaluated on few users at a time, see `privrep.users.passes.total`.
         clip : bound on a user's contribution, in the form that the kind requires.
 
@@ -269,7 +269,7 @@ class Release:
         ----------
         users : source of the data; the users of the handle are summed.
         contribution : function of a block that returns a tuple of one contribution per part.
-        *parts : name, clip and share of each.
+        *parts : name, clip and share of each sum.
         """
         clips = tuple(part.clip for part in parts)
         self._check([clip for clip in clips if isinstance(clip, Real)])  # before any data are read or entered
@@ -356,7 +356,7 @@ class Release:
         return chain(self.temperature(name, width=width, limit=True), self.noise)
 
     def choice(self, name: str, users: UserData, contribution: Callable[[Block], Scores], *, width: float) -> int:
-        """Release the number of a candidate, drawn with probability proportional to exp(-beta score); errors as in
+        """Release the index of a candidate, drawn with probability proportional to exp(-beta score); errors as in
         `temperature`.
 
         Parameters

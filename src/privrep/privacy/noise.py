@@ -20,7 +20,7 @@ def symmetric_noise(size: int, sd: float, rng: np.random.Generator) -> np.ndarra
 class Noise:
     """Gaussian noise for one array of a release: its size at noise multiplier 1, and its form."""
 
-    sd: float  # sd of an entry; with form "averaged", of one on the diagonal
+    sd: float  # sd of an entry; with form "averaged", of a diagonal entry
     # Independent entries; or, for a symmetric matrix, the upper triangle copied below (`symmetric_noise`), or noise
     # averaged with its transpose: isotropic in Frobenius norm, sd on the diagonal, sd / sqrt(2) off the diagonal.
     form: Form = "independent"

@@ -42,7 +42,7 @@ class DisjointPairs(LabelledDirections):
 
     def clipped(self, zeta: float, participating: np.ndarray | None = None) -> tuple[np.ndarray]:
         pairs, dim = len(self.labels) // 2, self.features.shape[2]
-        # d squares in a norm, and P pairs in a sum
+        # Additions: d squares in a norm, and P pairs in a sum.
         labels = clip_scalar(self.labels, within_float32(zeta, dim + pairs))
         sound = np.isfinite(self.feature_norms) & (True if participating is None else participating)
         weights = np.divide(labels, self.feature_norms, out=np.zeros_like(labels), where=sound)

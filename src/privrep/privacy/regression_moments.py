@@ -34,7 +34,7 @@ class SampleClip:
     With ||w_i|| <= eta, |y_i| <= zeta, a = q eta^2 and b = q eta zeta, the pair (A_j / a, b_j / b) is in the convex
     hull of {(u u^T, c u): ||u|| <= 1, |c| <= 1}. A convex function of two points of it is largest at extreme points,
     where with s = |<u, u'>| it is (2 - 2 s^2) / 4 + (2 + 2 s) / 4, at most 9/8 at s = 1/2. The paper adds two triangle
-    inequalities: 2 (claim E61).
+    inequalities and gets 2 (claim E61).
     """
 
     feature: float
@@ -49,12 +49,12 @@ class SampleClip:
 
     @property
     def log(self) -> dict[str, float]:
-        """Clipping bounds recorded in a row."""
+        """Clipping bounds recorded in the row of results."""
         return {"eta": self.feature, "zeta": self.label}
 
     def scale(self, moments: Moments) -> tuple[np.ndarray, np.ndarray]:
         """Return row factors s and labels c: A = sum s^2 w w^T and b = sum s c w over unclipped w = vec(x v^T)."""
-        # ||vec(x v^T)|| = ||x|| ||v||; for a zero sample it is inf times any head, and the factor is 0.
+        # ||vec(x v^T)|| = ||x|| ||v||; a zero sample has `feature_norms` inf, and its factor is 0 for any head.
         with np.errstate(invalid="ignore"):
             norms = moments.feature_norms.astype(np.float64) * np.linalg.norm(moments.heads, axis=1)
         # d squares in a norm; q terms in A_j and q in b_j, which share one sensitivity.
@@ -82,7 +82,7 @@ class UserClip:
     joint = INDEPENDENT
     cost = USER_MOMENTS_COST
     log: ClassVar = {}
-    """Empty: the bounds are among the options, and a row's eta and zeta are those of samples."""
+    """Empty: the bounds are among the options, and eta and zeta of a row of results are clips of samples."""
 
     def __post_init__(self):
         check_bound("clip_feature", self.second)
@@ -147,7 +147,7 @@ class Moments:
         return rows.T @ rows, labels.reshape(-1) @ rows
 
     def sensitivity(self, clip: MomentClip, neighbours: Neighbours = "replaced") -> float:
-        """Return that of the joint entry: an added user moves A by at most a and b by b, half a unit each."""
+        """Return that of the joint ledger entry: an added user moves A by at most a, b by b, half a unit each."""
         return math.sqrt(clip.joint if neighbours == "replaced" else 0.5)
 
     def noise_spec(self, clip: MomentClip) -> NoiseSpec:

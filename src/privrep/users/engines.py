@@ -34,7 +34,7 @@ class Threads:
 
 @contextmanager
 def running_on(engine: str = "process", scheduler: str | None = None) -> Iterator[None]:
-    """Run passes over users on an engine within this context, and BLAS on one thread, since several round differently.
+    """Run passes over users on an engine within this context, and BLAS on one thread: several threads round otherwise.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ def running_on(engine: str = "process", scheduler: str | None = None) -> Iterato
         raise ValueError(f"engine is {engine!r}; it must be one of {', '.join(map(repr, ENGINES))}")
     if scheduler is not None and engine != "dask":
         raise ValueError(f"scheduler is {scheduler!r}; engine {engine!r} takes none: it must be None")
-    # Cores that this process may use; macOS does not say, and has all.
+    # Cores that this process may use; macOS does not say, so all cores count.
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     with ExitStack() as stack:
         stack.enter_context(threadpool_limits(1))

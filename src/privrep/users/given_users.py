@@ -48,9 +48,9 @@ class GivenUsers(UserData):
         cls, labels: np.ndarray, features: np.ndarray, number: np.ndarray, users: int, cap: int, rank: int
     ) -> GivenUsers:
         """Return users from rows in any order, with labels (N,), features (N, d) and user numbers (N,) below `users`,
-        padded to a public cap: the rows of one user change no other user and no shape.
+        padded to a public cap: the rows of one user change no other user and no array shape.
 
-        Rows with a NaN label are dropped. A user with more than `cap` rows keeps a public choice of them, which does
+        Rows with a NaN label are dropped. A user with more than `cap` rows keeps a public selection of them, which does
         not depend on values.
         """
         from pandas.util import hash_array  # here, since it takes half a second and other users do not need it
@@ -58,7 +58,7 @@ class GivenUsers(UserData):
         order = np.flatnonzero(~np.isnan(labels))
         order = order[np.argsort(number[order], kind="stable")]
         of = number[order]
-        # Hashes of user and position: with the place in the table, other users' rows would change a user's choice.
+        # Hashes of user and position: hashes of the place in the table would let other users' rows change a selection.
         turn = hash_array(of.astype(np.uint64) << np.uint64(32) | positions(of).astype(np.uint64))
         order = order[np.lexsort((turn, of))][positions(of) < cap]
         size = users_of_a_stream(cap, features.shape[1])

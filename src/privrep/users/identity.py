@@ -1,7 +1,7 @@
 """Equality of ids, levels and numbers in memory, on disk, in a release and in the journal.
 
-Values are equal if their texts are: 7, 7.0, "7", "7.0", "7e+00", b"7" and " 7 " are the same, and "007" is another; so
-are true, "TRUE" and "True". If two people share one id, the guarantee holds for both together; if one person has two
+Values are equal if their texts are: 7, 7.0, "7", "7.0", "7e+00", b"7" and " 7 " are the same, "007" is another; true,
+"TRUE" and "True" are the same. If two people share one id, the guarantee holds for both together; if one person has two
 ids, that person has two budgets. So outer blanks and the Unicode composition of letters are ignored.
 """
 
@@ -29,7 +29,7 @@ WHOLE = re.compile(r"-?(0|[1-9]\d*)\.0+|-?[1-9](\.\d+)?[eE]\+\d{1,2}")
 DATES = "has dates or times; give numbers in the unit in which the range is stated, such as years"
 DATE = re.compile(r"\s*(\d{4}-\d\d?-\d\d?|\d\d?[./]\d\d?[./]\d{4})\b")
 UNUSUAL = r"^ | $|[^ -~]|^(True|TRUE|False|FALSE)$|^-?[0-9]+(\.0+|(\.[0-9]+)?[eE]\+[0-9]+)$"
-"""Matches all texts that `spell` changes, and few others."""
+"""Pattern that matches all texts that `spell` changes, and few other texts."""
 
 
 def spell(value: object) -> str | None:
@@ -56,7 +56,7 @@ def of_each(values: object, function: Callable[[object], object], missing: objec
     try:
         ours = isinstance(getattr(values, "dtype", None), np.dtype | pd.api.extensions.ExtensionDtype)
         column: Any = values if ours else np.asarray(values, object)
-        column = np.asarray(column) if column.dtype.kind == "f" else column  # an index of pandas knows no float32
+        column = np.asarray(column) if column.dtype.kind == "f" else column  # a pandas index has no float32
         codes, different = pd.factorize(column)
     except TypeError:
         raise ValueError(f"{where} has lists or tables in place of single values") from None
@@ -83,7 +83,7 @@ def person(value: object) -> str | None:
 
 
 def people(values: object, where: str, before: int = 0) -> np.ndarray:
-    """Return the texts of ids (N,); a ValueError names `where` and the row of a missing id, after `before` others."""
+    """Return the texts of ids (N,); a ValueError names `where` and the missing id's row, after `before` other rows."""
     texts = of_each(values, person, None, where)
     missing = is_missing(texts)
     if missing.any():

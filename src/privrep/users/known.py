@@ -1,4 +1,4 @@
-"""Public numbers that methods are given beside the users' data; a simulation fills them in, a person states them."""
+"""Public numbers given to methods in addition to the users' data: known in a simulation, else stated by a person."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 class Known:
     """Public inputs of a method.
 
-    Methods count in units: features have a root mean square coordinate of 1, and the smallest scale of the heads is 1.
+    The units of methods: features have a root mean square coordinate of 1, and the smallest scale of the heads is 1.
 
     Attributes
     ----------

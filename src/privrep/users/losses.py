@@ -23,7 +23,7 @@ REACH = 12.0
 
 @cache
 def _half_normal() -> tuple[np.ndarray, np.ndarray]:
-    """Return nodes and weights of the mean of a function of |Z|, Z standard normal."""
+    """Return nodes and weights of a quadrature for the mean of a function of |Z|, Z standard normal."""
     # Nodes in z^(1/3): a kink at |r| = h << sd lies near 0, where they are dense.
     nodes, weights = np.polynomial.legendre.leggauss(QUADRATURE)
     root = (nodes + 1) / 2

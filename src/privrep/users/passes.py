@@ -32,7 +32,7 @@ class UserRows:
         return self.rows[first : first + block.users]
 
     def updated(self, new: UserRows, who: np.ndarray | None) -> UserRows:
-        """Replace the rows of the users marked in `who` (n,), by default of all."""
+        """Return these rows, replaced by those of `new` for the users marked in `who` (n,), by default for all."""
         return new if who is None else UserRows(np.where(who[:, None], new.rows, self.rows), self.start)
 
 

@@ -64,7 +64,7 @@ def personalised_risk(users: Users, basis: np.ndarray, samples: slice) -> float:
 
 
 def personal_loss(users: Users, basis: np.ndarray, heads: HeadRule, loss: Loss) -> float:
-    """Return the mean loss above that of the true models (jain2021, Theorem 5.2); ValueError where it is not known."""
+    """Return the mean loss above that of the true models (jain2021, Theorem 5.2); ValueError where that is unknown."""
     for name in MISSPECIFICATIONS:
         if name != "fewest_samples" and getattr(users.problem, name) != getattr(Problem, name):
             raise ValueError(

@@ -173,7 +173,7 @@ class Schema:
     Attributes
     ----------
     features : kinds of columns by name.
-    label : its range.
+    label : range of the labels.
     """
 
     features: Mapping[str, Kind]

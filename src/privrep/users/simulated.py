@@ -39,7 +39,7 @@ CORRUPTED_LENGTH = 10.0  # length of the vector behind a corrupted user's labels
 
 @dataclass(frozen=True)
 class Problem(Declared):
-    """The parameters of one data set, each group followed by its draws.
+    """The parameters of one data set, each group followed by the methods that draw by it.
 
     They alone name the random streams. A parameter after `seed` is part of the name unless it has its default, so that
     a new parameter changes no older stream. `head_bias` flips the signs of whole heads: E v v^T and all lengths stay
@@ -160,7 +160,7 @@ class Problem(Declared):
         scales = np.diag(self.feature_scales)
         if self.feature_axes != "mixed":
             return scales
-        from scipy.fft import dct  # here, since it takes a tenth of a second, also for readers of settings
+        from scipy.fft import dct  # here, since importing it takes a tenth of a second, also for readers of settings
 
         return scales @ dct(np.eye(self.dim), norm="ortho")
 
@@ -219,7 +219,7 @@ class Problem(Declared):
     )
 
     def corrupted_users(self, start: int, users: int) -> np.ndarray:
-        """Mark the corrupted ones, evenly spread, among the users numbered from `start` on; (users,)."""
+        """Mark the corrupted users, evenly spread, among the users numbered from `start` on; (users,)."""
         number = np.arange(start, start + users)
         return (number * self.adversaries) % self.users < self.adversaries
 

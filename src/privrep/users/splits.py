@@ -50,7 +50,7 @@ def split_samples(preset: str, samples: int) -> Split:
 
 
 def count(samples: slice) -> int:
-    """Return the length of a range with both ends."""
+    """Return the length of a range whose two ends are given."""
     return samples.stop - samples.start
 
 

@@ -27,7 +27,7 @@ def check_planted(dim: int, rank: int) -> None:
 
 
 def planted_subspace(truth: np.ndarray, sine: float, rng: np.random.Generator) -> np.ndarray:
-    """Draw a subspace with all principal angles of one sine, d >= 2 k, tilted in directions independent of it."""
+    """Draw a subspace whose angles to the truth all have the sine given, in random directions; d >= 2 k."""
     outside = rng.standard_normal(truth.shape)
     outside = orthonormalise(outside - truth @ (truth.T @ outside))
     return np.sqrt(1 - sine**2) * truth + sine * outside
@@ -50,7 +50,7 @@ def dist_frobenius(basis: np.ndarray, other: np.ndarray) -> float:
 
 
 def average(candidates: np.ndarray) -> np.ndarray:
-    """Return the subspace of least mean squared distF to candidates (c, d, k): their mean projector's top k."""
+    """Return the subspace of least mean squared distF to candidates (c, d, k): top k axes of the mean projector."""
     count, dim, rank = candidates.shape
     stacked = candidates.transpose(1, 0, 2).reshape(dim, count * rank)
     return np.linalg.svd(stacked, full_matrices=False)[0][:, :rank]

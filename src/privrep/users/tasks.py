@@ -11,7 +11,7 @@ from privrep.users.passes import values
 
 BLOCKS = 8  # fewest blocks per task: with fewer, Dask's cost per task counts; with more, workers idle
 TASKS = 4000  # most tasks per pass: the sum spends some milliseconds on each
-AHEAD = 3  # tasks per worker thread that run, wait or are done: they set the memory, not n
+AHEAD = 3  # tasks per worker thread that run, wait or are done but not summed: they set the memory, not n
 
 
 def tasks(users: UserData, over: range) -> list[range]:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 @contextmanager
 def in_one_move(path: Path, folder: bool = False) -> Iterator[Path]:
-    """Yield a temporary file or folder beside `path` that replaces it at the end; nothing is left on failure."""
+    """Yield a temporary file or folder next to `path` that replaces `path` at the end; nothing is left on failure."""
     path = path.resolve() if folder else path
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
@@ -25,6 +25,6 @@ def in_one_move(path: Path, folder: bool = False) -> Iterator[Path]:
 
 
 def write_whole(path: Path, text: str) -> None:
-    """Write a text in one move."""
+    """Write a text file, whole or not at all."""
     with in_one_move(path) as temporary:
         temporary.write_text(text, encoding="utf-8")

@@ -10,7 +10,7 @@
     priors  <- mean 0 (own data);  mean beta, isotropic or for the constant alone;  beta alone;  mean beta with
                covariance from S, eigenvalues raised or shrunk;  each at several strengths
     kinds   <- per kind of prior, heads weighted by ( sum_i gains in squared error on left-out samples + noise )
-    w       <- the best convex weights of the kinds, by ( sum_i products of left-out errors + noise );  own data are one
+    w       <- the best convex weights of the kinds, by ( sum_i products of left-out errors + noise );  one is own data
     gain    <- ( sum_i squared errors of own data less those of the mixture + noise ) / users of two rows or more,
                and its interval
     map     <- only for labels of two values: a monotone map of predictions to mean labels (calibration)
@@ -58,8 +58,8 @@ from privrep.users.subspace import orthonormalise
 
 
 def own_errors(root: np.ndarray, unit: float, block: Block) -> np.ndarray:
-    """Contribution of users with two samples or more: root mean square error on left-out samples, its square, and 1;
-    less 1/2."""
+    """Contribution of users: root mean square error on left-out samples, its square, and 1, or three zeros for users
+    with one sample or none; each less 1/2."""
     left = errors([prior(np.zeros(len(root)), root, [plan.LEVEL_STRENGTH])], block)[0, 0]
     size = np.minimum(np.sqrt(mean_over_samples((left / unit) ** 2, block)), 1.0)
     counts = block.counts > 1
@@ -79,7 +79,7 @@ def log_lengths(root: np.ndarray, guess: float, block: Block) -> Scalars:
 
 
 def residual_halves(mean: np.ndarray, varies: np.ndarray, block: Block) -> SymmetricOuter:
-    """Contribution of users: (a b^T + b a^T) / 2 of residuals, in the coordinates that vary, of norm at most 1."""
+    """Contribution of users: `half_products` of residuals from a mean, in the varying coordinates, norm at most 1."""
     left = (block.labels - block.features @ mean.astype(np.float32)).astype(np.float32)
     return half_products(block.features[:, :, varies], left, float(varies.sum()))
 

@@ -22,8 +22,8 @@ SQUARE_SPREAD = 0.1  # standard deviation of the mean square about the level's s
 LEVEL_STRENGTH, LEVEL_CONSTANT = 20.0, 0.6  # of the prior under which the level is measured
 LENGTH_GUESS, LENGTH_SPREAD = 0.5, 0.6  # length of a change: guess, sd of its log about the guess
 LENGTH_WIDTH, LENGTH_CLIP = 2.0, 0.5  # clip of that log; clip of a change over its typical length
-MEAN_STRENGTH, MEAN_CONSTANT = 5.0, 0.5  # of the prior under which users change the mean
-PATH_NOISE, RATE, STEPS = 0.8, 2.0, (4, 16)  # noise of the path over the level; largest rate; ends of the steps
+MEAN_STRENGTH, MEAN_CONSTANT = 5.0, 0.5  # prior for users' changes of the mean
+PATH_NOISE, RATE, STEPS = 0.8, 2.0, (4, 16)  # noise of the path over the level; largest rate; least and most steps
 SCORES_GROW, MOST_SCORE = 60.0, 4.0  # n mu above which the clip of a user's vector of scores grows, its largest value
 TRUSTED = 3.0  # strength at which a prior has half the weight of strength 0 if scores are equal
 GAIN_CLIP, WEIGHT_CLIP = 2.0, 1.0  # clips: of a score over the vector's clip; of the products that set weights
@@ -36,7 +36,7 @@ LOWER, UPPER = 1.8, 6.5  # lengths of the interval below and above, in standard 
 RAISED, LEAST_SHAPE = 0.25, 1e-3  # least eigenvalues of S over its noise's norm, and over the largest
 LEAST_ERROR = 0.25  # least squared error of the mixture, own data's less the gain, over that of own data
 CALIBRATION, KNOTS, CHANGE_SD, UNCLIPPED = 0.1, 9, 0.2, 80.0  # share of mu^2; knots, prior sd in levels; n mu over clip
-LEAST_PROBABILITY, LEAST_SURE = 0.01, 3.0  # least distance of predictions from 0 and 1, and n mu times it
+LEAST_PROBABILITY, LEAST_SURE = 0.01, 3.0  # distance of predictions from 0 and 1: least; least times n mu
 EVEN = 0.1  # least part of the trace that is spread evenly where eigenvalues are shrunk
 
 
@@ -61,7 +61,7 @@ class Plan:
 
     @classmethod
     def of(cls, users: int, dim: int, mu: float) -> Plan:
-        """Return the plan; dim : coordinates in which heads differ from the mean; a single one has no shape."""
+        """Return the plan; dim : number of coordinates in which heads differ from the mean; if 1, no shape."""
         mean, compared = (between((at / (users * mu)) ** 2, *ends) for at, *ends in (MEAN, COMPARED))
         shape = 1 - LEVEL - LENGTH - ANSWER - mean - 2 * compared
         if dim > 1 and edge(dim, SymmetricOuter.sensitivity(1.0) / (users * mu * math.sqrt(shape))) < EDGE:
@@ -80,7 +80,7 @@ def edge(dim: int, noise_sd: float) -> float:
 
 
 def two_spectra(values: np.ndarray, edge: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return eigenvalues of P from those of S, (d,) ascending: raised, and shrunk."""
+    """Return two choices for the eigenvalues of P, from those of S, (d,) ascending: raised, and shrunk."""
     raised = np.maximum(values, max(RAISED * edge, LEAST_SHAPE * np.abs(values).max()))
     sure = np.sqrt(np.maximum(values**2 - edge**2, 0.0)) * (values > edge)
     shrunk = sure + max(values.sum() - sure.sum(), EVEN * abs(values.sum()), 1e-9) / len(values)

@@ -64,7 +64,7 @@ class Candidates:
 
     @cached_property
     def priors(self) -> tuple[Prior, ...]:
-        """All priors except that of the last kind, which is among the others."""
+        """All priors; that of the last kind is omitted, since another kind has it too."""
         return sum(self.kinds[:-1], ())
 
     @cached_property
@@ -105,8 +105,8 @@ def kept(prior: Prior, weights: np.ndarray) -> Prior:
 
 
 def errors(priors: Sequence[Prior], block: Block, *others: np.ndarray) -> np.ndarray:
-    """Return errors on left-out samples, (1 + others, c, B, m), 0 beyond a user's samples: first with one sample left
-    out, then with one of each `others` (B, m) left out as well."""
+    """Return errors on left-out samples, (1 + others, c, B, m), 0 beyond a user's samples: first with that sample left
+    out, then for each of `others` (B, m) with the sample of this index left out as well."""
     lists = [
         [each.left_out(prior.strengths), *(each.two_left_out(prior.strengths, other) for other in others)]
         for prior, each in zip(priors, spectra(priors, block), strict=True)
@@ -121,7 +121,7 @@ def mean_over_samples(products: np.ndarray, block: Block) -> np.ndarray:
 
 
 def gains(candidates: Candidates, level: float, clip: float, unit: float, block: Block) -> np.ndarray:
-    """Contribution of users: squared errors below the median of their kind, (c,), over the level.
+    """Contribution of users: gains, (c,), the median squared error of the kind less the candidate's, over the level.
 
     Weights of a kind depend on differences within it alone; about the median these have a small norm."""
     clipped = np.clip(errors(candidates.priors, block)[0] / unit, -plan.ERROR_CLIP, plan.ERROR_CLIP) ** 2
@@ -139,7 +139,7 @@ def of_kinds(candidates: Candidates, weights: np.ndarray, unit: float, block: Bl
 
 
 def products(candidates: Candidates, weights: np.ndarray, level: float, unit: float, block: Block) -> np.ndarray:
-    """Contribution of users: 2 e_0 (e_k - e_0) and (e_k - e_0) (e_l - e_0), means over samples, over the level."""
+    """Contribution of users: means of 2 e_0 (e_k - e_0), (e_k - e_0) (e_l - e_0), over the level; e_0: own data."""
     own, *others = of_kinds(candidates, weights, unit, block)
     differs = np.array(others) - own
     pairs = np.einsum("kbm,lbm->klb", differs, differs).reshape(-1, block.users)
@@ -151,7 +151,7 @@ def best_weights(linear: np.ndarray, products: np.ndarray, doubt: float) -> np.n
     """Minimise w . linear + w' products w + doubt |w - h|^2 over w >= 0 with sum(w) <= 1, where h is 1/2 for the first
     entry and 0 elsewhere; return (1 - sum(w), w).
 
-    Without `doubt` noise picks a corner; the mean of two heads errs by no more than they do on average. Negative
+    Without `doubt` noise picks a corner; the mean of two heads errs by no more than the two do on average. Negative
     eigenvalues are noise and count as zero."""
     values, vectors = np.linalg.eigh((products + products.T) / 2)
     squares = (vectors * (np.maximum(values, 1e-9) + doubt)) @ vectors.T
@@ -170,12 +170,12 @@ def best_weights(linear: np.ndarray, products: np.ndarray, doubt: float) -> np.n
 
 
 def gain(candidates: Candidates, weights: np.ndarray, clip: float, unit: float, block: Block) -> np.ndarray:
-    """Contribution of users: u, the gain of a mixture over own data in squared error with all m rows, its doubt, and
-    u^2 / clip - clip; weights (2, c) are of own data and of the mixture. A user of one row has u = 0.
+    """Contribution of users: u, the gain of a mixture over own data in squared error with all m rows, its
+    uncertainty, and u^2 / clip - clip; weights (2, c) are of own data and of the mixture. A user of one row has u = 0.
 
     A left-out sample is predicted from m - 1 others; with all m rows the gain is smaller. With more than two rows the
     last row lowers it by (m - 2) / m times what the row before did, since variances fall as 1 / m; with two rows a
-    public share is left. For |u| <= clip the first and the last have norm at most clip together."""
+    public share is left. For |u| <= clip the first and third number have norm at most clip together."""
     counts = block.counts
     following = (np.arange(len(block.labels)) + 1) % np.maximum(counts, 1)[:, None]
     raw, before = (
@@ -245,7 +245,7 @@ def released_mixture(
     variance = min(max(square - mean**2, 0.0), clip**2) / count + (mean * count_sd / count) ** 2
     sd = math.sqrt(private + variance + max(doubt**2 - private, 0.0))
     # Gains are understated more often than overstated: a clip cuts large ones, and further rows count with caution.
-    # None is above own data's squared error, and no mixture that is used errs by much more.
+    # No gain is above own data's squared error, and no mixture that is used errs by much more.
     most = level + 2 * plan.SQUARE_SPREAD
     ends = np.clip([mean, mean - plan.LOWER * sd, mean + plan.UPPER * sd], -most, most) * unit**2
     answer, mixture, alone = Answer(*ends.tolist(), own=own), candidates.mixture(chosen), candidates.mixture(weights[0])

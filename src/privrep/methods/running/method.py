@@ -60,8 +60,8 @@ class Iterate:
 
     subspace: np.ndarray | None  # (d, k) orthonormal basis of the released representation
     personal: LowRank | FullRank | None = None  # None for a step that personalises nothing
-    log: Mapping[str, float] = field(default_factory=dict)  # numbers of the row; the last iterate's are kept
-    candidates: Candidates | None = None  # among which the subspace was chosen
+    log: Mapping[str, float] = field(default_factory=dict)  # numbers for a row of results: the last iterate's
+    candidates: Candidates | None = None  # subspaces among which this one was chosen
 
     @property
     def basis(self) -> np.ndarray:
@@ -78,7 +78,7 @@ class Private(Protocol):
 
 
 class Method(Protocol):
-    """A method as printed; a private one is `Private`, too."""
+    """A method as printed in its paper; a private method is `Private`, too."""
 
     def fit(self, users: UserData, release: Release) -> Iterator[Iterate]:
         """Run the method."""
@@ -86,7 +86,7 @@ class Method(Protocol):
 
 
 class MethodOptions(Declared):
-    """Options of a file in `privrep.methods`, in units of the data; `build` raises ValueError for unfit users."""
+    """Options of a method's file, in units of the data; `build` raises ValueError for users that they do not suit."""
 
     def build(self, known: Known) -> Method:
         """Return the method for users with these public facts."""

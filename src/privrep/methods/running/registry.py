@@ -1,6 +1,6 @@
-"""Methods and experiments by name: a file of a package that declares options, as centaur.py declares `CentaurOptions`,
-or an experiment of its own name (`privrep.methods.running.experiment`). A method with steps of its own is a folder,
-and declares its options in method.py."""
+"""Methods and experiments by name, that of their file: a method's file declares options, as centaur.py declares
+`CentaurOptions`; an experiment's file has a function of its name (`privrep.methods.running.experiment`). A method with
+steps of its own is a folder, and declares its options in method.py."""
 
 from __future__ import annotations
 

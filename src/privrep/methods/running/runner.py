@@ -40,7 +40,7 @@ def is_private(method: object) -> TypeGuard[Private]:
 
 
 def declared(method: object) -> Cost:
-    """Return the largest cost of a ledger at noise multiplier 1; unlimited for a method without a cost."""
+    """Return the largest cost that a method's ledger may have at noise multiplier 1; unlimited without a cost."""
     return getattr(method, "spends", None) or method.cost if is_private(method) else UNLIMITED
 
 
@@ -65,7 +65,7 @@ def check_spent(method: object, task: Task, outcome: Outcome) -> Outcome:
 
 
 def scored(method: Method, names: tuple[str, ...], task: Task) -> Outcome:
-    """Run a method and compute its scores; those in `names` where the truth is known."""
+    """Run a method and compute its scores; those named in `names` only where the truth is known."""
     users, watch = task.users, NormWatch()
     release = replace(open_release(method, task), watch=watch.lengths if WATCHED.intersection(names) else None)
     noise_multiplier = release.noise_multiplier

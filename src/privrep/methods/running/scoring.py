@@ -31,12 +31,12 @@ class NormWatch:
 
 @dataclass(frozen=True)
 class Path:
-    """The iterates of a fit, the start first, beside the truth."""
+    """The iterates of a fit, the start first, together with the truth."""
 
     iterates: list[Iterate]
     truth: np.ndarray  # (d, k)
     watch: NormWatch
-    excess_loss: Callable[[], float] = lambda: math.nan  # of the users' last models
+    excess_loss: Callable[[], float] = lambda: math.nan  # mean over users, of their last models
 
     @property
     def candidates(self) -> Candidates:
@@ -74,7 +74,7 @@ SCORES: dict[str, Callable[[Path], float]] = {
     "clipped_share": lambda path: path.watch.clipped / path.watch.seen,
     "excess_loss": lambda path: path.excess_loss(),
 }
-"""Name of a column -> its value. An algorithm's options name the scores of its rows."""
+"""Name of a column -> function that computes its value. An algorithm's options name the scores of its rows."""
 WATCHED = {"product_norm_max", "clipped_share"}  # scores that look at norms before a clip
 SCORE_COLUMNS = {
     "steady_dist2": "root mean square of dist2 over the second half of the rounds",

@@ -1,10 +1,10 @@
 """Selection among independent candidates (shen2023, Algorithm 3 `INITIALIZATION`, line 5).
-Post-processing: it sees released subspaces alone.
+The selection is post-processing: it reads released subspaces alone.
 
     find c' such that for at least half of all c:  s_i(B_c^T B_c') >= 1 - 2 eps_i^2 for all i
 
 The paper does not say what to return when no candidate passes; here it is the candidate with the largest median over c
-of s_min(B_c^T B_c'), and a flag. At practical sizes none passes at eps_i = 0.01, so that is the normal case.
+of s_min(B_c^T B_c'), and a flag. At practical sizes none passes at eps_i = 0.01: this is the normal case.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def agreements(candidates: np.ndarray) -> np.ndarray:
 
 
 def select(candidates: np.ndarray, accuracy: float) -> Selection:
-    """Choose the first candidate that passes, or the one closest to most others (shen2023, Algorithm 3, line 5)."""
+    """Choose the first candidate that passes, else that closest to most candidates (shen2023, Algorithm 3, line 5)."""
     cosines = agreements(candidates)
     near = (cosines >= 1 - 2 * accuracy**2).sum(axis=0) >= len(candidates) / 2
     if near.any():

@@ -1,9 +1,9 @@
-"""Clipping thresholds in units of the data, so that one number serves a whole sweep.
+"""Clipping thresholds in units of the data, so that one option value serves all problem sizes of a study.
 
 jain2021 sets eta = O~(mu sqrt(lam_k d k)) and zeta = O~(sigma_F + mu sqrt(k lam_k)) (Lemmas 4.4 and 4.6) and hides the
-logarithms. `data` drops them and leaves a constant to choose; `printed` takes the ones of the proofs, under which
-nothing is clipped with probability 1 - n^-10 if no ||v_j|| exceeds `Known.head_bound`. Both use the law of the heads,
-which is public here, and an orthonormal truth.
+logarithms. `data` drops the logarithms and leaves a constant to choose; `printed` takes thresholds of the proofs, under
+which nothing is clipped with probability 1 - n^-10 if no ||v_j|| exceeds `Known.head_bound`. Both use the law of the
+heads, which is public here, and an orthonormal truth.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ PROJECTION_SCALES: dict[str, Callable[[Known], float]] = {
     "projected": lambda known: math.sqrt(known.rank * math.log(known.users * known.samples)),
 }
 """Name -> unit of L_f, the bound on ||U^T x|| in Algorithm 4 of jain2021: 1; 40 sqrt(d) ln(n m) (Theorem 5.2);
-sqrt(k ln(n m)), the size of a projection on k directions with the logarithm of how many there are."""
+sqrt(k ln(n m)), the size of a projection on k directions with the logarithm of the number of samples."""
 
 
 def projection_threshold(scale: str, factor: float, known: Known) -> float:

@@ -1,5 +1,5 @@
-"""Rounds of gradient steps on a subspace, for CENTAUR and private FedRep, with two additions to the papers: a clip on a
-public schedule over the rounds, and an average of the last subspaces, which costs no privacy.
+"""Rounds of gradient steps on a subspace, for CENTAUR and private FedRep, with two additions to the papers: a clip that
+follows a public schedule, and an average of the last subspaces, which costs no privacy.
 
     B <- QR( B - eta G_t )              G_t the noisy mean of a round, clipped at its own bound
     the subspace is that of the mean of the last projectors B_t B_t^T
@@ -41,7 +41,7 @@ class Descent(Declared):
 
     @property
     def clips(self) -> dict[str, float]:
-        """Clipping bounds of the first round and, where it has one of its own, of the last, by option."""
+        """Name of an option -> clipping bound: of the first round and, where `last_clip` is set, of the last."""
         return {"clip": self.clip} | ({} if self.last_clip is None else {"last_clip": self.last_clip})
 
     def descent(

@@ -5,9 +5,9 @@
     b <- sum y_ij w_ij   + N(0, (2 q eta zeta Delta)^2)
     U <- QR( unvec( A^{-1} b ) )
 
-with q samples per user; vec stacks columns. For q = m/4 the noise is the printed m eta^2 Delta / 2 and m eta zeta
-Delta / 2. The printed argmin exists only while the noisy A is positive definite (E21). Here the linear system is solved
-in any case, and the smallest eigenvalue of A is returned so that the row shows when it was not.
+with q samples per user; vec stacks columns. For q = m/4 the noise is the printed m eta^2 Delta / 2 and m eta zeta Delta
+/ 2. The printed argmin exists only while the noisy A is positive definite (E21). Here the linear system is solved in
+any case; the smallest eigenvalue of A in the row of results shows whether A was.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class UserMoments:
 
     @property
     def key(self) -> Hashable:
-        """All that the sum depends on besides the data; None if the rule has no name."""
+        """Cache key: all that the sum depends on besides the data; None if the head rule has no name."""
         name = getattr(self.heads, "name", None)
         return name and (name, self.samples.start, self.samples.stop, self.averaged)
 
@@ -78,8 +78,8 @@ FALLBACKS = {
     "eigclip": lambda eigenvalues, noise_norm: np.maximum(eigenvalues, noise_norm) if noise_norm else eigenvalues,
 }
 """Name -> numbers that replace the eigenvalues of the noisy A in its inverse, given the norm of its noise, which is
-public: 2 sA sqrt(dk), over sqrt(2) for averaged noise. `solve`: the eigenvalues themselves, whatever their sign.
-`ridge`: all of them raised by the norm. `eigclip`: the small ones raised to it. The paper has no rule (E21); all three
+public: 2 sd sqrt(dk), over sqrt(2) for averaged noise. `solve`: the eigenvalues themselves, whatever their sign.
+`ridge`: all of them plus the norm. `eigclip`: those below the norm raised to it. The paper has no rule (E21); all three
 only process what was released."""
 SYMMETRIES = ("copied", "averaged")
 """How the noise of A is made symmetric: its upper triangle copied below, as printed; or averaged with its transpose."""
@@ -87,10 +87,10 @@ SYMMETRIES = ("copied", "averaged")
 
 @dataclass(frozen=True)
 class Step:
-    """Minimiser of one private step, and how far its system was from singular."""
+    """Minimiser of one private step, and distance of its linear system from a singular one."""
 
     minimiser: np.ndarray  # (d, k), not orthonormalised
-    min_eigenvalue: float  # of the noisy A over the mean magnitude of all; below 0 the printed argmin does not exist
+    min_eigenvalue: float  # of the noisy A, over the mean magnitude of all; the printed argmin exists only above 0
 
 
 @dataclass(frozen=True)

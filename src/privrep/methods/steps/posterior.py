@@ -4,12 +4,12 @@
 
 Only the ratio s of the two variances matters. With the singular values of X R one user's heads, fits and leverages are
 sums for every s. A new label at x has variance sigma_i^2 (1 + x^T C_i x), where C_i is the posterior covariance over
-sigma^2 under one prior that stands for all, exact in one direction and an average in the others, and
+sigma^2 under one prior in place of all, exact in the best known direction and averaged over the other directions, and
 
     sigma_i^2 <- (2 typical squared error + sum_j (left-out error)^2 (1 - leverage)) / (2 + m)
 
-A prior with a given sigma bounds the influence of a label on a head: a label moves to at most 4 standard deviations
-sigma / (1 - leverage)^1/2 from its prediction by the user's other labels. The shifts o_j of labels minimise
+A prior with a given sigma bounds the influence of a label on a head: a label is moved to within 4 standard deviations,
+sigma / (1 - leverage)^1/2 each, of its prediction by the user's other labels. The shifts o_j of labels minimise
 
     (y - o)^T C^-1 (y - o) / 2 + 4 sum_j |o_j| (C^-1)_jj^1/2        with C the covariance of the labels y
 
@@ -32,13 +32,13 @@ from privrep.users.blocks import Block
 
 LEAST_LEFT = 1e-6  # least value of 1 - leverage
 TYPICAL_ROWS = 2  # number of rows that the typical error counts for in a user's noise variance
-FARTHEST = 4.0  # largest distance of a label from its prediction by the others, in standard deviations
-PASSES = 15  # of reweighting, for users with a label farther off
+FARTHEST = 4.0  # largest distance of a label from its prediction by the user's other labels, in standard deviations
+PASSES = 15  # iterations of reweighting, for users with a label farther away than `FARTHEST`
 
 
 def by_size(statistic: Callable, *given: object) -> Rows:
-    """Evaluate a statistic, (B, ...), of `given`, whose last is a block, on groups of users with about as many samples.
-    A user's result is the same to the last bit whoever the other users are: one product for each."""
+    """Evaluate a statistic (B, ...) of `given`, the last of which is a block, on groups of users by number of samples.
+    A user's result does not depend on other users, even in its last bit: each has a matrix product of its own."""
     *others, block = given
     assert isinstance(block, Block)
     places, parts = zip(*((of, statistic(*others, part)) for of, part in block.by_size), strict=True)
@@ -79,8 +79,8 @@ class Mixture:
         return sum(products, np.zeros(())) / (1 - sum(kept))
 
     def doubts(self, error: float, block: Block) -> np.ndarray:
-        """Return input of `variances` for the users of a block, (B, 2 + d) float32: noise variance; share of the prior
-        variance left in all directions but the best known one; that direction, times the root of how much less is left.
+        """Return input of `variances` for a block's users, (B, 2 + d) float32: noise variance; share of prior variance
+        left in all directions but the best known; that direction, times the root of its share's deficit.
 
         error : typical squared error of users on left-out samples."""
         values, vectors = np.linalg.eigh(self.covariance)
@@ -104,7 +104,7 @@ class Mixture:
 
 
 def eigh_of_each(grams: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return eigenvalues and vectors of each user's matrix; zeros where the solver fails, which would stop all."""
+    """Return eigenvalues and vectors of each user's matrix; zeros where the solver fails: its error would stop all."""
     try:
         return np.linalg.eigh(grams)
     except np.linalg.LinAlgError:
@@ -121,7 +121,7 @@ def by_user(block: Block) -> np.ndarray:
 
 
 class Spectra:
-    """Singular values of each user of a block, X R = L diag(l) V^T, by the smaller of the two Gram matrices."""
+    """Singular value decomposition of each user of a block, X R = L diag(l) V^T, by the smaller Gram matrix."""
 
     def __init__(self, block: Block, mean: np.ndarray, root: np.ndarray):
         self.root = root
@@ -129,7 +129,7 @@ class Spectra:
         by_kernel = rows.shape[1] < rows.shape[2]
         gram = rows @ rows.transpose(0, 2, 1) if by_kernel else rows.transpose(0, 2, 1) @ rows
         squares, vectors = eigh_of_each(gram)
-        # Rounding errors in zero eigenvalues would blow up the vectors of the other side.
+        # Rounding errors in zero eigenvalues would blow up the singular vectors of the other side.
         sound = squares > 1e-12 * squares[:, -1:]
         self.squares = np.where(sound, squares, 0.0)
         inverse = np.where(sound, 1 / np.sqrt(np.where(sound, squares, 1.0)), 0.0)[:, None, :]
@@ -147,7 +147,7 @@ class Spectra:
         return self
 
     def bounded(self, prior: Prior) -> Spectra:
-        """Move labels that are too far from their prediction by the user's other labels nearer; return self."""
+        """Move labels nearer to their prediction by the user's other labels where they are too far; return self."""
         if not prior.noise:
             return self
         residuals, left = (array[0] for array in self.remainders(prior.strengths))
@@ -173,11 +173,11 @@ class Spectra:
         return scaled / (1 + scaled)
 
     def heads(self, strengths: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        """Return the weighted sum of heads, (B, d)."""
+        """Return the weighted sum, over strengths, of heads, (B, d)."""
         return weights.sum() * self.mean + (self.root @ self.changes(strengths, weights)[:, :, None])[:, :, 0]
 
     def changes(self, strengths: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        """Return the weighted sum of the heads' differences from the mean, in coordinates of the root, (B, p)."""
+        """Return the weighted sum, over strengths, of heads less the mean, in coordinates of the root, (B, p)."""
         sizes = np.sqrt(np.where(self.squares > 0, self.squares, 1.0))
         shrunk = sum(map(np.multiply, weights, self.kept(strengths))) / sizes * self.projected
         return (self.right @ shrunk[:, :, None])[:, :, 0]

@@ -1,12 +1,12 @@
-"""SERVER and the Gaussian mechanism GM of shen2023 (Algorithm 1), for any CLIENT and any AGGREGATION, which each method
-has itself.
+"""SERVER and the Gaussian mechanism GM of shen2023 (Algorithm 1), for any CLIENT and AGGREGATION; these are defined by
+each method.
 
     for t = 1..T:
-        C_t <- each user with probability p, on its own
+        C_t <- each user with probability p, independently
         g   <- ( sum_{i in C_t} clip(g_i; zeta) + N(0, (sigma zeta)^2) ) / (p n)
         b   <- AGGREGATION(b, g)
 
-This file has GM. sigma is twice the noise multiplier: its sensitivity under replacement of a user is 2 zeta. Differs
+This file has GM. sigma is twice the noise multiplier: sensitivity under replacement of a user is 2 zeta. It differs
 from the print, where GM divides by |C_t|: that is not the subsampled Gaussian mechanism, and is undefined for an empty
 C_t (E51). `divide_by: realised` does so, without amplification by sampling.
 
@@ -54,13 +54,13 @@ class Server:
         return self.rounds * GAUSSIAN_COST
 
     def clip_of(self, number: int) -> float:
-        """Return the clipping bound of a round, which are numbered from 0."""
+        """Return the clipping bound of round `number`, counted from 0."""
         if self.last_clip is None:
             return self.clip
         return self.clip * (self.last_clip / self.clip) ** (number / max(self.rounds - 1, 1))
 
     def handle(self, release: Release) -> Release:
-        """Return the release handle of one round; dividing by |C_t| makes this number known."""
+        """Return the release handle of one round; dividing by |C_t| makes |C_t| known."""
         return release.sampled(self.participation, count_known=self.divide_by == "realised")
 
     def divisor(self, handle: Release) -> float:

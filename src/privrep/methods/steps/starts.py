@@ -25,7 +25,7 @@ class Start(Protocol):
 
     @property
     def samples_used(self) -> int:
-        """Number of samples of each user that it uses up, in order, where no sample may be used twice."""
+        """Number of a user's first samples that the start uses up, where no sample may be used twice."""
         ...
 
     def cost_with(self, steps: Cost) -> Cost:
@@ -41,8 +41,8 @@ class Start(Protocol):
 class FreeStart:
     """A start that releases nothing: a uniformly distributed subspace, or one that is planted.
 
-    A planted one has a given sine of every principal angle to the truth, in random directions, for the local theory. It
-    alone reads the truth, which no real method can; later releases are private if the truth is public."""
+    A planted subspace has a given sine of every principal angle to the truth, in random directions, for the local
+    theory. It alone reads the truth, which no real method can; later releases are private if the truth is public."""
 
     sine: float | None = None  # of a planted start
     samples_used = 0
@@ -70,6 +70,6 @@ def free_start(init: str, sine: float | None) -> FreeStart:
 
 
 def check_start(init: str, known: Known) -> None:
-    """Raise ValueError where there is no room for a planted start."""
+    """Raise ValueError for a planted start if the dimension is too small for it."""
     if init == "planted":
         check_planted(known.dim, known.rank)

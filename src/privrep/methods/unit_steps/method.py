@@ -9,21 +9,21 @@ of the error.
     B           <- top k eigenvectors of sum_i theta_i theta_i^T / |theta_i|^2 + noise;      H <- I;   e^2 as expected
     for t = 1..T:
         C_i     <- k e^2 X_i X_i^T + s^2 I                             residual covariance under heads in B
-        w_i     <- (H^-1 + Z_i^T C_i^-1 Z_i)^-1 Z_i^T C_i^-1 y_i  with Z_i = X_i B;  over H^1/2
+        w_i     <- (H^-1 + Z_i^T C_i^-1 Z_i)^-1 Z_i^T C_i^-1 y_i  with Z_i = X_i B;  divided by H^1/2
         g_i     <- (I - B B^T) X_i^T C_i^-1 (y_i - Z_i H^1/2 w_i)
         z       <- mean of log(|least squares residual of i|^2 / (m - k)) over expectation,
                 clipped to +-9.2 in round 1, then +-2, + noise
         R       <- ( sum_i (g_i/|g_i|) (w_i/|w_i|)^T + noise ) / n        = kappa(e^2, s^2) times the error, and noise
-        law of (e^2, s^2) <- that given z and |(I - B B^T) R|^2
+        law of (e^2, s^2) <- its posterior given z and |(I - B B^T) R|^2
         c       <- best linear estimate of the error from R under a law whose log e^2 is half a sd larger
         H       <- second moments of the heads, from all rounds' ( sum_i w_i w_i^T/|w_i|^2 + noise ), I if B is far off
-        B       <- QR( B + c R H^-1/2 );     law of (e^2, s^2) <- that after such a step
+        B       <- QR( B + c R H^-1/2 );     law of (e^2, s^2) <- its prediction after this step
     each user: posterior mean under the prior B H B^T + k e^2 I, on all samples, with a label moved to at most 4
-        standard deviations from its prediction by the others (`privrep.methods.steps.posterior`)
+        standard deviations from its prediction by the user's other labels (`privrep.methods.steps.posterior`)
 
-Every user adds at most one unit to each sum of the descent whatever its data, so no scale of the data enters the
-privacy. All samples are used in all steps: if features are symmetric about the subspace, U* is a fixed point. Each
-release depends on earlier releases alone. An outlying label spoils its user's unit of each sum, and moves the user's
+Every user adds a term of norm at most one to each sum of the descent whatever its data, so no scale of the data enters
+the privacy. All samples are used in all steps: if features are symmetric about the subspace, U* is a fixed point. Each
+release depends on earlier releases alone. An outlying label spoils its user's term of each sum, and moves the user's
 last model by a bounded amount. Weights by the covariance cost no extra time: in the principal axes of a user's samples,
 which are computed once, C_i is diagonal.
 
@@ -64,10 +64,10 @@ from privrep.users.known import Known
 from privrep.users.subspace import orthonormalise
 
 SCALE_WIDTH, START_WIDTH, RESIDUAL_WIDTH = 4.6, 9.2, 2.0
-"""Clips of a log scale, of a log residual after the start, which may have failed, and of later ones: 10, 100, e."""
+"""Clips of logs: scale; residual after the start, which may have failed; later ones: factors 10, 100, e in length."""
 QUANTILES = (np.arange(1000) + 0.5) / 1000  # of squared lengths of heads, for means over their law
 LEAST_NOISE = 1e-3  # the label noise is taken to be at least this share of the heads' scale
-DEPARTED = 1.25  # measured distF over its value under the model, for features and heads outside of it
+DEPARTED = 1.25  # measured distF over its value under the model, for features and heads that depart from the model
 FLOOR = 1.5  # eigenvalues of H are raised to this many standard deviations of its noise
 
 
@@ -86,7 +86,7 @@ def learned_scale(users: UserData, release: Release, rank: int, head_scale: floa
     mean = release.sum("unit_scale", users, partial(log_scales, math.log(guess)), clip=SCALE_WIDTH) / n
     logs = min(max(float(mean.value), -SCALE_WIDTH), SCALE_WIDTH)
     # Labels of a user whose head has the square xi k h^2 have r xi + 1 - r times the mean power, r the share of signal,
-    # and the mean over users is of logarithms. Heads are assumed midway between those of one length and Gaussian ones.
+    # and released is their mean logarithm. Heads are assumed midway between those of one length and Gaussian ones.
     signal = max(1 - noise**2 / (guess * math.exp(logs)), 0.0)
     logs -= np.log1p(signal * (gammaincinv(rank / 2, QUANTILES) * 2 / rank - 1)).mean() / 2
     doubt = 2 * mean.sd
@@ -126,8 +126,8 @@ class HeadMoments:
     def within(self, basis: np.ndarray, missing: float) -> tuple[np.ndarray, np.ndarray]:
         """Return H^1/2 and H^-1/2 in a basis, shrunk towards I, with eigenvalues below the noise raised.
 
-        Heads have a small component in a direction that the basis misses, whatever its moments. The expected distF^2,
-        `missing`, is the weight of I for that: H^-1/2 would amplify the noise of such a column and keep it lost."""
+        Heads have a small component in a direction that the basis misses, whatever its moments. So the expected distF^2,
+        `missing`, is the weight of I: H^-1/2 alone would amplify the noise of such a column and keep it lost."""
         noise_sd = Semidefinite.sensitivity(1.0) / math.sqrt(self._precision) * self.rank / self.users
         values, vectors, _ = shrunk(basis.T @ self._sum @ basis / self._precision, noise_sd)
         values, missing = np.maximum(values, max(FLOOR * noise_sd, 1e-6)), min(missing, 1.0)
@@ -137,7 +137,7 @@ class HeadMoments:
 
 
 def expected_distance(known: FilterState, whitening: Whitening, basis: np.ndarray) -> float:
-    """Return the expected distF in the given coordinates, with errors from few users and from a wrong model."""
+    """Return the expected distF in the given coordinates, including errors from few users and from a wrong model."""
     sizes, (turned, upper) = known.sizes, np.linalg.qr(whitening.frame(basis))
     few = 1 / (sizes.entries * sizes.users * sizes.gain(known.error2, known.noise2) ** 2)
     outside = whitening.frame(np.eye(len(basis)) - basis @ basis.T)

@@ -1,5 +1,5 @@
-"""The users' part of a round of unit steps: log residual, head and gradient of each, weighted by the covariance of its
-labels."""
+"""The users' part of a round of unit steps: log residual, head and gradient of each user, weighted by the covariance of
+its labels."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def unit(rows: np.ndarray) -> np.ndarray:
 
 
 def ridge_models(features: np.ndarray, labels: np.ndarray, penalty: float) -> np.ndarray:
-    """Return ridge models of the users of a block, (B, d), by whichever system is smaller."""
+    """Return ridge models of the users of a block, (B, d), by the smaller of the kernel and the normal equations."""
     features, labels = features.transpose(1, 0, 2), labels.T[:, :, None]
     _, samples, dim = features.shape
     by_kernel = samples <= dim

@@ -20,9 +20,9 @@ from privrep.privacy.contributions import Outer, Semidefinite
 SCALE = 0.005  # share of the whole mu^2 for the scale of the heads
 LEVEL = 0.0025  # share of the whole mu^2 for the size of the features
 COORDINATES = 0.01  # share of the whole mu^2 for the scales of the features' coordinates
-COVARIANCE, WHITENINGS = 0.05, 3  # share of mu^2 for a release of the covariance, and their largest number
+COVARIANCE, WHITENINGS = 0.05, 3  # share of mu^2 of each release of the covariance; largest number of these
 START = 0.1  # share of mu^2 for the start
-START_NOISE, START_ERROR = 1.3, 0.95  # measured noise and whole error of the start over the leading order
+START_NOISE, START_ERROR = 1.3, 0.95  # factors, measured, on the leading order of the start's noise and whole error
 STEPS, SCALARS, METRICS = 0.96, 0.02, 0.02  # shares of a round's mu^2: step, residual, moments of the heads
 ROUNDS = (20, 40, 60)
 GROWTHS = (1.0, 1.05, 1.1, 1.25, 1.4)
@@ -78,15 +78,15 @@ class Sizes:
 
         C = k e^2 X X^T + s^2 I of Gaussian features, m - k by d - k, is the covariance of the labels' residuals under a
         head: with t = k e^2 the trace x = E tr C^-1 solves s^2 x + (d - k) t x / (1 + t x) = m - k up to the order of
-        1/m, and the gradient has (d - k) x / (1 + t x). A head w deviates from v by (m - k) / (m - k - 1) x in each
-        coordinate; |v|^2 is k."""
+        1/m, and the gradient has (d - k) x / (1 + t x). The mean square of a head w less v is, in each coordinate,
+        (m - k) / ((m - k - 1) x); |v|^2 is k."""
         t, out, left = self.rank * error2, self.outside, self.freedom
         linear = noise2 + t * (out - left)
         trace = 2 * left / (linear + np.sqrt(linear**2 + 4 * noise2 * t * left))
         return out * trace / (1 + t * trace), self.rank * (self.cosine2(error2) + left / (max(left - 1, 1) * trace))
 
     def cosine2(self, error2: Values) -> Values:
-        """Return the mean square cosine of the angles to the subspace, at least a random one's."""
+        """Return the mean square cosine of the angles to the subspace, at least that of a random subspace."""
         return np.maximum(1 - self.outside * error2, self.rank / self.dim)
 
     def turned(self, error2: Values, eta: Values, variance: Values) -> Values:
@@ -137,7 +137,7 @@ class Sizes:
         return np.minimum(1.0, START_ERROR * (private + self.rank / (self.kept(noise2) * self.users))) / self.dim
 
     def path(self, error2: float, noise2: float, mus: np.ndarray) -> list[float]:
-        """Return e^2 before the first round and after each, which have these mu."""
+        """Return e^2 before the first round and after each round, where `mus` has the rounds' mu."""
         path = [error2]
         for mu in mus:
             path.append(float(self.planned(path[-1], mu, noise2)))

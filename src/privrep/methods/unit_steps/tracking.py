@@ -16,14 +16,14 @@ from privrep.methods.unit_steps.schedule import Sizes
 
 MODEL_SD, ENERGY_SD = 0.1, 0.2  # standard deviations of model errors in log residual and log energy
 STEP_SD, DRIFT_SD = 0.15, 0.3
-"""Standard deviations of model errors in log e^2: of any round, and of a contraction by e."""
+"""Standard deviations of model errors in log e^2: of any round, and of a contraction of e^2 by the factor exp(1)."""
 FORGOTTEN_SD = 0.03  # standard deviation of the drift of log s^2 in a round: old measurements fade
 GUESS_SD = (1.0, 0.5)  # standard deviations of the first guesses of log e^2 and log s^2
 FAILED, WRONG = 0.1, 0.001
-"""Constant densities over that of the guess: of larger errors, for a failed start, and of any s^2."""
+"""Constant densities over the guess's peak: of larger errors, for a failed start; of any s^2, for a wrong guess."""
 CAUTION = 0.5
-"""Step lengths are the best for a log e^2 larger by this number of standard deviations: short steps leave the error
-larger than estimated, and the next ones are shorter still, while long ones only add noise."""
+"""Step lengths are optimal for a log e^2 larger by this number of standard deviations: short steps leave the error
+larger than estimated, which shortens the next steps further, while long steps only add noise."""
 POINTS, ABOVE, BELOW = (65, 61), 8.0, 5.0  # points of the grid; its reach above and below the mean of log e^2
 WIDEST, SPAN, LEAST_SD = 3.0, 4.0, 0.25
 """The grid of log s^2 reaches `SPAN` standard deviations from its mean. These are `WIDEST` at first and later clipped
@@ -32,7 +32,7 @@ to [`LEAST_SD`, `WIDEST`]: without information on s^2 the grid would grow for ev
 
 @dataclass(frozen=True)
 class FilterState:
-    """Probabilities (J, K) of e^2 (J, 1) and s^2 (K,)."""
+    """Joint probabilities (J, K) of the values of e^2 (J, 1) and s^2 (K,) on a grid."""
 
     sizes: Sizes
     errors2: np.ndarray
@@ -76,14 +76,14 @@ class FilterState:
         return replace(self, weights=weights / weights.sum())
 
     def step_length(self, variance: float) -> float:
-        """Return the factor of a mean step with this variance of noise: the best linear estimate of the error."""
+        """Return the factor on a mean step, whose noise has this variance, that best estimates the error linearly."""
         error2 = self.errors2 * math.exp(CAUTION * self.log_moments(self.errors2)[1])
         gain = self.sizes.gain(error2, self.noises2)
         signal = self.weights * gain * error2
         return float(signal.sum() / ((signal * gain).sum() + variance))
 
     def stepped(self, length: float, variance: float) -> FilterState:
-        """Predict the state after a mean step, with noise of this variance, times this length."""
+        """Predict the state after a step: the mean step, whose noise has this variance, times the length."""
         eta = length * self.sizes.gain(self.errors2, self.noises2)
         left = np.asarray(self.sizes.turned(self.errors2, eta, length**2 * variance))
         mean = self.log_moments(left)[0]

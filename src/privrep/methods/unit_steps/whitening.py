@@ -14,7 +14,7 @@ and of their covariance.
 Features are replaced by W x. Only the shape of W matters, and f roughly, since labels have a scale of their own.
 Samples are clipped in norm and not divided by it: short ones, such as samples in which all rare binary features are
 absent, may all have one direction, and say little about a covariance. Each further release works on the remaining
-covariance, so that the condition number falls each time by the factor that noise lets one release see.
+covariance, so that the condition number falls each time by the factor that one release resolves above noise.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ from privrep.users.subspace import orthonormalise
 
 LEVEL_WIDTH = 4.6  # clip of a user's log size about the public guess: a factor of 10 in length
 SURE = 3.0  # standard deviations of noise from which on a size counts as different from the guess
-LOG_LENGTH = 2.0  # clip of a user's log scales, over sqrt(d): about that of normal features whose scales differ by 30
+LOG_LENGTH = 2.0  # clip of a user's log scales, over sqrt(d): about that of normal features, scales a factor 30 apart
 LEAST_SQUARE = 1e-6  # a coordinate's mean square is taken to be at least this share of their mean
 LEAST_VARIANCE = 1e-4  # variances of the features are taken to be at least this share of their mean
 
 
 def learned_level(users: UserData, release: Release) -> float:
-    """Release f, a coordinate's size over the public guess 1, as a power of two; 1 where noise could explain it."""
+    """Release f, a coordinate's size over the public guess 1, as a power of two; 1 if noise may explain f."""
     n = users.known.users
     mean = release.sum("unit_level", users, log_levels, clip=LEVEL_WIDTH) / n
     logs = min(max(float(mean.value), -LEVEL_WIDTH), LEVEL_WIDTH) if abs(mean.value) > SURE * mean.sd else 0.0
@@ -106,7 +106,7 @@ class Whitening:
         return self.matrix.T @ columns if self.matrix.ndim == 2 else self.matrix[:, None] * columns
 
     def given(self, iterate: Iterate) -> Iterate:
-        """Return an iterate of a method on features W x in the given coordinates."""
+        """Convert an iterate of a method that ran on features W x to the given coordinates."""
         frame, own = self.frame(iterate.basis), iterate.personal
         if own is not None:
             assert isinstance(own, LowRank) and isinstance(own.heads, FittedHeads)
@@ -133,7 +133,7 @@ def whitened_samples(whitening: Whitening, block: Block) -> Semidefinite:
 
 
 def shrunk(matrix: np.ndarray, noise_sd: float) -> tuple[np.ndarray, np.ndarray, bool]:
-    """Shrink a matrix, over its mean eigenvalue, to I; return eigenvalues, vectors, and whether most is kept."""
+    """Divide a matrix by its mean eigenvalue and shrink it to I; return eigensystem, and if over half is kept."""
     size = len(matrix)
     level = max(np.trace(matrix) / size, 0.1)  # below 1 where users lack samples; less is taken for noise
     differs = (matrix - np.trace(matrix) / size * np.eye(size)) / level
