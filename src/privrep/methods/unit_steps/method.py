@@ -126,7 +126,7 @@ class HeadMoments:
     def within(self, basis: np.ndarray, missing: float) -> tuple[np.ndarray, np.ndarray]:
         """Return H^1/2 and H^-1/2 in a basis, shrunk towards I, with eigenvalues below the noise raised.
 
-        Heads have a small component in a direction that the basis misses, whatever its moments. So the expected distF^2,
+        Heads have a small component in a direction that the basis misses, whatever its moments: the expected distF^2,
         `missing`, is the weight of I: H^-1/2 alone would amplify the noise of such a column and keep it lost."""
         noise_sd = Semidefinite.sensitivity(1.0) / math.sqrt(self._precision) * self.rank / self.users
         values, vectors, _ = shrunk(basis.T @ self._sum @ basis / self._precision, noise_sd)
