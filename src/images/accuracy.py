@@ -20,8 +20,8 @@ from images.stand_alone import StandAlone
 
 
 class TestSet(NamedTuple):
-    """Test images (classes, largest class, height, width, channels) uint8, padded with black images, and their counts
-    (classes,)."""
+    """Test images by class (classes, largest class, height, width, channels) uint8, padded with black images, and the
+    number in each class (classes,)."""
 
     images: np.ndarray
     counts: np.ndarray
@@ -49,8 +49,8 @@ def own_classes_once(right: np.ndarray, counts: np.ndarray, shards: np.ndarray) 
 
 
 class Counts(NamedTuple):
-    """Test images of each class that clients classify correctly, (n, classes), and their validation accuracies,
-    (n,)."""
+    """Numbers of test images of each class that each client classifies correctly, (n, classes), and the clients'
+    validation accuracies, (n,)."""
 
     right: np.ndarray
     validation: np.ndarray

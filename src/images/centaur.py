@@ -1,11 +1,11 @@
 """CENTAUR for a network (shen2023, Algorithm 2): only the representation is shared.
 
-    w   <- head by descent from the client's last one, the representation b_t fixed
+    w   <- head by descent from the client's last head, the representation b_t fixed
     b   <- descent on the representation from b_t, the head w fixed
     send b - b_t,  keep w
 
 At the end each client fits its head once more.
-Departure from the print: line 1 requires the best head, here fitted by some epochs of descent as in the experiments.
+Departure from the paper: line 1 requires the best head; here some epochs of descent fit it, as in the experiments.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from images.training import Descent, descend
 
 @dataclass(frozen=True)
 class ImageCentaur:
-    """CENTAUR: in a round `local` descent on the representation, and in each round and at the end descent on the
-    head."""
+    """CENTAUR: in each round the descent `head` on the head, then the descent `local` on the representation; at the end
+    the descent `head` again."""
 
     task: ImageTask
     local: Descent

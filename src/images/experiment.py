@@ -81,8 +81,8 @@ def federation(name: str, clients: int, samples: int, per_client: int, seed: int
 
 
 def federated_method(options: ImageOptions, task: ImageTask) -> ImageMethod:
-    """Return the federated method of the options, with the step .01 of the scripts. PPSGD's own part takes one epoch of
-    step .1, ten times the shared step: the ratio alpha = .1 of Appendix B."""
+    """Return the federated method of the options, with the step .01 of the authors' scripts. PPSGD's own part takes one
+    epoch of step .1, ten times the shared step: the ratio alpha = .1 of Appendix B."""
     same = options.batch, options.momentum
     local, head = Descent(0.01, options.local_epochs, *same), Descent(0.01, options.head_epochs, *same)
     if options.method == "ppsgd":
@@ -108,7 +108,7 @@ class Trained:
 
 
 def scored(federation: Federation, counts: Counts) -> tuple[dict[str, float], np.ndarray]:
-    """Return both scores of the tested clients, which are the first ones, and each one's accuracy by shards."""
+    """Return both scores of the tested clients, which are the first ones, and each client's accuracy by shards."""
     given = counts.right, federation.test.counts, federation.shards[: len(counts.right)]
     shards = accuracy.by_shards(*given)
     numbers = {

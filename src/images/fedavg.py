@@ -18,7 +18,7 @@ from images.training import Descent, descend
 
 @dataclass(frozen=True)
 class FedAvg:
-    """DP-FedAvg: in a round `local` descent on the model, and at the end descent on the head."""
+    """DP-FedAvg: in each round the descent `local` on the model, and at the end the descent `head` on the head."""
 
     task: ImageTask
     local: Descent

@@ -1,9 +1,9 @@
 """shen2023 Section 6: one method on images of clients with few classes each (`images`), scored by the accuracy of their
 models.
 
-In the linear problem's fields, `users` are clients, `samples` images per client, validation included, `rank` its number
-of shards S and `dim` the pixels; other fields have no effect. Epsilon is for adding or removing a client, as in the
-authors' scripts, with half the sensitivity of replacing one; `epsilon_exact` is for replacing one, as everywhere else.
+The linear problem's fields mean: `users` clients, `samples` images per client, validation included, `rank` a client's
+number of shards S, `dim` pixels; others have no effect. Epsilon is for adding or removing a client, as in the authors'
+scripts, with half the sensitivity of replacing one; `epsilon_exact` is for replacing one, as everywhere else.
 All information of the server comes from the mechanisms; accuracies and lengths are exact, for analysis.
 """
 
@@ -55,7 +55,7 @@ def federation(options: ImageOptions, task: Task):
 
 
 def prepare(options: ImageOptions, problem: Problem) -> Spending | None:
-    """Check sizes, and return the spending; None for clients that train alone, which release nothing."""
+    """Check sizes, and return what the run spends; None if clients train alone, since nothing is released then."""
     if problem.dim != SETS[options.images].dim:
         raise ValueError(f"dim is {problem.dim}; an image of {options.images} has {SETS[options.images].dim} numbers")
     options.check_clients(problem.samples, problem.rank)

@@ -53,14 +53,14 @@ def ready() -> bool:
 
 
 def _call(name: str, *outputs: tuple[tuple[int, ...], type]):
-    """Return a function of the file, for outputs of these shapes and types."""
+    """Return a function of the C file by name, for outputs of these shapes and types."""
     results = [jax.ShapeDtypeStruct(*output) for output in outputs]
     return jax.ffi.ffi_call(name, results, vmap_method="sequential")
 
 
 def _forward(convolutions: Convolutions, images: jax.Array) -> Sequence[jax.Array]:
-    """Return maps (B, 1600) of the second convolution and (B, 12544) of the first, then, in the opposite order, the
-    place of the maximum among its four candidates for each number of both."""
+    """Return maps (B, 1600) of the second convolution and (B, 12544) of the first; then, for each number of the first
+    and of the second, which of its four candidates is the maximum."""
     count = len(images)
     shapes = ((count, MAPS2), jnp.float32), ((count, MAPS1), jnp.float32)
     which = ((count, MAPS1), jnp.uint8), ((count, MAPS2), jnp.uint8)

@@ -126,8 +126,8 @@ def added(first: Layer, second: Layer) -> Layer:
 def fitted_head(
     body: Body, head: Layer, task: ImageTask, client: Client, key: jax.Array, rule: Descent, fixed: Layer | None = None
 ) -> Layer:
-    """Return the head after descent on the client's images, with the representation fixed; a `fixed` head is added to
-    it."""
+    """Return the head after descent on the client's images, with the representation fixed; in the loss, a `fixed`
+    head is added to it."""
     features = head_features(body, task, client, jax.random.fold_in(key, 1), rule.epochs)
 
     def loss(head: Layer, rows: jax.Array, labels: jax.Array) -> jax.Array:

@@ -134,7 +134,7 @@ def lenet(side: int, channels: int, widths: tuple[int, int] = (384, 32), filters
                 return kernel.convolved(body[:2], image[None])[0]
             maps = image[None]
             for layer in body[:2]:
-                maps = jax.nn.relu(halved(apply(layer, patches(maps))))  # ReLU on a quarter of the entries
+                maps = jax.nn.relu(halved(apply(layer, patches(maps))))  # ReLU last, on a quarter of the entries
             return maps.reshape(-1)
 
         if compiled and len(images) <= AT_ONCE:

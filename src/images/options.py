@@ -78,5 +78,5 @@ class ImageOptions(Declared):
 
     @property
     def spends(self) -> Cost:
-        """Cost in the ledger."""
+        """Cost of T releases for replacing a client, as in the ledger."""
         return self.rounds * GAUSSIAN_COST

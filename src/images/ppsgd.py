@@ -22,8 +22,8 @@ from images.training import Descent, descend
 
 @dataclass(frozen=True)
 class Ppsgd(FedAvg):
-    """PPSGD: in a round `local` descent on the shared model and a `correction` of the own part, and at the end descent
-    on the own part."""
+    """PPSGD: in each round the descent `correction` on the own part, then the descent `local` on the shared model; at
+    the end the descent `head` on the own part."""
 
     correction: Descent
 

@@ -3,7 +3,7 @@ and released, and their noisy mean is added to the model.
 
     for t = 1..T:   g_i <- CLIENT;   b <- b + eta_g ( sum_i clip(g_i; zeta) + noise ) / n
 
-Clients are one compiled scan, which also clips, at the clip of the mechanism
+One compiled scan goes over the clients and clips their displacements, at the clip of the mechanism
 (`privrep.privacy.mechanisms.Release.sum`); the mechanism adds the noise, in float64.
 """
 
@@ -45,7 +45,7 @@ class Round(NamedTuple):
 
 
 class Begun(NamedTuple):
-    """State of stopped rounds: the number of finished rounds, the shared parameters as a vector, and the leaves kept by
+    """State after a stop: the number of finished rounds, the shared parameters as a vector, and the leaves kept by
     clients."""
 
     number: int
@@ -172,10 +172,10 @@ def run(
     key: jax.Array,
     begun: Begun | None = None,
 ) -> Iterator[Round]:
-    """Yield the rounds after `begun`, for which the release handle is restored, or all. The public key decides starts,
+    """Yield all rounds, or those after `begun`, to which `release` was restored. The public key decides starts,
     mini-batches and their orders; a round's number determines its own key."""
     n = users.known.users
-    chunk, everybody = min(client_chunk(), n), cast(UserData, users)  # ImageUsers has the interface that is read
+    chunk, everybody = min(client_chunk(), n), cast(UserData, users)  # ImageUsers has all that is used of UserData
     start, keep, orders = jax.random.split(key, 3)
     flat, unravel = ravel_pytree(method.shared(start))
     own = jax.vmap(method.own)(jax.random.split(keep, n))

@@ -42,13 +42,13 @@ SAVED_EVERY = 60.0
 
 @dataclass(frozen=True)
 class Row:
-    """One run."""
+    """Settings of one run."""
 
     clients: int
     samples: int  # images of a client, validation included
     rank: int  # S, shards of a client
     epsilon: float  # for adding or removing a client; inf without noise; without meaning where clients train alone
-    seed: int  # of the partition, starts and mini-batches, which rows with the same clients share
+    seed: int  # seed of partition, starts and mini-batches, which rows with the same clients share
     options: ImageOptions
 
     @classmethod
@@ -223,7 +223,7 @@ class StateFile:
 
 
 def run_row(row: Row, data: Path, states: Path, commit: str) -> Mapping[str, object]:
-    """Run a row, from its saved state if there is one, and return its line; errors name the file."""
+    """Run a row, from its saved state if there is one, and return its line of the table; errors name the file."""
     images = experiments()
     options, same = row.options, {"images": row.options.images, "clients": row.clients, "samples": row.samples}
     clients = same | {"rank": row.rank, "seed": row.seed}

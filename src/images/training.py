@@ -31,7 +31,7 @@ class Descent:
 
     def batches(self, images: int) -> tuple[int, int]:
         """Return the number of mini-batches in an epoch, and the images in each, of equal size so that all have one
-        shape; images left over may be in the next epoch's order."""
+        shape; the next epoch, in another order, may use the images left over."""
         check_batch(self.batch, images)
         count = -(-images // self.batch)
         return count, images // count
@@ -64,7 +64,7 @@ def descend(
     def epoch(state, given):
         key, own = given
         seen = own if anew else inputs
-        if count == 1:  # in their own order, so that XLA can reuse features of the same images
+        if count == 1:  # images in their own order, so that XLA can reuse features of the same images
             return step(state, seen, labels)
         order = jax.random.permutation(key, len(labels))[: count * size].reshape(count, size)
         return jax.lax.scan(lambda state, chosen: step(state, seen[chosen], labels[chosen]), state, order)[0], None

@@ -32,7 +32,7 @@ def option(meaning: str, check: Check | None = None, default: T = REQUIRED) -> T
 
 
 class Columns:
-    """Mapping from the names of options, and of the numbers beside them in a row, to their meanings."""
+    """Mapping from the names of options, and of further numbers in a row, to their meanings."""
 
     def __get__(self, options: object, kind: type) -> dict[str, str]:
         declared = {entry.name: entry.metadata["meaning"] for entry in fields(kind) if "meaning" in entry.metadata}

@@ -14,7 +14,7 @@ from replication.run.cli_errors import one_line_errors
 
 
 def markdown(docstring: str) -> str:
-    """Return the Markdown of a docstring: `name : meaning` is an item of a list or section, and < opens no element."""
+    """Return the Markdown of a docstring: `name : meaning` is an item of a list or section, < opens no HTML tag."""
     text, rule, sections = docstring.partition("\n---")
     text = re.sub(r"^(\S+) +: ", r"- **\1**: ", text, flags=re.MULTILINE)
     sections = re.sub(r"^(\*{0,2}\w[\w, ]*) : ", r"\1\n    ", sections, flags=re.MULTILINE)

@@ -1,5 +1,5 @@
 """Measure the errors of the laws at random settings, write src/privrep/theory/factors.csv, and print for each method
-the share of runs at other settings in its intervals, and the median ratio of their ends. Four minutes of CPU.
+the share of runs at other settings in its intervals, and the median ratio of the intervals' ends. Four minutes of CPU.
 """
 
 import os
@@ -18,10 +18,10 @@ from privrep.theory.residuals import RANGES, TABLE, interval, place, shipped
 from privrep.theory.whole_methods import Regime
 
 CALIBRATION, CHECK = (117, 1), (100, 2)
-"""Number of settings and seed."""
+"""Number of settings, and seed, of either set."""
 NOISES = (0.01, 0.3, 1.0, 2.0)
 COVERED, BIN, DELTA_POWER = 0.95, 40, -1.1
-"""Delta is users to this power. A bin has at least this many settings; an end is then the most extreme of them."""
+"""Coverage of intervals; least settings of a bin, whose extremes are then its ends; exponent of users in delta."""
 
 
 def settings(count: int, seed: int) -> pd.DataFrame:
@@ -37,7 +37,7 @@ def settings(count: int, seed: int) -> pd.DataFrame:
 
 
 def predicted(where: pd.DataFrame) -> pd.DataFrame:
-    """Return a row for each setting and each method that can be run there: predicted risk, known, `place`, options."""
+    """Return a row for each setting and method that can be run: predicted risk, `known` law, `place`, options."""
     rows = []
     for setting, row in enumerate(where.to_dict("records")):
         sizes = Regime(*(row[key] for key in ("users", "samples", "dim", "rank", "label_noise")))
@@ -68,10 +68,10 @@ def run_once(name: str, options: dict, setting: dict) -> float:
 
 
 def factors(table: pd.DataFrame) -> pd.DataFrame:
-    """Return for each method, known and bin: its centre, both ends of risk over prediction, and number of settings."""
+    """Return by method, `known` and bin: its centre, both ends of risk over prediction, and its number of settings."""
     rows = []
     for (name, known), part in table.groupby(["method", "known"]):
-        if len(part) < BIN:  # too few to stand alone
+        if len(part) < BIN:  # too few settings for a bin of their own
             part = table[table["method"] == name]
         part = part.sort_values("place")
         logs = np.log(part["risk"] / part["predicted"])
@@ -82,13 +82,13 @@ def factors(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def covering(ordered: np.ndarray) -> tuple[float, float]:
-    """Return ends that cover the next value with probability `COVERED`, or all of few values."""
+    """Return ends that hold the next value between them with probability `COVERED`, or hold all of few values."""
     out = max(0, math.floor((len(ordered) + 1) * (1 - COVERED) / 2) - 1)
     return ordered[out], ordered[-1 - out]
 
 
 def covered(table: pd.DataFrame) -> pd.DataFrame:
-    """Return for each method the share of runs of `simulated` in their interval, and the median ratio of its ends."""
+    """Return for each method the share of `simulated` runs in their intervals, and the median ratio of the ends."""
     columns = (table[name] for name in ("method", "predicted", "known", "place"))
     ends = [interval(*row) for row in zip(*columns, strict=True)]
     low, high = np.array(ends).T

@@ -1,5 +1,5 @@
-"""Write the chapters of the report on stub tables, which finds names of unknown quantities, claims or series without a
-run."""
+"""Write the chapters of the report from stub tables, to find names of unknown quantities, claims or series without
+running a study."""
 
 import argparse
 

@@ -4,12 +4,12 @@ rivals_by_trials.csv with the results of fewer trials. No judged data are used.
     python workflow/scripts/choose_rivals.py [--study unit_map fedrep] [--series rare-centaur ...] [--anew]
 
 For each setting (n, m, d, k, label noise, epsilon) of a tuned series of the default scale:
-1. `TRIALS` options are drawn, the same number for each method: `UNIFORM` of them uniformly in `RANGES`, the others
-   around the best of these and of the table's present choice, which is trial 0 (for a new series the choice of another
-   one of the same method, unless the new one is as published). Stated `INGREDIENTS` of a series are not drawn, and a
-   series that is as published has the start of its paper.
+1. `TRIALS` sets of options are drawn, the same number for each method: `UNIFORM` of them uniformly in `RANGES`, the
+   others around the best of these and of the table's present choice, which is trial 0 (for a new series the choice of
+   another series of the method, unless the new one is as published). `INGREDIENTS` that a series states are not drawn,
+   and a series that is as published has the start of its paper.
 2. They run on public data sets, `SEEDS`, which no judged cell has: all on one, the best on two, and the best of these
-   on all, see `RUNGS`. The least median is chosen. A run that breaks down counts as infinite risk.
+   on all, see `RUNGS`. The options of least median risk are chosen. A run that breaks down counts as infinite risk.
 3. The same rule among the first 1, 2, 4, ... drawn options shows whether more trials would change anything.
 An interrupted search resumes with the settings that rivals_by_trials.csv lacks; `--anew` chooses all again.
 A search for a number of users minimises this number instead of the risk.
@@ -46,12 +46,12 @@ SEEDS = range(2000, 2005)
 TRIALS, UNIFORM, DRAWN_WITH = 64, 32, 53
 """Drawn options of each setting, how many of them uniformly, and the seed of their generators."""
 AROUND, ANEW = 0.1, 0.25
-"""Standard deviation of options around others, over their range in logarithms, and share of listed values that are
-drawn anew."""
+"""For options drawn around others: their standard deviation over the length of the range, both in logarithms, and the
+share of listed values that are drawn anew."""
 RUNGS = ((1, 16), (2, 4))
-"""Numbers of data sets, and of the options, those of the least largest risk, that run on more sets."""
+"""Pairs: a number of data sets, and how many options, those of the least maximal risk on these, run on more."""
 NOTHING = 0.1
-"""A run counts as failed where its risk exceeds this share of that of predicting zero."""
+"""A run counts as failed if its risk exceeds this share of the risk of predicting zero."""
 
 
 STARTS = [{"init_pairs": "all"}, {"init_pairs": "models"}]
@@ -70,14 +70,14 @@ RANGES = {
     "centaur": {**DESCENT, **START, "init_clip": (0.05, 1.0), "start": [{"init": "power_method"}, *SPECTRAL]},
     "altmin": {**MOMENTS, **START, "start": STARTS},
 }
-"""Method -> option -> the ends of its range, in logarithms, or a list of its values. Clips are in units of the data;
-`fall` is the last clip over the first, and a `start` stands for several options."""
+"""Method -> option -> the ends of its range, drawn in logarithms, or a list of its values. Clips are in units of the
+data; `fall` is the last clip over the first, and a `start` stands for several options."""
 PUBLISHED = {
     "private_fedrep": [{"init_pairs": "all"}],
     "centaur": [{"init": "power_method"}, {"init": "random"}],
     "altmin": [{"init_pairs": "disjoint"}],
 }
-"""The starts of a series that is as published."""
+"""Method -> the starts that are drawn for a series that is as published."""
 NEEDED = ("clip", "rounds", "clip_feature", "clip_label")
 """Options without a default."""
 INGREDIENTS = ("init_pairs", "average_last", "last_clip", "fallback")
@@ -120,7 +120,7 @@ def uniform(ranges: dict, rng: np.random.Generator) -> list[dict]:
 
 
 def around(ranges: dict, options: dict, rng: np.random.Generator) -> list[dict]:
-    """Draw options around others."""
+    """Draw options around given ones, by `AROUND` and `ANEW`."""
     start = next((entry for entry in ranges["start"] if entry.items() <= options.items()), None)
     fall = options["last_clip"] / options["clip"] if options.get("last_clip") else None
     given = options | {"start": start, "fall": fall}
@@ -143,7 +143,7 @@ def published(cell: StudyCell) -> bool:
 
 
 def choice(cell: StudyCell, present: dict, stated: dict) -> tuple[tuple[str, str], dict, list[dict]]:
-    """Return the key of the work, the chosen options for a cell's method and setting with their results, and the
+    """Return the key of the search, the chosen options for a cell's method and setting with their results, and the
     results of fewer trials: columns of the two tables."""
     ranges, rng = ranges_of(cell), np.random.default_rng([DRAWN_WITH, int(cell.key, 16)])
     tried = [options | stated for options in (present, *uniform(ranges, rng))]
@@ -188,7 +188,7 @@ def choice(cell: StudyCell, present: dict, stated: dict) -> tuple[tuple[str, str
 
 def settings(study: str) -> Iterator[tuple[StudyCell, dict, dict]]:
     """Yield one cell for each setting of the tuned series of a study, its present choice (of a new series the nearest
-    one of another series of the method), and the stated `INGREDIENTS` of the series."""
+    choice of another series of the method), and the stated `INGREDIENTS` of the series."""
     resolved = read_study(read_config(), study)
     series = {}
     for name, entry in resolved.series.items():
@@ -216,13 +216,13 @@ def setting(cell: StudyCell) -> dict:
 
 
 def named(row: dict) -> tuple[str | float, ...]:
-    """Return the columns of a row of a table that name its setting."""
+    """Return the values of a table's row that name its setting."""
     return (row["study"], row["series"], *(float(row[name]) for name in (*SIZES, *REALS)))
 
 
 @one_line_errors
 def main() -> None:
-    """Choose, and rewrite the tables after each setting; other rows stay."""
+    """Choose options, and rewrite the tables after each setting; rows of other settings stay."""
     studies = (read_study(read_config(), name) for name in study_names())
     tuned = [study.study for study in studies if any(series.tuned for series in study.series.values())]
     parser = argparse.ArgumentParser(description=str(__doc__).split("\n")[0])
@@ -243,7 +243,7 @@ def main() -> None:
             there.add(named(setting(cell)))
             if asked(study, cell.series) and named(setting(cell)) not in searched:
                 same = cell.key, str(stated)
-                alike[same].append(setting(cell))  # sweeps share settings
+                alike[same].append(setting(cell))  # several sweeps may have a setting
                 work.setdefault(same, (cell, present, stated))
     for path in tables:  # rows of settings that are gone are removed
         rows[path] = [row for row in rows[path] if named(row) in there or not asked(row["study"], row["series"])]

@@ -22,7 +22,7 @@ READ = "images"
 
 
 def measured_rows(path: Path) -> list[dict]:
-    """Return the rows of a run's claims.csv that it measured itself, or of a reference."""
+    """Return the rows of a claims.csv, of a run or a reference, that runs measure themselves."""
     return [row for row in read_rows(path) if row.get("study") != READ]
 
 

@@ -1,7 +1,7 @@
 """Check that no folder holds more lines of Python and C than its limits in pyproject.toml; --write sets them anew.
 
 A limit has two numbers: code lines, which leave out docstrings, comments, imports and blank lines, and all lines.
-The limits keep the project small enough to be taken over; --write sets them 3 % above what is there.
+The limits keep the project small enough for others to take over; --write sets them 3 % above what is there.
 """
 
 import argparse

@@ -1,4 +1,4 @@
-"""Execute the tour of the results beside the tables of a run, and write it as a notebook with its outputs."""
+"""Execute the tour of the results in the folder of a run's tables, and write it as a notebook with its outputs."""
 
 import argparse
 import os
@@ -27,7 +27,7 @@ def main() -> None:
     args = parser.parse_args()
     notebook = jupytext.read(args.source)
     for number, cell in enumerate(notebook.cells):
-        cell.id = f"cell-{number}"  # else drawn anew each time
+        cell.id = f"cell-{number}"  # otherwise drawn at random each time
     with tempfile.TemporaryDirectory() as scratch:
         os.environ |= {"IPYTHONDIR": scratch, "JUPYTER_RUNTIME_DIR": scratch, "PYDEVD_DISABLE_FILE_VALIDATION": "1"}
         place = {"metadata": {"path": str(args.output.parent)}}

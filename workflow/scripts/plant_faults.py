@@ -1,9 +1,9 @@
 """Plant small random faults in folders, one at a time, and report which of them the tests see.
 
 A fault is another operator, comparison or number, a condition reversed, two arguments exchanged, or a statement left
-out; decorators, annotations and f-strings stay as they are. Each runs in a process of its own on the fast tests that
-reach its line: first those of the same folder, then others, cheap ones first, for SECONDS each. A fault that no test
-sees survives, unless HARMLESS has the reason why it has no effect.
+out; decorators, annotations and f-strings stay as they are. For each fault, a process of its own runs fast tests
+that reach its line: first of the same folder, then others, cheap ones first, up to SECONDS for either. A fault that no
+test sees survives, unless HARMLESS has the reason why it has no effect.
 
 Other tools do not fit: mutmut skips decorated functions and module-level code and takes no sample; cosmic-ray starts
 Python for each fault, which takes longer than the tests.
@@ -99,13 +99,13 @@ def run(words: list[str], plugin: object) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream)
     quiet = ["-q", "-x", "-p", "no:cacheprovider", "-W", "ignore::pytest.PytestAssertRewriteWarning"]
     status = pytest.main([*quiet, *words], plugins=[plugin])
-    for worker in multiprocessing.active_children():  # or this process waits for those of joblib
+    for worker in multiprocessing.active_children():  # otherwise this process waits for joblib's workers
         worker.terminate()
     return int(status)
 
 
 class Watch:
-    """A plugin that records the tests of each line, and the seconds of each test that starts no other process."""
+    """A plugin that records which tests run each line, and the seconds of each test that starts no other process."""
 
     def __init__(self):
         from coverage import Coverage
@@ -124,7 +124,7 @@ class Watch:
         self.coverage.switch_context(item.nodeid)
         yield
         took = [after - before for before, after in zip(start, os.times(), strict=True)]
-        if not took[2]:  # no other process, which the fault would not reach
+        if not took[2]:  # the fault would not reach another process
             self.seconds[item.nodeid] = took[0] + took[1]
 
     def pytest_runtest_logreport(self, report):
@@ -133,7 +133,7 @@ class Watch:
 
 
 def mapped(part: str) -> tuple[dict, dict, set[str]]:
-    """Run the tests of a folder; return seconds of passing tests, tests by line, and tests that fail anyway."""
+    """Run the tests of a folder; return seconds of passing tests, tests by line, and tests that fail with no fault."""
     watch = Watch()
     watch.coverage.start()
     run([part, "-m", MARKS, "--maxfail=99"], watch)
@@ -144,8 +144,8 @@ def mapped(part: str) -> tuple[dict, dict, set[str]]:
 
 
 def chosen(file: str, line: int, seconds: dict[str, float], lines: dict) -> list[list[str]]:
-    """Return the tests of a line: those of the same folder, then others. A line that runs on import is for all tests
-    that reach the file. In the folder whole files of tests count, since a test may use the result of an earlier one."""
+    """Return the tests of a line: those of the same folder, then others. For a line that runs on import
+    these are all that reach the file. Of the folder whole test files run: tests may use results of earlier ones."""
     by_line = lines[str(Path(file).resolve())]
     close = set(by_line.get(line, ()))
     close = close.union(*by_line.values()) if "" in close else close
@@ -161,7 +161,7 @@ def chosen(file: str, line: int, seconds: dict[str, float], lines: dict) -> list
 
 
 class Chosen:
-    """A plugin that runs certain tests alone, in their order."""
+    """A plugin that runs the given tests alone, in the given order."""
 
     def __init__(self, tests: list[str]):
         self.place = {test: place for place, test in enumerate(tests)}
@@ -189,7 +189,7 @@ def tried(file: str, source: bytes, stages: list[list[str]]) -> None:
 
 
 def seen(*what) -> bool:
-    """Return whether the tests see a fault; one that makes them run for ever is seen."""
+    """Return whether the tests see a fault; a fault that makes them run for ever counts as seen."""
     process = FORK.Process(target=tried, args=what)
     process.start()
     process.join(60 * SECONDS)
@@ -200,7 +200,7 @@ def seen(*what) -> bool:
 
 
 def judged(folders: list[str], seed: int) -> Iterator[dict]:
-    """Yield the faults of folders with their outcomes; two run at a time."""
+    """Yield a sample of the faults of each folder, with their outcomes; two faults run at a time."""
     with ProcessPoolExecutor(2, FORK) as pool:
         parts = list(pool.map(mapped, PARTS))
     seconds, lines = {}, defaultdict(lambda: defaultdict(list))

@@ -1,7 +1,7 @@
 """Command of `make all`: run Snakemake, show its progress, and print the path of the report.
 
 A file that was cut or edited since its job wrote it is removed first, so that Snakemake makes it again. Snakemake's
-output is shown where it fails, and is kept below .snakemake/log.
+output is shown if it fails, and is kept below .snakemake/log.
 """
 
 import argparse
@@ -57,20 +57,20 @@ def follow(command: list[str], plan: Path, figures: Path, last: deque[str], fail
                     print(f"\nThe first figure to look at: {min(drawn)}", flush=True)
                     begun = 0.0
                 seconds, elapsed = json.loads(plan.read_text()), time.time() - plan.stat().st_mtime
-                if sys.stdout.isatty():  # in the place of the line before
+                if sys.stdout.isatty():  # overwrites the line before
                     print(f"\r\033[K{progress(seconds, finished, elapsed)}", end="", flush=True)
                 elif time.monotonic() - shown > LINE_EVERY_SECONDS:
                     print(progress(seconds, finished, elapsed), flush=True)
                     shown = time.monotonic()
         return run.wait()
     finally:
-        run.communicate()  # after Ctrl-C, which the terminal also sends to Snakemake, it ends its jobs
+        run.communicate()  # after Ctrl-C, sent to Snakemake as well, wait until Snakemake has ended its jobs
         if finished and sys.stdout.isatty():
             print()
 
 
 def use_a_cache_that_can_be_written() -> None:
-    """Let Snakemake keep its cache in this folder where the home folder can only be read."""
+    """Let Snakemake keep its cache in this folder if the home folder cannot be written."""
     cache = user_cache_path("snakemake")
     there = next(path for path in (cache, *cache.parents) if path.exists())
     if not (there.is_dir() and os.access(there, os.W_OK)):

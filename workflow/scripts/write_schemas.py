@@ -20,11 +20,11 @@ from replication.run.settings import SCALES, Paper, RunConfig, Study
 FOLDER = ROOT / "config" / "schemas"
 AT_SCALE = {name: {"type": "object", "description": f"what differs at the scale {name}"} for name in SCALES}
 FROM_PLACE = ("study", "paper", "complete", "choices", "name")
-"""Keys of models that no file has, since its place says so."""
+"""Keys of models that stand in no file, since the file's place gives their values."""
 
 
 def meanings(model: type) -> dict[str, str]:
-    """Return what the docstrings of a model and of its bases say of each key, as `key, key : text`."""
+    """Return what the docstrings of a model and of its bases say of each key, in their form `key, key : text`."""
     found = {}
     for kind in reversed(model.__mro__):
         about = " ".join((kind.__doc__ or "").split()) if issubclass(kind, Model) else ""
@@ -35,7 +35,7 @@ def meanings(model: type) -> dict[str, str]:
 
 
 def models(model: type[Model]) -> dict[str, type]:
-    """Return all models below one of the replication's, by name."""
+    """Return a model of the replication and all its subclasses, by name."""
     return {model.__name__: model} | {
         name: one for kind in model.__subclasses__() for name, one in models(kind).items()
     }
@@ -61,11 +61,11 @@ def schema_of(model: type[Model]) -> dict[str, Any]:
 
 
 def schemas() -> dict[Path, str]:
-    """Return the text of each file."""
+    """Return the text of each schema by its file."""
     study, claim, run = schema_of(Study), schema_of(Claim), schema_of(RunConfig)
     study["$defs"] |= claim.pop("$defs") | {"Claim": claim}
     study["properties"]["claims"]["items"] = {"$ref": "#/$defs/Claim"}
-    run["required"] = []  # an overlay has some of the keys
+    run["required"] = []  # an overlay need not have all keys
     made = {"study": study, "run": run, "paper": schema_of(Paper)}
     return {FOLDER / f"{name}.json": as_json(schema) for name, schema in made.items()}
 

@@ -231,10 +231,10 @@ class PrivateRepresentation(RegressorMixin, Parameters, BaseEstimator):
         Parameters
         ----------
         X, users : as in `fit`.
-        return_std : whether to return standard deviations of new labels at these rows, too, (N,) in the label's unit:
-            label noise, which is the user's own as far as their rows show it, and what is not known of their head. On
-            tables that were tried two of them to both sides held 93 to 96 of 100 new labels; one held 64 to 88, most
-            where labels are skewed or 0 and 1: they say how large errors are, not which form they have.
+        return_std : whether to return standard deviations (sd) of new labels at these rows, too, (N,) in their unit: of
+            label noise, the user's own as far as their rows show it, and of what is unknown of the user's head. On
+            tables that were tried, predictions +- 2 sd held 93 to 96 of 100 new labels, +- 1 sd 64 to 88, most where
+            labels are skewed or 0 and 1: they say how large errors are, not how these are distributed.
 
         Raises
         ------

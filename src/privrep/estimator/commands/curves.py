@@ -13,7 +13,7 @@ from privrep.theory.choice import METHODS, NAMES
 from privrep.users.whole_files import in_one_move
 
 SPAN, POINTS = 8.0, 13
-"""Ratio of the largest number of users to the given one, and of the given one to the smallest; points between."""
+"""Ratio of the largest number of users to the given one, and of the given one to the smallest; number of points."""
 
 
 def draw_curves(setting: Setting, path: Path) -> None:
@@ -24,7 +24,7 @@ def draw_curves(setting: Setting, path: Path) -> None:
     for number, name in enumerate(METHODS):
         rows = [replace(setting, users=int(count)).row(name) for count in users]
         risk, low, high = (np.array([row[key] for row in rows]) for key in ("risk", "low", "high"))
-        if np.isfinite(risk).any():  # pragma: no branch (each law is finite in some range of users, most here)
+        if np.isfinite(risk).any():  # pragma: no branch (each law is finite for some numbers of users)
             axis.plot(users, risk, color=f"C{number}", label=NAMES[name])
             axis.fill_between(users, low, high, color=f"C{number}", alpha=0.12, linewidth=0)
     axis.axvline(setting.users, color="0.5", linewidth=0.8)
