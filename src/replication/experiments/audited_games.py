@@ -1,6 +1,6 @@
 """False alarms of the audits' guessing game, on uninformative scores and on scores as informative as an epsilon allows.
 
-A false alarm is a lower limit above 0 on blind scores, above the true epsilon on calibrated ones; allowed: 5 %.
+A false alarm is a lower limit above 0 on blind scores, above the true epsilon on calibrated ones; at most 5 % may be.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The law of the exponential mechanism, sampled by several Markov chains, and summed over a net that is small enough.
+"""The law of the exponential mechanism: samples by several Markov chains, and sums over a net if one is small enough.
 
 Expectations under the law, computed with the known truth, and convergence of the chains; nothing here is released.
 """

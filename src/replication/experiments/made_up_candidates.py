@@ -23,7 +23,7 @@ def trials_needed(good_share: float, failure: float) -> int:
 def candidates(
     truth: np.ndarray, count: int, share: float, accuracy: float, needed: float, bad: str, rng: np.random.Generator
 ) -> np.ndarray:
-    """Draw candidates (count, d, k): good ones within eps_i of the truth at random, bad ones just beyond eps_0."""
+    """Draw candidates (count, d, k): good ones at a random distance of up to eps_i, bad ones just beyond eps_0."""
     wrong = planted_subspace(truth, needed * 1.001, rng)
     drawn = []
     for good in rng.random(count) < share:

@@ -31,7 +31,7 @@ def noisy_iterates(
 
 
 def limit_noise(basis: np.ndarray, gap: float, tau: float, accuracy: float) -> np.ndarray:
-    """Return the worst perturbation G by Theorem G.1: U^T G shrinks the part in U, the rest points out of U."""
+    """Return the worst G that Theorem G.1 permits: U^T G shrinks the part in U, the rest points out of U."""
     dim, rank = basis.shape[-2:]
     norm = accuracy * gap / 5
     inward = min(gap / (5 * tau * math.sqrt(rank * dim)), norm)

@@ -13,7 +13,7 @@ from replication.evidence.scaling import Sweep
 
 
 def mean_over(quantity: str, values: np.ndarray, note: str = "", name: str = "") -> Measured:
-    """Return the mean over repetitions with its interval, whose random stream has a name, by default the quantity."""
+    """Return the mean over repetitions with its interval, from the random stream `name`, by default `quantity`."""
     return with_interval(quantity, lambda indices: float(values[indices].mean()), len(values), note, name)
 
 

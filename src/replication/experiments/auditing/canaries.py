@@ -29,7 +29,7 @@ Pair = tuple[Canary, Canary]
 
 
 def before_others(pair: Pair, problem: Problem, rng: np.random.Generator) -> tuple[GivenUsers, GivenUsers]:
-    """Return two data sets, with one user of the pair first; all other users are the same, standard normal, known."""
+    """Return two data sets, each with one of the pair first; their other users are equal, standard normal, public."""
     shape = problem.samples, problem.users
     features, labels, worlds = rng.standard_normal((*shape, problem.dim)), rng.standard_normal(shape), []
     for canary in pair:

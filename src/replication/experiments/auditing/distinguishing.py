@@ -121,7 +121,7 @@ class PrivacyClaim:
         return (1 + composed_advantage(gaussian, pure)) / 2
 
     def epsilon(self, delta: float, noise_reduction: float = 1.0) -> float:
-        """Return epsilon with the noise divided by `noise_reduction`; above 3, a bound without participation rates."""
+        """Return epsilon with the noise divided by `noise_reduction`; above 3, an upper bound that ignores rates."""
         gaussian, pure = self._scaled(noise_reduction)
         if self.gaussian or noise_reduction > NOISE_REDUCTIONS[1]:
             return gdp_epsilon(noise_reduction * self.mu, delta) + sum(pure) if gaussian else sum(pure)

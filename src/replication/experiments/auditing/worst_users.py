@@ -36,7 +36,7 @@ def largest_change(
 
 
 def moved(statistic: str, samples: int, rng: np.random.Generator, clip: SampleClip = ONES, dim: int = 2) -> float:
-    """Return the largest change over its bound of A ("second"), b ("first"), or both squared ("joint", up to 8)."""
+    """Return the largest change over bound of A ("second"), b ("first"), or both squared ("joint", up to 8), k = 1."""
     contribution = UserMoments(true_heads, slice(0, samples))
 
     def change(*pair: GivenUsers) -> float:

@@ -1,7 +1,7 @@
 """The privacy statements of both papers, checked by arithmetic and by adversarial search.
 
 Each statement of jain2021 turns a noise multiplier Delta = sqrt(c L) / eps into (eps, delta)-DP by rho / Delta^2-zCDP
-and eps' = rho + 2 sqrt(rho L), L = ln(1/delta). With c and rho printed, eps' / eps depends on eps / L alone.
+and eps' = rho + 2 sqrt(rho L), L = ln(1/delta). With c and rho as printed, eps' / eps depends on eps / L alone.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ DELTAS = tuple(10.0**-power for power in range(4, 10))
 SECTION6_DELTA = 1e-6
 SECTION6_PRINTED = {1: "0.009", 2: "0.04", 5: "0.23", 10: "0.90"}  # epsilon -> zCDP as Section 6 prints it
 ALPHAS, RATES, SDS = (2, 4, 8, 16), (0.01, 0.1, 0.5), (1.0, 2.0, 4.0)  # of Remark 4.1's divergences
-MILD = ((2, 0.1, 1.0), (8, 0.1, 5.0))  # alpha, p and sigma with a smaller error, shown beside the extreme
+MILD = ((2, 0.1, 1.0), (8, 0.1, 5.0))  # alpha, p, sigma where the printed order errs less than at its worst
 ORDER_AT = "printed order over RDP at alpha = {:g}, p = {:g}, sigma = {:g}"
 ALPHA, SD = 8, 2.0  # Rényi order and sigma of the figure of one round
 
@@ -50,7 +50,7 @@ def proved(claim: str, epsilon: float, delta: float) -> float:
 
 
 def achieved_exactly(claim: str, epsilon: float, delta: float) -> float:
-    """Return the exact epsilon of the same releases, with the joint sensitivity of (A, b)."""
+    """Return the exact epsilon of a statement's releases at that noise, with the joint sensitivity of (A, b)."""
     constant, cost = STATEMENTS[claim]
     return gdp_epsilon(math.sqrt(cost.mu_squared * epsilon**2 / (constant * math.log(1 / delta))), delta)
 
@@ -71,7 +71,7 @@ def statement_curves() -> pd.DataFrame:
 
 
 def statements() -> list[Measured]:
-    """Measure jain2021's ratios of epsilons, limits of validity, sensitivities by search, and zCDP of Section 6."""
+    """Measure jain2021's achieved over claimed epsilon, limits of validity, sensitivities found, Section 6's zCDP."""
     measures, log_term = [], math.log(1 / SECTION6_DELTA)
     for claim in STATEMENTS:
 
@@ -104,7 +104,7 @@ def statements() -> list[Measured]:
 
 
 def conversion_curves() -> pd.DataFrame:
-    """Tabulate achieved epsilon over claimed, and exact delta at the claimed epsilon, for every scope."""
+    """Tabulate achieved epsilon over claimed, and exact delta at the claimed epsilon, for each set of releases."""
     rows = []
     for scope, epsilon in product(SCOPES, np.geomspace(0.1, math.log(1 / DELTA), 60)):
         mu = exact_mu(scope, epsilon, DELTA)
@@ -131,7 +131,7 @@ def round_curves() -> pd.DataFrame:
 
 
 def listed(values: dict[float, float]) -> str:
-    """Spell pairs of a stated epsilon and its value."""
+    """Write pairs of a stated epsilon and a value as text."""
     return ", ".join(f"{value:.3g} at {epsilon:g}" for epsilon, value in values.items())
 
 
@@ -195,7 +195,7 @@ LENGTH = "kappa^2 comes from L <= 1 + k kappa^2; with L = O(k), as the paper tre
 
 
 def idle_condition(size: prescribed.Size) -> float:
-    """Return Corollary 5.1's printed least epsilon over its trade-off's at eps_a = 1; the condition is idle up to 1."""
+    """Return Corollary 5.1's printed least epsilon over its trade-off's at eps_a = 1; up to 1 the condition is idle."""
     return prescribed.least_epsilon(prescribed.utility_cap)(size) / prescribed.trade_off(size)
 
 

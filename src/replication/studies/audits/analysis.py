@@ -43,7 +43,7 @@ def searches(cells: pd.DataFrame) -> pd.DataFrame:
 
 
 def counts(bad: pd.DataFrame) -> list[Measured]:
-    """Count the mutants that were found, in all and by each check."""
+    """Count the mutants (mechanisms with a fault put in) that were found, in all and by each check."""
     by_check = bad[[f"caught_{name}" for name in CHECKS]]
     return [
         exact("mutants not found", (bad["caught"] == 0).sum()),
@@ -54,7 +54,7 @@ def counts(bad: pd.DataFrame) -> list[Measured]:
 
 
 def games(cells: pd.DataFrame) -> list[Measured]:
-    """Count false alarms of the game on scores of known truth."""
+    """Count false alarms of the guessing game on scores whose true epsilon is known."""
     blind, calibrated = cells[cells["kind"] == "blind"], cells[cells["kind"] == "calibrated"]
     both = pd.concat([blind, calibrated])
     repeats, alarms = both["repeats"].sum(), both["false_alarms"].sum()
@@ -78,7 +78,7 @@ def audit_table(cells: pd.DataFrame) -> pd.DataFrame:
 
 
 def mechanisms(cells: pd.DataFrame, quantities: Quantities) -> pd.DataFrame:
-    """Return claim, four empirical epsilons, attained distance and number of mutants found, by mechanism."""
+    """Return claimed epsilon, four empirical epsilons, attained distance and number of mutants found, by mechanism."""
     limits = ["epsilon_low", "epsilon_low_score", "epsilon_low_order", "epsilon_low_rates"]
     good = sound(cells)[["mechanism", "epsilon_exact", *limits, "attained", "noise_found"]]
     counts = faulty(cells).groupby("mechanism")["caught"].agg(found="sum", mutants="count")
@@ -112,7 +112,7 @@ def guesses(cells: pd.DataFrame, quantities: Quantities) -> list[dict[str, float
 
 
 def neighbours(cells: pd.DataFrame, quantities: Quantities) -> list[tuple[str, float, float, float, float, float]]:
-    """Return each published epsilon, its value under the other relation if stated for either, and the noise of both."""
+    """Return each published epsilon, its value under the other neighbour relation if stated for either, both noises."""
     points = [(where, delta, epsilon) for where, (delta, epsilons) in PRINTED.items() for epsilon in epsilons]
     return [
         (where, epsilon, gdp_epsilon(2 * mu, delta), gdp_epsilon(mu / 2, delta), 1 / mu, 2 / mu)

@@ -1,7 +1,7 @@
 """shen2023, CENTAUR from a planted start (claims B-T5.1 and B-T5.1 noise, erratum E42).
 
 The steady error comes from privacy noise alone: labels have no noise, so sampling multiplies errors and adds none.
-It is averaged over the second half of the rounds.
+The steady error is averaged over the second half of the rounds.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def contractions(points: pd.DataFrame) -> pd.DataFrame:
 
 
 def cap_points(cells: pd.DataFrame) -> pd.DataFrame:
-    """Return mean, least and largest steady dist2 at a tenth of the noise cap, by its form, kappa and rank."""
+    """Return mean, least and largest steady dist2 at a tenth of the noise cap, by the cap's form, kappa, rank."""
     rows = cells[cells["series"].str.startswith("cap-")].rename(columns={"head_condition": "kappa"})
     grouped = rows.groupby([rows["series"].str.removeprefix("cap-").rename("form"), "kappa", "rank"])
     return grouped["steady_dist2"].agg(dist2="mean", lowest="min", highest="max").reset_index()
@@ -78,7 +78,7 @@ def start_points(cells: pd.DataFrame) -> pd.DataFrame:
 
 
 def share_points(cells: pd.DataFrame) -> pd.DataFrame:
-    """Return steady distF and epsilon against the probability to take part, for both divisors."""
+    """Return steady distF and epsilon against the probability to take part, for both divisors of the sum."""
     rows = cells[cells["series"].str.startswith("share-")]
     return rows.groupby(["divide_by", "participation"], as_index=False).agg(
         distF=("steady_distF", lambda values: float(np.sqrt((values**2).mean()))),
@@ -96,7 +96,7 @@ def progress(name: str, factor: Measured, expected: Values) -> Measured:
 
 
 def participation(cells: pd.DataFrame, quantities: Quantities) -> dict[str, float]:
-    """Return the least share of users in a round, its epsilon, and that of all users over it."""
+    """Return the least probability to take part, its epsilon, and the epsilon of full participation over that."""
     whole = quantities["epsilon, expected, p = 1"].measured
     share, least = next(iter(quantities.numbered("epsilon, expected, p =").items()))
     return {"share": share, "epsilon": least.measured, "factor": whole / least.measured}

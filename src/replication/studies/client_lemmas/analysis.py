@@ -28,7 +28,7 @@ from replication.studies.measures import mean_over
 
 STUDY = "client_lemmas"
 BALL = 0.2  # eps_0 of shen2023: the largest distance of a start. E0 = 1 - eps_0^2, as in Lemma D.7 (E12).
-CHANCE_USERS, CHANCE_SAMPLES = (300, 1000, 4000, 16_000, 64_000), (64, 400)  # of the law of C.2 and C.3, k = 1
+CHANCE_USERS, CHANCE_SAMPLES = (300, 1000, 4000, 16_000, 64_000), (64, 400)  # n and mbar of the chances, k = 1
 NORMAL_NORM2 = 8 / 3  # squared subgaussian norm of a standard normal variable
 
 
@@ -37,7 +37,7 @@ def with_predictions(cells: pd.DataFrame) -> pd.DataFrame:
     n, d, k, q, sine = (cells[name] for name in ("users", "dim", "rank", "batch_samples", "start_sine"))
     factor, share = cells["head_factor"], 1 / HEAVY_EVERY
     square = 1 + share * (factor**2 - 1)
-    # Long heads raise the deviation; divided by the edge, the sum in delta_3, it has the factor k of Lemma C.4.
+    # Long heads raise the deviation; over `edge`, the sum in delta_3, the deviation has the factor k of Lemma C.4.
     spread = np.sqrt(1 + share * (factor**4 - 1)) / square
     noise = shen2023.centaur_noise(
         n, cells["noise_multiplier"], cells["zeta"], cells["step"], cells["head_condition"] ** 2
@@ -113,7 +113,7 @@ def step_points(cells: pd.DataFrame) -> pd.DataFrame:
 
 
 def path_points(cells: pd.DataFrame) -> pd.DataFrame:
-    """Return the largest dist2 of each run over 30 rounds and its law F9, of the first round or the steady state."""
+    """Return the largest dist2 of each run over 30 rounds and law F9, the larger of first round and steady state."""
     runs = cells[cells["series"] == "path"]
     start = runs["start_sine"]
     steady, kept = runs["steady"] / start, shen2023.centaur_contraction(1, runs["step"]) ** 2
@@ -132,7 +132,7 @@ def step_ranges(points: pd.DataFrame) -> pd.DataFrame:
 
 
 def kronecker(n: int = 6, q: int = 4, d: int = 5, k: int = 2) -> dict[str, float]:
-    """Return the gaps in Lemmas D.1 to D.3, n k x n k matrices in float64, with I_n for the printed I_d (E45)."""
+    """Return gaps between sides of Lemmas D.1 to D.3, n k x n k float64 matrices, I_n for the printed I_d (E45)."""
     rng = stream(0, STUDY, {"users": n, "samples": q, "dim": d, "rank": k})
     truth = random_subspace(d, k, rng)
     basis = planted_subspace(truth, BALL, rng) @ random_subspace(k, k, rng)  # turned, so that B^T B* is not symmetric
@@ -159,7 +159,7 @@ def kronecker(n: int = 6, q: int = 4, d: int = 5, k: int = 2) -> dict[str, float
 
 
 def subgaussian_norms() -> list[Measured]:
-    """Return inf {s: E exp(x^2 / s^2) <= 2} at variance 1: the least, of a random sign, and that of a normal one."""
+    """Return inf {s: E exp(x^2 / s^2) <= 2} at variance 1, for a random sign (the least one) and for a normal."""
     return [
         exact("least subgaussian norm at variance 1", 1 / math.sqrt(math.log(2)), "E exp(x^2 / s^2) >= exp(1 / s^2)"),
         exact("subgaussian norm of a normal variable", math.sqrt(NORMAL_NORM2)),
@@ -179,7 +179,7 @@ def chance_inside(lemma: str, users: int, samples: int, factor: float, draws: in
 
 
 def chances() -> list[Measured]:
-    """Measure chances of Lemmas C.2 and C.3 with normal samples, as printed and with their norm squared as factor."""
+    """Measure chances of Lemmas C.2 and C.3 with normal samples, as printed and times their squared norm (8/3)."""
     measures = []
     for lemma in ("C.2", "C.3"):
         inside, wide = (

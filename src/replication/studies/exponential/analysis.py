@@ -27,10 +27,10 @@ from replication.evidence.scaling import fit_all
 from replication.run.settings import MeasureSettings
 
 NETS = ("line", "plane", "dual")
-"""Lines in the plane, lines in space, planes in space."""
+"""Names of nets: of lines in the plane, lines in space, planes in space."""
 LINE = ("mechanism", "centaur", "altmin", "random-start", "staged-A", "staged-B")
 FEW = ("smooth", "proved", "random", "as-printed")
-"""Series of the comparison for k = 1, and those of it with fewer users."""
+"""Series of the comparison of methods for k = 1: the main ones, and those run at fewer numbers of users."""
 SETTING = ["series", "users", "samples", "dim", "rank", "noise_multiplier"]
 """Columns of a setting of the law; cells with equal values are its repetitions."""
 WORKS = 0.05
@@ -47,7 +47,7 @@ K, D = 3.0, 40.0
 
 
 def losses(cells: pd.DataFrame, series: str) -> pd.DataFrame:
-    """Return the loss over the target epsilon, and delta at it, by users and steps of the chain."""
+    """Return the privacy loss over the target epsilon, and delta at that epsilon, by users and steps of the chain."""
     rows = cells[cells["series"] == series]
     table = rows[["users", "chain_steps", "delta_at_epsilon"]].assign(loss=rows["privacy_loss"] / rows["epsilon"])
     return table.sort_values(["users", "chain_steps"]).reset_index(drop=True)
@@ -61,7 +61,7 @@ def net_points(cells: pd.DataFrame, net: str, indices: np.ndarray | None = None)
 
 
 def ratios(cells: pd.DataFrame, indices: np.ndarray) -> dict[str, float]:
-    """Return, for each net, geometric means of chains over net, and of net as printed over uniform weights."""
+    """Return geometric means of score excess, by net: chains over net, and net as printed over uniform weights."""
     means = {}
     for net in NETS:
         points = net_points(cells, net, indices)
@@ -71,7 +71,7 @@ def ratios(cells: pd.DataFrame, indices: np.ndarray) -> dict[str, float]:
 
 
 def loss_measures(cells: pd.DataFrame) -> list[Measured]:
-    """Measure the losses of three exponents on neighbours, and those of a chain."""
+    """Measure privacy losses on neighbours, of the mechanism with each of three exponents, and of a chain."""
     names = {f"{name} loss over epsilon": f"neighbours-{name}" for name in ("proved", "printed", "exact")}
     names |= {f"chain loss over epsilon, {others}": f"chain-{others}" for others in ("agreeing", "divided")}
     tables = {name: losses(cells, series) for name, series in names.items()}
@@ -120,7 +120,7 @@ def method_risks(cells: pd.DataFrame) -> pd.DataFrame:
 def users_needed(cells: pd.DataFrame, indices: np.ndarray) -> dict[str, float]:
     """Return the users at which the median risk falls to `WORKS`, interpolated; NaN where none reaches it.
 
-    A risk that rises in between is taken for its later fall.
+    If the risk rises again in between, its last fall counts.
     """
     needed = {}
     for name, table in risks(cells, (*LINE, *FEW), indices).items():

@@ -19,11 +19,11 @@ LOOKS = {
 }
 SAME = {"plane-chain": "mechanism", "plane-staged": "staged-B", "plane-altmin": "altmin", "plane-centaur": "centaur"}
 LOOKS |= {name: LOOKS[other] for name, other in SAME.items()}
-"""Series -> its look; methods with hollow marks are private in the limit of a long chain alone."""
+"""Series -> its look; methods with hollow marks are private only in the limit of a long chain."""
 
 
 def draw_exponential_privacy(figure: Picture, numbers: DataFrame, study: PlotSettings) -> None:
-    """Draw loss over epsilon against users for three exponents, and against the steps of a chain."""
+    """Draw privacy loss over epsilon against users for three exponents, and against the steps of a chain."""
     axes = figure.panels(7.6, 3.9, ncols=2)
     named_series = numbers.assign(exponent=numbers["series"].map(EXPONENTS))
     axes[0].groups(named_series, "users", "loss", "exponent", distinct(EXPONENTS.values()))

@@ -33,7 +33,7 @@ CODE_EPSILONS = (1.0, 4.0, 8.0)
 def with_predictions(cells: pd.DataFrame) -> pd.DataFrame:
     """Return the table with `law`, the risk due to privacy noise of private FedRep in its steady state (F9, F6) and of
     alternating minimisation after a step (F3, F6), without label noise, else NaN; `noise_ratio`, x of the latter, else
-    0; `subspace_risk`, distF^2; and `statistical`, its value without privacy noise.
+    0; `subspace_risk`, distF^2; and `statistical`, distF^2 without privacy noise.
 
     If the mean gradient is 0, the error E of the subspace solves sum_i Y_i^T Y_i E v_i v_i^T = sum_i Y_i^T s_i v_i^T.
     Y_i and s_i are the residuals of the features off the subspace and of the label noise after the fit of a head, with

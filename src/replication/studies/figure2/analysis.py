@@ -2,7 +2,7 @@
 
 The paper leaves the initialisation, the use of the samples, the meaning of "clipping norm 1e-4" and the accounting
 open, so all readings run side by side. The verdict rests on `DECIDING`, chosen after a pilot had shown which readings
-give the published shape: A-F2 says that a plausible reading reproduces the figure, not that the first guess did. Its
+give the published shape: A-F2 says that a plausible reading reproduces the figure, not that the first guess did. The
 number of epochs minimises the mean MSE at each epsilon, and is selected anew in every bootstrap resample. Where the
 noisy quadratic of Algorithm 2 has no minimum, all readings solve its linear system; series with another rule
 (`fallback`) are ours. The single model is not judged: with heads of mean zero, it cannot beat predicting zero.
@@ -60,7 +60,7 @@ CURVES = {
 
 @dataclass(frozen=True)
 class MethodScores:
-    """MSE of one method, (choices, epsilons, seeds), infinite if a fit failed; the epsilon is NaN without privacy."""
+    """MSE of a method, (choices of `SELECTED`, epsilons, seeds), infinite if a fit failed; NaN epsilon: not private."""
 
     epsilons: np.ndarray
     choices: list[str]
@@ -125,19 +125,19 @@ def read_baselines(cells: pd.DataFrame) -> dict[str, MethodScores]:
 
 
 def gap_on_the_axis(ours: MethodScores, base: dict[str, MethodScores], indices: np.ndarray) -> float:
-    """Return (i) MSE at epsilon = 5 less the non-private one, over that of a random model, the top of a linear axis."""
+    """Return criterion i: MSE at epsilon = 5 less the non-private one, over a random model's, top of a linear axis."""
     nonprivate, top = (base[name].at(COMPARABLE_EPSILON, indices) for name in ("nonprivate", "random"))
     return (ours.at(COMPARABLE_EPSILON, indices) - nonprivate) / top
 
 
 def largest_step(ours: MethodScores, base: dict[str, MethodScores], indices: np.ndarray) -> float:
-    """Return (ii) the largest ratio of the MSE at one epsilon to that at the next smaller one."""
+    """Return criterion ii: the largest ratio of the MSE at one epsilon to that at the next smaller one."""
     best = ours.best(indices)
     return float(np.max(best[1:] / best[:-1]))
 
 
 def over_baselines(ours: MethodScores, base: dict[str, MethodScores], indices: np.ndarray) -> float:
-    """Return (iii) the largest ratio of the MSE to the better of own data and single model."""
+    """Return criterion iii: the largest ratio of the MSE to the better of own data and single model."""
     return max(
         ours.at(epsilon, indices) / min(base["own"].at(epsilon, indices), base["single"].at(epsilon, indices))
         for epsilon in ours.epsilons
@@ -160,7 +160,7 @@ def runs_of_the_method(cells: pd.DataFrame) -> pd.DataFrame:
 
 
 def fallback_series(cells: pd.DataFrame) -> dict[str, str]:
-    """Return for each rule where no minimum exists its series: the deciding reading, and our additions."""
+    """Return rule where no minimum exists -> its series: the deciding reading (printed rule), and our additions."""
     runs = runs_of_the_method(cells)
     ours = runs[(runs["series"] == DECIDING) | (runs["fallback"] != PRINTED_RULE)]
     return dict(zip(ours["fallback"], ours["series"], strict=True))
@@ -191,7 +191,7 @@ def point(quantity: str, method: MethodScores, epsilon: float) -> dict[str, floa
 
 
 def fallback_measures(cells: pd.DataFrame) -> list[Measured]:
-    """Measure each rule's MSE at each epsilon, and its ratio to that of `PRINTED_RULE` on the same data and starts."""
+    """Measure each other rule's MSE by epsilon, and its ratio to that of `PRINTED_RULE` on the same data and starts."""
     methods = {rule: read_method(cells, series) for rule, series in fallback_series(cells).items()}
     printed, measured = methods.pop(PRINTED_RULE), []
     for rule, method in methods.items():
@@ -217,7 +217,7 @@ def curve_table(cells: pd.DataFrame) -> pd.DataFrame:
 
 
 def fallback_table(cells: pd.DataFrame) -> pd.DataFrame:
-    """Return the MSE of each rule by epsilon at its best epochs, and by epochs at the smallest epsilon."""
+    """Return the MSE of each fallback rule by epsilon at its best epochs, and by epochs at the smallest epsilon."""
     rows = []
     for rule, series in fallback_series(cells).items():
         name = "deciding reading" if rule == PRINTED_RULE else rule
@@ -349,7 +349,7 @@ def worst_epochs(cells: pd.DataFrame, quantities: Quantities) -> dict[str, float
 
 
 def exact_accounting(cells: pd.DataFrame, quantities: Quantities) -> dict[str, object]:
-    """Return exact epsilons of the printed noise at both ends, and the factors in noise and MSE by exact accounting."""
+    """Return the printed noise's exact epsilons at both ends of the grid; its noise and MSE over exact accounting's."""
     curves = curves_of(cells, DECIDING, EXACT)
     both = cells[cells["series"].isin((DECIDING, EXACT))]
     noise = both.groupby(["epsilon", "series"])["noise_multiplier"].min().unstack()
@@ -375,7 +375,7 @@ def worst_run(method: MethodScores) -> dict[str, object]:
 
 
 def other_steps(cells: pd.DataFrame, quantities: Quantities) -> dict[str, object]:
-    """Return the range of gradient descent's MSE, and the factors gained by it and by user-level clips."""
+    """Return the range of gradient descent's MSE, the factor in MSE it gains at most, and those of user-level clips."""
     curves = curves_of(cells, DECIDING, GRADIENT, PER_USER)
     ours, gradient, per_user = (curves.loc[name] for name in (DECIDING, GRADIENT, PER_USER))
     gains = ours / per_user

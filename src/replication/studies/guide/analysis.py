@@ -1,4 +1,4 @@
-"""Choice of a method for given users (claim O-GUIDE): advice on a public grid, compared with runs at a fixed design.
+"""Choice of a method for given users (claim O-GUIDE): advice on a public grid, compared with runs in fixed settings.
 
 Predicted risks and recommended methods are those of `privrep.theory.choice`, at one label noise and one delta.
 """
@@ -111,7 +111,7 @@ def repetitions(cells: pd.DataFrame) -> np.ndarray:
     where = settings_of(cells)
     values = np.ones((cells["seed"].nunique(), len(where), len(METHODS)))
     for place, name in enumerate(RUN):
-        keys = KEYS if name in PRIVATE else SIZES  # own data have no epsilon
+        keys = KEYS if name in PRIVATE else SIZES  # users alone have no epsilon
         table = rows[rows["series"] == name].pivot_table("share", keys, "seed", aggfunc="first")
         values[:, :, place] = where[keys].join(table, on=keys)[sorted(table.columns)].to_numpy().T
     return values
@@ -144,7 +144,7 @@ def law_points(cells: pd.DataFrame, expected: pd.DataFrame, known: pd.DataFrame)
 
 
 def chosen(values: pd.DataFrame, names: pd.Series) -> np.ndarray:
-    """Return the value of each row in the column named for it."""
+    """Return from each row of `values` the entry in the column that `names` has for this row."""
     return values.to_numpy()[np.arange(len(values)), values.columns.get_indexer(pd.Index(names))]
 
 

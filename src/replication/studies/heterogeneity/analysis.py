@@ -28,7 +28,7 @@ DRAWS = 500  # bootstrap draws
 
 
 def with_predictions(cells: pd.DataFrame) -> pd.DataFrame:
-    """Return the table with predicted norms, the risk (infinite if a fit failed), and the mean risk of users alone."""
+    """Return the table with predicted norms, the risk (infinite if a fit failed), and each user's alone, on average."""
     d, k, sine, q, sigma = (cells[name] for name in ("dim", "rank", "start_sine", "batch_samples", "label_noise_sd"))
     return cells.assign(
         representation=shen2023.representation_update(sine, d, k, q, sigma),
@@ -111,7 +111,7 @@ def norm_table(cells: pd.DataFrame) -> pd.DataFrame:
 
 
 def risk_rows(part: pd.DataFrame, panel: str, method: str, value: object) -> dict:
-    """Return a point with mean and range of the risk over repetitions."""
+    """Return a drawn point as a row: panel, method, value on the axis, mean and range of the risk over repetitions."""
     risk = part["excess_risk"]
     ends = {"low": risk.min(), "high": risk.max()}
     return {"panel": panel, "method": method, "value": value, "risk": risk.mean()} | ends

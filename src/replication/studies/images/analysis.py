@@ -132,13 +132,13 @@ def lines(runs: pd.DataFrame, setting: Setting, method: str, shift: int = 0) -> 
 
 
 def of_clients(line: pd.Series) -> np.ndarray:
-    """Return the accuracies of the first clients, in percent."""
+    """Return the accuracies of a run's watched clients, those recorded one by one, in percent."""
     return np.array(line["by_client"].split(), float) / 10
 
 
 @dataclass(frozen=True)
 class Lead:
-    """Differences in points by seed, and the standard error of the first over its clients, paired."""
+    """Leads of one method over another in points, by seed, and the first lead's standard error over paired clients."""
 
     values: np.ndarray
     error: float = math.nan
@@ -203,7 +203,7 @@ def leads(runs: pd.DataFrame, setting: Setting, reading: str = "unmoved") -> dic
 
 
 def rivals(runs: pd.DataFrame, setting: Setting) -> list[str]:
-    """Return the other methods, except those that ran at the first seed only because they were far behind there."""
+    """Return the other methods, except those that were far behind at the first seed, and therefore ran at no other."""
     of = {other: lines(runs, setting, other)["accuracy"] for other in OTHERS}
     best = max((100 * scores.iloc[0] for scores in of.values() if len(scores)), default=math.nan)
     return [o for o, scores in of.items() if len(scores) != 1 or 100 * scores.iloc[0] > best - FAR_BEHIND]

@@ -62,7 +62,7 @@ def with_predictions(cells: pd.DataFrame) -> pd.DataFrame:
 
 
 def collapse_points(cells: pd.DataFrame, indices: np.ndarray | None = None) -> pd.DataFrame:
-    """Return by setting u, mean squares of dist2 and of distF / sqrt(k) without its floor, and F1."""
+    """Return by setting u, mean squares of dist2 and of distF / sqrt(k) less its value without noise, and F1."""
     rows = resampled(cells[cells["series"] == "collapse"], indices)
     noisy, silent = rows[rows["noise_multiplier"] > 0], rows[rows["noise_multiplier"] == 0]
     keys = ["dim", "rank", "noise_multiplier"]

@@ -83,7 +83,7 @@ def near_starts(cells: pd.DataFrame, noise: bool, near_error: float) -> Measured
 
 
 def basin(points: pd.DataFrame, noise: bool, near_error: float) -> float:
-    """Return the largest start sine up to which one round halves the distance, or ends about where the nearest does."""
+    """Return the largest start sine up to which a round halves the distance, or ends as near as from the least sine."""
     rows = points[(points["noise_multiplier"] > 0) == noise].sort_values("start_sine")
     sines, left = rows["start_sine"].to_numpy(), (rows["ratio"] * rows["start_sine"]).to_numpy()
     good = left <= np.maximum(near_error * left[0], sines / 2)
@@ -120,7 +120,7 @@ def breakdown_table(cells: pd.DataFrame) -> pd.DataFrame:
 
 
 def breakdown_numbers(cells: pd.DataFrame, indices: np.ndarray | None = None) -> dict[str, float]:
-    """Return extremes of distF over the closed form below x = 1, and errors per direction beyond, by rule."""
+    """Return extremes of distF over the closed form below x = 1, and errors per direction at larger x, by rule."""
     states = breakdown_points(cells, indices)
     solved = states[states["fallback"] == "solve"]
     inside = solved[solved["noise_ratio"].between(0.1, CLOSED_FORM_BELOW)]

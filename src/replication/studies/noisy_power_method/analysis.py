@@ -1,7 +1,7 @@
 """shen2023, Theorem G.1: the noisy power method (Algorithm 6) under the largest perturbation that the theorem permits
 (claim B-TG.1).
 
-It runs on a given matrix and needs no users.
+The method runs on a given matrix and needs no users.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ from functools import partial
 import numpy as np
 import pandas as pd
 
-from privrep.methods.mixed_model.plan import LOWER as LOWER  # named in the chapter, as the next
+from privrep.methods.mixed_model.plan import LOWER as LOWER  # named in the chapter, as is the next
 from privrep.methods.mixed_model.plan import UPPER as UPPER
 from privrep.methods.mixed_model.stacking import ANSWERS, SHARE
 from privrep.methods.mixed_model.stacking import OWN as OWN_DATA
@@ -30,9 +30,9 @@ EPSILONS = tuple(FITS)
 WORST = dict.fromkeys(("most above own data", "single fits above own data"), 1)
 WORST |= dict.fromkeys(("four tables in five above the rival", "most above the rival"), 0)
 """Quantity measured at each epsilon -> least epsilon of those over which its maximum is judged."""
-NO_GAIN = 0.01  # difference in error, over the variance of labels, of a tie
+NO_GAIN = 0.01  # largest difference in error, over the variance of labels, that is a tie
 CLEAR, GAIN, MANY, SOME = 0.03, 0.05, 1000, 300  # a clear and a large gain; many users, more than a few
-ENOUGH, TOO_FEW, HARM, BEHIND = 150, 75, 0.02, 0.005  # n mu; misses: above own data, above the better baseline
+ENOUGH, TOO_FEW, HARM, BEHIND = 150, 75, 0.02, 0.005  # two values of n mu; misses: above own data, better baseline
 
 
 def with_baselines(cells: pd.DataFrame) -> pd.DataFrame:
@@ -63,7 +63,7 @@ def with_baselines(cells: pd.DataFrame) -> pd.DataFrame:
 
 
 def behind_both(rows: pd.DataFrame) -> pd.Series:
-    """Return by epsilon and table the mean error less the better baseline, at the worse delta, where n mu >= ENOUGH."""
+    """Return by epsilon and table mean error less the better baseline's, at the worse delta, where n mu >= ENOUGH."""
     means = rows[rows["n_mu"] >= ENOUGH].groupby(["epsilon", "table", "default"])["behind"].mean()
     return means.groupby(["epsilon", "table"]).max()
 
@@ -94,7 +94,7 @@ def errors_of(every: pd.DataFrame, indices: np.ndarray | None = None) -> dict[st
 
 
 def measured(cells: pd.DataFrame, names: Collection[str]) -> list[Measured]:
-    """Measure the quantities `names` over tables that are named beforehand; one that no table decides is not run.
+    """Measure the quantities `names` over tables that are named beforehand; a quantity no table decides is not run.
 
     Repetitions are splits. Numbers on development tables have no interval, since these tables have fewer splits, which
     differ between them."""
@@ -123,7 +123,7 @@ def table_points(cells: pd.DataFrame) -> pd.DataFrame:
 
 
 def tables(cells: pd.DataFrame, quantities: Quantities) -> list[dict]:
-    """Return all tables that were run: sizes and mean errors, by epsilon those of estimator and rival, and the excess
+    """Return all tables that were run: sizes and mean errors, by epsilon those of mixed model and rival, the excess
     at epsilon 1 over the better of own data and shrunk mean: 0 if it is at most `BEHIND`, or if n mu is small."""
     listed = []
     for (kind, table), every in with_baselines(cells).groupby(["kind", "table"], sort=False):

@@ -17,7 +17,7 @@ from replication.run.settings import AnalysisSettings
 
 
 def with_predictions(cells: pd.DataFrame) -> pd.DataFrame:
-    """Return the results table with users_needed, privacy (F3) and noise_ratio (x, at the answer of a search)."""
+    """Return the results table with users_needed, privacy (F3) and noise_ratio (x, at the users a search found)."""
     sizes, d, k = step_sizes(cells), cells["dim"], cells["rank"]
     privacy = privacy_distance(cells, sizes)
     risk = jain2021.personal_risk(privacy**2, k, sizes.final, 0)

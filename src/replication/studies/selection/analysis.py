@@ -108,7 +108,7 @@ def worst_that_passes(accuracy: float) -> float:
 
 
 def expected_failure(probability: float, failure: float) -> float:
-    """Return the probability that fewer than half of T_0 candidates are good, or exactly half and a bad one first."""
+    """Return the probability that fewer than half of T_0 candidates are good, or exactly half, the first one bad."""
     count = trials_needed(probability, failure)
     few, half = (bdtr(most, count, probability) for most in (np.ceil(count / 2) - 1, count // 2))
     tie = (half - few) / 2 if count % 2 == 0 else 0.0

@@ -40,7 +40,7 @@ METHODS = {"A": "jain2021", "B": "shen2023"}
 LOST = 0.2
 """A run with a larger final dist2 has not learned the subspace: shen2023 requires this distance of a start."""
 TELLS = 0.25
-"""An exponent with an interval of a larger half-width cannot distinguish 1.5 from 1."""
+"""Largest half-width of an exponent's interval that can distinguish 1.5 from 1."""
 PRINTED_DIM = 20
 """Dimension at which the chapter reports clips as printed, at all scales."""
 COUNTED_DIM = 80
@@ -124,7 +124,7 @@ over all pairs."""
 
 
 def first_step(row: pd.Series) -> tuple[CutStep, float]:
-    """Return the step of Algorithm 2 of a row of jain2021, and x.
+    """Return the step of Algorithm 2 in a row of jain2021, and its noise ratio x.
 
     For heads of several lengths, the step uses their mean square, x the shortest.
     """
@@ -370,7 +370,7 @@ def scaled_errors(cells: pd.DataFrame, fits: dict[str, Fit]) -> pd.DataFrame:
 
 
 def counts_by_dim(cells: pd.DataFrame) -> pd.DataFrame:
-    """Return both counts of each method against the dimension."""
+    """Return numbers sent and multiplications of a user, by method, against the dimension."""
     dims = np.unique(np.geomspace(10, 1000, 60).round())
     names = {"A": "jain2021", "B": "shen2023", "B from a random start": "shen2023, random start"}
     does = work(cells, dims)
@@ -398,7 +398,7 @@ FACTS = {
 
 
 def analyse(cells: pd.DataFrame, study: MeasureSettings) -> Findings:
-    """Measure exponents in d, factors between the methods, users needed, the map, a user's work, and the clips."""
+    """Measure exponents in d, factors between the methods, users needed, `regions`, a user's work, and clips."""
     chosen, tried = choice(cells)
     cells = with_predictions(cells[~cells["series"].str.startswith("choice-")])
     fits, clips = fit_all(study, cells), pairs(cells, study.window.noise_ratio)

@@ -2,7 +2,7 @@
 run (claim B-CMP-clips).
 
 The rule: of all clips of a method take the one with the least geometric mean of dist2 over dimensions and seeds,
-at a tenth of the budget for the initialisation, which does better than half of it. The chosen settings are those of
+with a tenth of the budget for the initialisation, as half of it gives larger errors. The chosen settings are those of
 the compared series; this module measures their error over that of the best settings.
 """
 

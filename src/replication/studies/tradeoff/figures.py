@@ -117,7 +117,7 @@ def draw_users_needed(figure: Picture, numbers: DataFrame, study: PlotSettings) 
 
 
 def draw_regions(figure: Picture, numbers: DataFrame, study: PlotSettings) -> None:
-    """Draw the methods that work over n and epsilon, with both risks over k in each field."""
+    """Draw a map over n and epsilon of the methods that work, with both methods' risks over k in each field."""
     dims = sorted(numbers["dim"].unique())
     axes = figure.panels(4.6 * len(dims) + 0.4, 4.6, ncols=len(dims), squeeze=False)
     order = list(KINDS)

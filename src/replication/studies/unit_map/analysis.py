@@ -40,9 +40,9 @@ ASTRAY = 10
 RIVALS = ("pairs", "disjoint", "averaged", "falling", "models")
 """Endings of the names of the series of private FedRep, by ingredient."""
 BARE = "pairs"
-"""The series with the fewest ingredients: labels of others name what they add to it."""
+"""The series with the fewest ingredients: the labels of the other series name what they add to it."""
 COMPARED = {"unit": "unit steps", "oracle": "one step at the truth"}
-"""Ending of the name of a series compared with these -> its label."""
+"""Ending of the name of a series compared with private FedRep -> its label."""
 PROBLEMS = {"F": (0.1, 0.25), "Q": (0.1, 0.25), "R": (0.25,)}
 """Problem on which ingredients are compared -> its epsilons."""
 SETTINGS = [(problem, epsilon) for problem, budgets in PROBLEMS.items() for epsilon in budgets]
@@ -69,7 +69,7 @@ SWEEPS = {
 }
 """Sweep -> beginning of the names of its series, and the parameter varied beside epsilon."""
 LARGEST = "largest risk over the best rival %s"
-"""Name of the quantity of a sweep."""
+"""Name of the quantity of a sweep, `%s` being the sweep's name."""
 
 
 def risks(cells: pd.DataFrame, sweep: str, indices: np.ndarray | None = None) -> pd.DataFrame:

@@ -30,7 +30,7 @@ PUBLISHED = ("altmin", "centaur", "fedrep")
 PROBLEMS = ("second", "third", "fourth")
 WITHOUT = {f"without-{part}": part for part in ("start", "tracking", "gain", "moments")} | {"without-unit": "norm one"}
 DATA = ("tail", "correlated", "unequal", "hostile", "heads-3", "heads-5")
-"""Misspecified data, each with a floor of its own."""
+"""Series with misspecified data, each with a non-private risk (floor) of its own."""
 GUESSES = ("noise-high", "noise-low", "scale-high", "scale-low")
 FLOORS = {name: f"floor-{name}" for name in DATA} | dict.fromkeys(GUESSES, "floor")
 """Misspecification -> series of its floor."""
@@ -66,7 +66,7 @@ MISSPECIFICATIONS = {
 class Risks:
     """Excess risks of all cells.
 
-    tables : series, epsilon (0 without privacy) -> (choices of epochs or penalties, repetitions). rows : one by series.
+    tables : series, epsilon (0 without privacy) -> (choices of epochs or penalties, repetitions). rows : series -> row.
     """
 
     tables: Mapping[tuple[str, float], np.ndarray]
@@ -175,8 +175,8 @@ STREAMS = {
 def point(
     risks: Risks, label: str, x: float, series: str, epsilon: float | None = None, floor: str = "", unit: float = 1.0
 ) -> dict:
-    """Return a drawn point: the risk of a series over that of its floor, on the repetitions common to both, or over a
-    unit."""
+    """Return a drawn point: the risk of a series over that of its floor, on the repetitions common to both, or over
+    `unit`."""
 
     def statistic(indices: np.ndarray) -> float:
         return risks.median(indices, series, epsilon) / (risks.median(indices, floor) if floor else unit)
@@ -186,7 +186,7 @@ def point(
 
 
 def curve(risks: Risks, label: str, series: tuple[str, ...], unit: float = 1.0) -> pd.DataFrame:
-    """Return medians of series over a unit against epsilon."""
+    """Return medians of series, divided by `unit`, against epsilon."""
     rows = [point(risks, label, eps, name, eps, unit=unit) for name in series for eps in risks.epsilons(name)]
     return pd.DataFrame(rows).sort_values("x")
 

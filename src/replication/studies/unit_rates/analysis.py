@@ -27,7 +27,7 @@ ASTRAY = 10.0
 
 
 def expected_error2(sizes: Sizes, mu: float, noise2: float) -> float:
-    """Return the final e^2 that the recursion expects, in units of a head's coordinate."""
+    """Return the final e^2 that the recursion of the schedule predicts, in units of a head's coordinate."""
     left = sizes.isotropic_share(mu)
     return schedule(sizes, math.sqrt(left) * mu, noise2).path[-1]
 
@@ -38,7 +38,7 @@ def sizes_of(row: pd.Series, users: float) -> Sizes:
 
 
 def law(row: pd.Series) -> float:
-    """Return distF by the recursion; NaN without noise and for heads of several lengths."""
+    """Return distF as the schedule's recursion predicts it; NaN without noise and for heads of several lengths."""
     if row["series"] not in LAWS or not row["noise_multiplier"] > 0:
         return math.nan
     sizes = sizes_of(row, row["users"])
@@ -70,7 +70,7 @@ def with_predictions(cells: pd.DataFrame) -> pd.DataFrame:
 
 
 def over_law(cells: pd.DataFrame) -> dict[str, float]:
-    """Return the least and largest root mean square error over the law, over all settings with one."""
+    """Return the least and largest root mean square error over that of the law, over all settings that have a law."""
     rows = cells[cells["law"].notna()]
     means = (rows["distF"] ** 2).groupby([rows[key] for key in SETTING]).mean() ** 0.5
     ratio = means / rows.groupby(SETTING)["law"].mean()
@@ -87,7 +87,7 @@ def users_constant(cells: pd.DataFrame) -> dict[str, float]:
 
 
 def runs_astray(cells: pd.DataFrame, quantities: Quantities) -> dict[str, object]:
-    """Return the number of runs that go astray, and error and setting of the worst."""
+    """Return the number of runs that go astray, and error and setting of the worst run."""
     rows = with_predictions(cells)
     rows = rows[rows["law"].notna()]
     over = rows["distF"] / rows["law"]

@@ -2,7 +2,7 @@
 each inequality over random and extreme instances, runs with the theorems' schedules, and the shipped method over
 the lower bound (claims O-PLAIN and O-BOUND).
 
-An instance is a subspace by its singular values: x of C = B^T U and e = sqrt(1 - x^2) of S.
+An instance is a subspace, given by singular values: x of C = B^T U and e = sqrt(1 - x^2) of S.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ STUDY = "unit_theorem"
 SIZES = ("samples", "dim", "rank", "label_noise_sd")
 LEAST = 0.55  # the lower bound of Theorem 4, over r
 DRAWS = 200  # random instances of an inequality
-HEADS = 200  # heads whose mean is K of an instance, each with all cyclic shifts of its coordinates
+HEADS = 200  # heads over which K of an instance is averaged, each with all cyclic shifts of its coordinates
 USERS, PARTS = 4000, 25  # simulated users of a closed form, and repetitions
 
 
