@@ -50,7 +50,7 @@ from privrep.users.schema import Oddities, Schema
 
 validate: Any = validate_data  # Any, since its parameters have other types than their defaults
 LABEL_SD = 0.55
-"""Public guess of the root mean square label, and of the residual, in units of half the label's range."""
+"""Public guess of the root mean square of labels, and of residuals, in units of half the label's range."""
 UNIT_STEPS_NOISE = 0.5
 """Public guess of the label noise over a label's root mean square, for unit steps."""
 ADVICE = {

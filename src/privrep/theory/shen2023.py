@@ -22,7 +22,7 @@ from privrep.theory.shared import Values, edge
 from privrep.users.rng import stream
 
 TARGET, CANDIDATE = 0.2, 0.01
-"""eps_0, the start required by the main rounds, and eps_i, required of a single run (Lemmas F.1 and F.3)."""
+"""eps_0, the dist2 of a start that the main rounds require, and eps_i, that of a single run (Lemmas F.1 and F.3)."""
 
 
 def centaur_contraction(condition: Values, step: Values = 0.25) -> Values:

@@ -67,7 +67,7 @@ class Plain:
         return 3 * self.rank / (self.rank + 2) if self.spread is None else self.spread
 
     def gamma(self, share: np.ndarray | float) -> np.ndarray:
-        """Return gamma, the mean cosine between a user's gradient and its error b, for A = |b| / sigma (step 2)."""
+        """Return gamma, the mean cosine between gradient and error b of a user, for A = |b| / sigma (step 2)."""
         f, p = self.freedom, self.outside
         return chi_mean(f) / chi_mean(p + 1) * share * angle_mean(p, f / 2 - 1, share)
 

@@ -8,7 +8,7 @@ was fitted to measurements.
     sizes                n users (a number or an array), m samples, d, k, and sigma, the sd of the label noise
     S, outside           share of E ||theta||^2 outside a subspace: the mean square sine, distF^2 / k; 1 - k/d for
                          a random subspace
-    mu, mu2              of all releases of a method together; mu^2 of one part of it
+    mu, mu2              mu-GDP of all releases of a method together; mu^2 of one part of the method
     rounds, step         settings of a method's parts
 
 A method's releases share mu^2: a share is the start's, the rest the steps', in equal parts within either. So a noise
