@@ -37,7 +37,7 @@ def settings(count: int, seed: int) -> pd.DataFrame:
 
 
 def predicted(where: pd.DataFrame) -> pd.DataFrame:
-    """Return a row for each setting and method that can be run: predicted risk, `known` law, `place`, options."""
+    """Return a row by setting and method that can be run: predicted risk, `known` (law holds), `place`, options."""
     rows = []
     for setting, row in enumerate(where.to_dict("records")):
         sizes = Regime(*(row[key] for key in ("users", "samples", "dim", "rank", "label_noise")))
