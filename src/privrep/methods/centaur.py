@@ -72,7 +72,7 @@ class RepresentationGradients:
 
 @dataclass(frozen=True)
 class CentaurOptions(Descent, StartedSpectrally):
-    """CENTAUR for a linear representation; the theorem takes step 1/4, claims about good starts a planted one."""
+    """CENTAUR for a linear representation; the theorem takes step 1/4; claims on good starts take a planted one."""
 
     rounds: int = option(SERVER_COLUMNS["rounds"], check_count)
     clip: float = option(SERVER_COLUMNS["clip"], check_bound)

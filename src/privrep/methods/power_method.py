@@ -9,7 +9,7 @@ E[M_i] = 2 Gamma + tr(Gamma) I with Gamma = U* Sigma U*^T: its top k eigenvector
 step contracts by tr / (tr + 2 lam_k). sigma_0 is twice the noise multiplier. Clipping commutes with rotations that fix
 U*, so it biases no direction.
 
-Differs from the print: the mean is over q = mbar_0 samples, printed as 1/mbar, and X is returned (E58);
+Differences from the print: the mean is over q = mbar_0 samples, printed as 1/mbar, and X is returned (E58);
 the runs draw the same positions of samples in an iteration, and have noise of their own.
 
 >>> from privrep.simulate import fit

@@ -12,14 +12,14 @@ ICML 2025).
 Each step takes all samples of a user, as does the public code (github.com/learningformality/Private_FedRep,
 FedRep_Ready.py), which fits the last heads on equally many separate samples. The code runs T = 5, step 2.5 and clip 10
 on the gradient of the mean squared error, twice the above, for heads with E v v^T = I/k. For heads with E v v^T = I, as
-here, and half the gradient, clip 10 is 10 k/2, which at its d = 50, k = 2 is 0.5 sqrt(d) k^1.5, and step 2.5 is 2.5:
-the defaults. Its noise multiplier is sqrt(12 T ln(1.25/delta)) / eps; here the budget decides. Its baseline,
+here, and half the gradient, clip 10 is 10 k/2, which at the code's d = 50, k = 2 is 0.5 sqrt(d) k^1.5, and step 2.5 is
+2.5: the defaults. Its noise multiplier is sqrt(12 T ln(1.25/delta)) / eps; here the budget decides. Its baseline,
 alternating minimisation, has m times the noise on b that it needs, and clips of 1e-4, so that the ridge of 1e-8 decides
 A. According to a second-hand note (the paper's text was not at hand) each round takes two disjoint batches of
 floor(m/2T) samples, each used once, and clips at order sqrt(dk) for heads of norm one, here sqrt(d) k^1.5. Notes
 contradict each other, so no claim here rests on one.
 
-Differs from both in U_init. The code takes singular vectors of a matrix that is zero up to rounding (it subtracts the
+U_init differs from both. The code takes singular vectors of a matrix that is zero up to rounding (it subtracts the
 same sum twice), without noise. The note describes a private one with half of the budget, after Duchi et al., from all
 pairs of samples, clipped: `init_pairs` "all" clips by user. By default U_init is that of Algorithm 3 of jain2021, with
 `init_share` of the cost. eta in units of 1 / s_1^2, a clip that changes over the rounds and an average of the last

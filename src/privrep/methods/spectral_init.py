@@ -10,7 +10,7 @@ Clips and sensitivities are in `privrep.privacy.paired_samples`. Not in the pape
 all pairs of a user's samples and is clipped as a whole; with "models" it is theta theta^T of the user's ridge model
 scaled to norm one, as in unit steps, and no label is clipped.
 
-Differs from the print: pairs are (2p-1, 2p), where Algorithm 3 prints (2p, 2p+1), which reads sample m+1 (E19);
+Differences from the print: pairs are (2p-1, 2p), where Algorithm 3 prints (2p, 2p+1), which reads sample m+1 (E19);
 the noise is 2 P zeta^2 Delta for any number of pairs, which for P = m/2 is the printed m zeta^2 Delta (E7).
 
 >>> from privrep.simulate import fit

@@ -118,7 +118,7 @@ def _composed(gaussian: tuple[tuple[float, float], ...], pure: tuple[float, ...]
         event = GaussianDpEvent(2 / mu)
         accountant.compose(event if rate == 1 else PoissonSampledDpEvent(rate, event), count)
     for epsilon in pure:
-        # With probability p randomised response gives one of two answers at random: its odds are (2 - p) / p.
+        # With probability p randomised response gives a random one of two answers: odds of the truth are (2 - p) / p.
         # In a loop: the accountant (0.6.0) ignores the count of this event.
         accountant.compose(RandomizedResponseDpEvent(2 / (1 + math.exp(epsilon)), 2))
     return accountant
@@ -276,7 +276,7 @@ class Budget:
     delta : strictly between 0 and 1.
     calibration : `paper`, the noise multiplier of the printed theorem, or `exact`, the smallest one that meets the
         target in exact accounting.
-    redraw : number of this noise draw on the same data.
+    redraw : number of this repetition of the noise on the same data.
     """
 
     epsilon: float
@@ -324,7 +324,7 @@ class FixedNoise:
     ----------
     multiplier : noise sd over sensitivity, finite and at least 0.
     delta : strictly between 0 and 1.
-    redraw : number of this noise draw on the same data.
+    redraw : number of this repetition of the noise on the same data.
     """
 
     multiplier: float

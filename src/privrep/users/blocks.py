@@ -24,7 +24,7 @@ a user exceed a clip; samples outside the range count as zero. The upper limit h
 
 
 def users_of_a_stream(samples: int, dim: int) -> int:
-    """Return the number of users per random stream; it depends on sizes alone: results are equal on all machines."""
+    """Return the number of users per random stream; it depends on sizes alone, so that no machine changes results."""
     return max(1, FLOATS_PER_STREAM // (samples * dim))
 
 

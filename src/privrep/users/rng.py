@@ -1,7 +1,7 @@
 """Random streams keyed by their purpose, never by the time or place of a draw.
 
 The sha256 of a role ("data", "noise", ...) and a cell's axes is the spawn key of a `SeedSequence`, so that a new cell
-moves no other stream. The generator is Philox, counter-based: block `i` is reached without drawing those before it.
+changes no other stream. The generator is Philox, counter-based: block `i` is reached without drawing those before it.
 """
 
 from __future__ import annotations

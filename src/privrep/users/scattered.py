@@ -75,7 +75,7 @@ class ScatteredUsers(UserData):
         """Read the users of a file that ends in .parquet or .csv, or of a folder of Parquet files.
 
         Rows without a label are dropped, but their users count. While this runs, the folder for temporary files
-        (TMPDIR) holds the rows twice, in files without a name. A warning counts odd rows, as with values out of range.
+        (TMPDIR) holds the rows twice, in files without a name. A warning counts odd rows, such as those out of range.
 
         Parameters
         ----------

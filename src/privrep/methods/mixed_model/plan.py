@@ -14,7 +14,7 @@ from privrep.privacy.contributions import SymmetricOuter
 
 GUESSED_LABEL = 0.55  # guessed root mean square label over half the range; label_sd over it is the unit of labels
 LEVEL, LENGTH, ANSWER = 0.02, 0.015, 0.15  # shares of mu^2
-MEAN, COMPARED = (160.0, 0.08, 0.37), (250.0, 0.05, 0.15)  # n mu of share 1, ends of the share: mean; scores, weights
+MEAN, COMPARED = (160.0, 0.08, 0.37), (250.0, 0.05, 0.15)  # n mu at share 1, least, most share: mean; scores, weights
 EDGE = 0.05  # the shape is released where its noise has at most this norm, over the sum of users' norms
 LEAST_LEVEL = 0.02
 LEVEL_GUESS = (0.3, 0.2)  # mean and standard deviation, where noise hides the level

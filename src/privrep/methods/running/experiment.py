@@ -37,9 +37,9 @@ def experiment(
 ) -> Callable[[Callable[..., Outcome | dict[str, float]]], type[Declared]]:
     """Turn a function into the class of its options: those of `base`, and its keyword-only parameters.
 
-    `numbers` has the meaning of each number that the function returns, or has in the `log` of its outcome. It gets
-    `task` and, if it has these parameters, `options`, an object of all options, and `release`, a handle of the budget,
-    None if nothing is spent; with a handle the row also has the noise multiplier and the privacy statement.
+    `numbers` has the meaning of each number that the function returns, or has in the `log` of its outcome. The function
+    gets `task` and, if it has these parameters, `options`, an object of all options, and `release`, a handle of the
+    budget, None if nothing is spent; with a handle the row also has the noise multiplier and the privacy statement.
     """
 
     def declare(function: Callable[..., Outcome | dict[str, float]]) -> type[Declared]:

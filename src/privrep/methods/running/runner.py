@@ -45,7 +45,7 @@ def declared(method: object) -> Cost:
 
 
 def open_release(method: object, task: Task) -> Release:
-    """Calibrate the noise to the budget; the handle refuses more than the method's declared cost."""
+    """Return a handle with noise calibrated to the budget; it refuses more than the method's declared cost."""
     noise_multiplier, users = multiplier(method, task), range(task.users.known.users)
     allowed = declared(method).at(noise_multiplier)
     return Release(noise_multiplier, task.ledger, users, Streams(task.stream), allowed)

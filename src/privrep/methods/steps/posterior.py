@@ -2,9 +2,9 @@
 
     theta ~ N(beta, s sigma^2 R R^T),   y = <x, theta> + noise of variance sigma^2
 
-Only the ratio s of the two variances matters. With the singular values of X R one user's heads, fits and leverages are
-sums for every s. A new label at x has variance sigma_i^2 (1 + x^T C_i x), where C_i is the posterior covariance over
-sigma^2 under one prior in place of all, exact in the best known direction and averaged over the other directions, and
+Only the ratio s of the two variances matters. From the singular values of X R, a user's heads, fits, leverages are sums
+for every s. A new label at x has variance sigma_i^2 (1 + x^T C_i x), where C_i is the posterior covariance over sigma^2
+under one prior in place of all, exact in the best known direction and averaged over the other directions, and
 
     sigma_i^2 <- (2 typical squared error + sum_j (left-out error)^2 (1 - leverage)) / (2 + m)
 

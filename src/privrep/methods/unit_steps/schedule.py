@@ -92,8 +92,8 @@ class Sizes:
     def turned(self, error2: Values, eta: Values, variance: Values) -> Values:
         """Return e^2 after a step by eta times the error, with noise of this variance in each entry.
 
-        The step is eta S C for S = sin and C = cos of an angle to a basis B: U has S - eta S C^2 and noise outside of
-        the span of B + eta S C, and C + eta S^2 C inside, so that a weak subspace turns at the same rate."""
+        The step is eta S C for S = sin and C = cos of an angle of U to a basis B: U's part outside the span of B + eta
+        S C is S - eta S C^2 and noise, that inside is C + eta S^2 C: a weak subspace turns at the same rate."""
         cosine2 = self.cosine2(error2)
         left = ((1 - eta * cosine2) ** 2 + (1 - CONTRACTION) * eta * cosine2) * error2 + variance
         return np.maximum(left / (cosine2 * (1 + eta * (1 - cosine2)) ** 2 + self.outside * left), SMALLEST)

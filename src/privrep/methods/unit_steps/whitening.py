@@ -11,8 +11,8 @@ and of their covariance.
         C       <- I + c (C - I) over its mean eigenvalue, c as before (James and Stein);  small eigenvalues are raised
         W       <- C^-1/2 W
 
-Features are replaced by W x. Only the shape of W matters, and f roughly, since labels have a scale of their own.
-Samples are clipped in norm and not divided by it: short ones, such as samples in which all rare binary features are
+Features are replaced by W x. Only the shape of W matters, and f only roughly, since labels have a scale of their own.
+Samples are clipped in norm and not divided by it: short samples, such as those in which all rare binary features are
 absent, may all have one direction, and say little about a covariance. Each further release works on the remaining
 covariance, so that the condition number falls each time by the factor that one release resolves above noise.
 """
@@ -133,7 +133,7 @@ def whitened_samples(whitening: Whitening, block: Block) -> Semidefinite:
 
 
 def shrunk(matrix: np.ndarray, noise_sd: float) -> tuple[np.ndarray, np.ndarray, bool]:
-    """Divide a matrix by its mean eigenvalue and shrink it to I; return eigensystem, and if over half is kept."""
+    """Divide a matrix by its mean eigenvalue and shrink it to I; return eigensystem, and whether half is kept."""
     size = len(matrix)
     level = max(np.trace(matrix) / size, 0.1)  # below 1 where users lack samples; less is taken for noise
     differs = (matrix - np.trace(matrix) / size * np.eye(size)) / level
