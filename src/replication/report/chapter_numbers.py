@@ -22,12 +22,12 @@ STUDIES = cache(study_names)
 
 @dataclass
 class ChapterNumbers:
-    """Quantities, sizes, facts and constants of a run. A name is one of the text's own study, or begins with another:
-    "risk: exponent privacy k"."""
+    """Quantities, sizes, facts and constants of a run. A name belongs to the text's own study, unless it begins with
+    another study: "risk: exponent privacy k"."""
 
     run: Run
-    study: str = ""  # whose chapter the text is; empty for a text on several
-    tables: dict = field(default_factory=dict)  # those read so far
+    study: str = ""  # the study whose chapter the text is; empty for other texts
+    tables: dict = field(default_factory=dict)  # tables read so far
 
     def value(self, quantity: str) -> float:
         """A measured number, for conditions and arithmetic."""
@@ -43,13 +43,13 @@ class ChapterNumbers:
         return self.row(quantity)["note"]
 
     def n(self, quantity: str, digits: int = 3) -> Markup:
-        """A measured number alone, with a link to its row; its interval shows under a pointer. One whose row is
-        undecided, or was not repeated, says so."""
+        """A measured number alone, with a link to its row; its interval shows under the mouse pointer. A note follows
+        if the row is undecided or was not repeated."""
         row = self.row(quantity)
         return self._linked(quantity, spelling.number(row["measured"], digits), spelling.of_row(row))
 
     def q(self, quantity: str) -> Markup:
-        """The measured number as by `n`, with its interval."""
+        """A measured number as `n` writes it, followed by its interval."""
         return self._linked(quantity, spelling.of_row(self.row(quantity)))
 
     def e(self, fit: str) -> Markup:
@@ -57,12 +57,12 @@ class ChapterNumbers:
         return self.q(f"exponent {fit}")
 
     def numbered(self, prefix: str) -> dict[float, float]:
-        """Values of the quantities whose name is the prefix and a number, by that number, ascending; at least one."""
+        """Number -> value of the quantity named by the prefix and that number, ascending; NotMeasured without any."""
         study, name = self.place(prefix)
         return self._read("measures", study).numbered(name)
 
     def law(self, prefix: str) -> dict[str, float]:
-        """Least and largest ratio of measured errors to a law over the fits whose names begin so, and their number."""
+        """Least and largest ratio of measured errors to a law over the fits with a prefix; number of these fits."""
         ratios = [self.value(name) for name in self._read("measures", self.study).named(f"constant {prefix}")]
         if not ratios:
             raise NotMeasured(f"constant {prefix}")
@@ -79,7 +79,7 @@ class ChapterNumbers:
         return enumerated(found(self._read("sizes", study), name, column))
 
     def fact(self, name: str) -> object:
-        """A number, text or table that the analysis of the study makes beside its quantities."""
+        """A number, text or table that the analysis of the study makes besides its quantities."""
         return self.run.fact(*self.place(name))
 
     def constant(self, name: str) -> object:
@@ -91,17 +91,17 @@ class ChapterNumbers:
 
     def called(self, series: str, beside: str = "") -> str:
         """The name of a series of a published method, "as published but for" its additions; with `beside`, only the
-        additions that the series named there lacks."""
+        additions that the series `beside` lacks."""
         study, name = self.place(series)
         return called(study, name, beside)
 
     def place(self, name: str) -> tuple[str, str]:
-        """The study of a name, and the name within it."""
+        """The study to which a name belongs, and the name without that study."""
         study, colon, own = name.partition(": ")
         return (study, own) if colon and study in STUDIES() else (self.study, name)
 
     def row(self, quantity: str) -> Any:
-        """All columns of a quantity, as text."""
+        """The row of a quantity in the measures of its study, as text."""
         study, name = self.place(quantity)
         return self._read("measures", study).row(name)
 
@@ -112,7 +112,7 @@ class ChapterNumbers:
         return self.tables[table, study]
 
     def _linked(self, quantity: str, text: str, whole: str = "") -> Markup:
-        """A number with its link, and what is in doubt about the row that it decides."""
+        """A number with its link and, in parentheses, any doubt about the row of the claims that it decides."""
         place = self.place(quantity)
         doubt = self.run.doubts.get(self.run.first_decided.get(place, ("", "")))
         return self._link(place, text, whole) + (f" ({doubt})" if doubt else "")

@@ -1,13 +1,13 @@
 """Chapters of the report: Markdown that a person wrote, with numbers by name.
 
 A chapter is `chapter.md` in the folder of its study. Its words are fixed; Jinja2 puts in the numbers of the run that
-is shown, by name (`replication.report.chapter_numbers`). A blank line ends a paragraph, but not behind a colon; each
-item of a list is a paragraph of its own, but for the three that a chapter opens with. A paragraph that needs a number
-which a smaller run does not have is left out. Lines of `::: title` and `:::` stand around what a reader unfolds.
+is shown, by name (`replication.report.chapter_numbers`). A blank line ends a paragraph, except after a colon; each
+item of a list is a paragraph of its own, except the three with which a chapter opens. A paragraph that needs a number
+which a smaller run does not have is left out. Text between lines `::: title` and `:::` is folded until it is opened.
 
-In YAML above the text (`Front`) stand the names that it uses, and what its paragraphs rest on
-(`replication.report.grounds`), by the bold words that they begin with, `lead` for the opening of a chapter. Where the
-shown run decides otherwise, the paragraph is marked. A name that does not exist stops the build.
+The YAML above the text (`Front`) defines the names that it uses, and the grounds of its paragraphs
+(`replication.report.grounds`), each under the bold words at the paragraph's beginning, or `lead` for the opening. A
+paragraph whose grounds the shown run contradicts is marked. A name that does not exist stops the build.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ from replication.run.config import ROOT
 from replication.run.models import ConfigError, Model, checked
 
 MARK = 'class="differs"'
-"""In the tag of a mark that says what this run does not bear out."""
+"""Attribute in the HTML tag of a mark that says what this run contradicts."""
 LEAD_END = "\n\n</div>"
 MORE = "<!-- more -->"
-"""Where a chapter is folded from, if it says so; else from behind its opening and its first figure."""
+"""Mark in a chapter after which it is folded; without it, the fold begins after the opening and the first figure."""
 OPENING_FIGURE = "comparison/promise"
 """The figure of the page's opening; the chapter of its study does not show it again."""
 SMALL = "This run is too small to say what it found."
@@ -51,7 +51,7 @@ ITEM = re.compile(r"\n(?=- |\d+\. )")
 LEAD = "- **Claimed.**"
 TITLE = re.compile(r"(?:- |\d+\. )?\*\*(.+?)[.,:]?\*\*")
 BESIDE_DIGITS = re.compile(r"<[^>]+>|[\s,.\[\]×−–✓✗∞†]")  # noqa: RUF001
-"""What may stand beside the digits of a cell with a number alone."""
+"""Tags and signs that a table cell with a number alone may have besides the digits."""
 
 CHAPTER = macros("chapter.md.jinja")
 TEXTS = Path(__file__).with_name("texts")
@@ -61,8 +61,8 @@ TEXTS = Path(__file__).with_name("texts")
 def table(
     header: list[str], rows: Iterable, caption: str = "", kind: str = "", *, caller: Callable, **more: bool
 ) -> str:
-    """A table that scrolls, whose block has the cells of one row between bars; nothing without rows. A cell with a
-    number alone does not wrap."""
+    """A table that scrolls, as HTML; `caller` writes the cells of one row, separated by |. Empty without rows. A cell
+    with a number alone does not wrap."""
     texts = [[cell.strip() for cell in caller(row).split("|")] for row in rows]
     if not texts:
         return ""
@@ -71,7 +71,7 @@ def table(
 
 
 def _plain(value: object) -> object:
-    """A number that a text has by itself, not by its measure, as it was set: 1 for 1.0."""
+    """A number that a text outputs without a filter, in the shortest form: 1 for 1.0."""
     return f"{value:g}" if isinstance(value, float) else value
 
 
@@ -88,7 +88,7 @@ template = cache(ENVIRONMENT.from_string)
 
 @cache
 def expression(source: str) -> Callable[..., object]:
-    """What an expression of names means, as a function of these names."""
+    """An expression of names as a function of these names; ConfigError if it is not valid."""
     try:
         return ENVIRONMENT.compile_expression(source, undefined_to_none=False)
     except jinja2.TemplateSyntaxError as error:
@@ -96,7 +96,7 @@ def expression(source: str) -> Callable[..., object]:
 
 
 class Front(Model):
-    """What stands above a text.
+    """The YAML above a text.
 
     names : name -> its meaning, an expression.
     rests : bold words that a paragraph begins with -> its grounds, of which a part behind "=" is an expression.
@@ -109,7 +109,7 @@ class Front(Model):
 
 
 def title_of(paragraph: str) -> str:
-    """The bold words that a paragraph begins with."""
+    """The bold words at the beginning of a paragraph, or empty; "lead" for the opening of a chapter."""
     found = TITLE.match(paragraph)
     return "lead" if paragraph.startswith(LEAD) else found[1] if found else ""
 
@@ -120,13 +120,13 @@ class Text:
 
     source: Path
     numbers: ChapterNumbers
-    more: dict[str, object] = field(default_factory=dict)  # names that it may use beside those of numbers
-    placed: set[str] = field(default_factory=set)  # figures and claims that it has shown
-    drawn: list[Markup] = field(default_factory=list)  # these figures in their order, as HTML
+    more: dict[str, object] = field(default_factory=dict)  # further names that it may use
+    placed: set[str] = field(default_factory=set)  # figures and claims that the text has shown
+    drawn: list[Markup] = field(default_factory=list)  # figures that it has shown, in order, as HTML
 
     @cached_property
     def parts(self) -> tuple[Front, str]:
-        """What stands above the text, and the text."""
+        """The YAML above the text, and the text."""
         written = self.source.read_text()
         above = FRONT.match(written)
         front = checked(Front, yaml.safe_load(above[1]), "above the text") if above else Front()
@@ -140,14 +140,14 @@ class Text:
 
     @cached_property
     def names(self) -> dict[str, object]:
-        """All that the text may use. A name whose number this run lacks raises NotMeasured where it is used."""
+        """All names that the text may use; one whose number this run lacks raises NotMeasured where it is used."""
         own = {name: getattr(self.numbers, name) for name in dir(self.numbers) if not name.startswith("_")}
         names = own | {"figure": self.figure, "claims": self.claims} | self.more
         for name, meaning in self.parts[0].names.items():
             try:
                 names[name] = expression(meaning)(**names)
                 if isinstance(names[name], jinja2.Undefined):
-                    str(names[name])  # raises
+                    str(names[name])  # raises for an undefined name
             except NotMeasured as error:
                 names[name] = jinja2.StrictUndefined(str(error), exc=NotMeasured)  # pyright: ignore[reportArgumentType]
         return names
@@ -167,7 +167,7 @@ class Text:
         return self.numbers.run.section_claims(*claims)
 
     def filled(self) -> str:
-        """The text as Markdown; ConfigError with its file where a name is of nothing."""
+        """The text with its numbers, as Markdown; ConfigError, with the file, for a name that does not exist."""
         where = self.source.relative_to(ROOT) if self.source.is_relative_to(ROOT) else self.source
         try:
             written = self.source.read_text()
@@ -184,14 +184,14 @@ class Text:
         return FOLD.sub(_folded, "\n\n".join(filter(None, blocks))) + "\n"
 
     def grounds(self, title: str) -> list[list]:
-        """What a paragraph rests on."""
+        """The grounds of the paragraph with a title."""
         return [[*map(self._meant, ground)] for ground in self.parts[0].rests.get(title, [])]
 
     def _meant(self, part: str | float) -> object:
         return expression(part[1:])(**self.names) if isinstance(part, str) and part.startswith("=") else part
 
     def _paragraph(self, paragraph: str) -> str:
-        """A paragraph with all of its numbers, marked where this run decides against what it rests on; else nothing."""
+        """A paragraph with its numbers, marked if this run contradicts its grounds; empty if a number is missing."""
         title = title_of(paragraph)
         try:
             words = template(paragraph).render(self.names).strip("\n")
@@ -231,14 +231,14 @@ def text_of(name: str, run: Run) -> Text:
 
 
 def text(name: str, run: Run) -> str:
-    """The same as Markdown."""
+    """The chapter of a study, or a text on the whole run, filled, as Markdown."""
     return text_of(name, run).filled()
 
 
 def chapter(study: str, run: Run) -> str:
     """The chapter of a study as Markdown; its heading alone where it did not run.
 
-    What it opens with and its first figure stand open (`MORE`).
+    Its opening and its first figure are not folded (`MORE`).
     The rest is folded: the text, the verdicts of its claims, and the figures that the text does not place.
     """
     if not run.has(study):
@@ -261,7 +261,7 @@ def chapter(study: str, run: Run) -> str:
 
 
 def _counted(title: str, claims: list[str], run: Run) -> str:
-    """A title with how many tests there are of each verdict, but for those that the run is too small for."""
+    """A title with the number of tests for each verdict, without the tests for which the run is too small."""
     rows = run.claims[run.claims["id"].isin(claims) & (run.claims["basis"] != "definition")]
     verdicts = by_scale(rows)[0]["verdict"]
     return title if run.small or verdicts.empty else f"{title} {PIECES.tally_line(summary.by_verdict(verdicts))}"

@@ -19,16 +19,16 @@ from replication.report.spelling import row_anchor, unused
 
 CLAIMS = macros("claims.html.jinja")
 Names = Mapping[tuple[str, str], str]
-"""Text by claim and quantity."""
+"""(Claim id, quantity) -> text."""
 NONE: Names = MappingProxyType({})
 MARGIN, OPEN_MARGIN = 6, 24
-"""Room beside the marks, and on a side without a limit."""
+"""Margin beside the marks, in units of the picture, and on a side where the claimed range is infinite."""
 LOG_FROM = 20
-"""Positive numbers that differ by more than this factor have a logarithmic scale."""
+"""Positive numbers that differ by more than this factor are drawn on a logarithmic scale."""
 SHOWN_SHIFT = 0.005
 """Least correction of an exponent for the finite grid that is shown."""
 TOO_SMALL = r"^needs scale |did not run at this scale$"
-"""Reasons of rows for which a run is too small, see `replication.evidence.claims`."""
+"""Pattern of the reasons of rows for which a run is too small, see `replication.evidence.claims`."""
 ORIGINS = {"correction": "our correction", "ours": "ours", "computed": "computed", "definition": "by definition"}
 """Source of a row's statement, or its evidence -> words, where the row is not a measured statement of the paper."""
 
@@ -40,7 +40,7 @@ def by_scale(claims: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
 
 
 def brief_table(claims: pd.DataFrame, record: Names = NONE) -> Markup:
-    """Return claims in short, one group of rows for each. Rows for which the scale is too small have the verdict of the
+    """Return a short table of claims, one group of rows each. Rows that need a larger scale show the verdict of the
     run of record, or are counted in one line."""
     rows, small = (claims, claims[:0]) if record else by_scale(claims)
     parts = [part.to_dict("records") for _, part in rows.groupby(["paper", "id"], sort=False)]
@@ -71,7 +71,7 @@ def row_anchors(claims: pd.DataFrame) -> dict[tuple[str, str], str]:
 
 
 def _shown(row: dict, record: Names) -> dict:
-    """Return a row of claims.csv with more fields for its cells: its origin and whether another seed denied it, its
+    """Return a row of claims.csv with more fields for its cells: its origin, any other verdict on another seed, its
     bar, whether its correction for the grid is shown, and its verdict in the run of record."""
     origin = [ORIGINS[row[name]] for name in ("whose", "basis") if row[name] in ORIGINS]
     origin += ["another verdict on another seed"] if row["confirmed"] == "no" else []
@@ -84,8 +84,8 @@ def _shown(row: dict, record: Names) -> dict:
 
 @dataclass(frozen=True)
 class Bar:
-    """Marks of a judged number. The claimed range is from `low` to `high`, which may be infinite;
-    `claimed` is its edge or its middle."""
+    """Marks of a judged number with an interval from `start` to `end`. The claimed range is from `low` to `high`, which
+    may be infinite; `claimed` is its edge or its middle."""
 
     measured: float
     start: float
@@ -114,7 +114,7 @@ def bar_of(row: dict) -> Bar | None:
 
 
 def drawn(row: dict) -> Bar | None:
-    """Return the bar of a row with the places of its marks on one scale, in units of the picture."""
+    """Return the bar of a row with its numbers as positions on one scale, in units of the picture."""
     bar = bar_of(row)
     if bar is None:
         return None

@@ -40,7 +40,7 @@ BLOCK = re.compile(r"(<!-- measured: [^\n]*-->\n).*?(<!-- end of measured -->)",
 
 
 class Documented(Run):
-    """The run of record, with claims and measures, without facts and, in place of cells, their planned settings."""
+    """The run of record, which has claims and measures, no facts and, in place of cells, their planned settings."""
 
     def __init__(self, docs: Path = DOCS):
         record = docs / "record"
@@ -77,7 +77,7 @@ class Documented(Run):
 
 
 class LinkedNumbers(ChapterNumbers):
-    """Numbers for a text beside the record; they link to their lines in its tables."""
+    """Numbers for a document of the repository; each links to its line in the tables of the run of record."""
 
     def run_on(self, images: str) -> list[str]:
         """Name the methods that were run on a set of images."""
@@ -85,20 +85,20 @@ class LinkedNumbers(ChapterNumbers):
         return [name for method, name in LABELS.items() if method in methods]
 
     def _link(self, place: tuple[str, str], text: str, whole: str) -> Markup:
-        record: Any = self.run  # of record, whose tables have lines
+        record: Any = self.run  # the run of record, whose tables have lines
         return Markup(f"[{text}](docs/record/{record.line_of(*place)})")
 
 
 def with_findings(readme: str, run: Documented) -> str:
-    """Return the README with its figure's caption, table of methods and findings, of the run of record."""
+    """Return the README with its figure's caption, table of methods and findings filled from the run of record."""
     more: dict[str, object] = {"log": math.log, **counts(run)}
     text = as_markdown(Text(TEXTS / "readme.md.jinja", LinkedNumbers(run), more).filled())
     return BLOCK.sub(lambda match: f"{match[1]}\n{text}\n\n{match[2]}", readme)
 
 
 def text_page(name: str, run: Documented) -> str:
-    """Return docs/table_1.md, choices that scripts of shen2023 make and its text does not, and our runs beside Table 1;
-    or docs/article.md."""
+    """Return docs/article.md; or docs/table_1.md, which has the choices that are in the scripts of shen2023 and not in
+    its text, and our runs beside its Table 1."""
     more = {"runs": pd.read_csv(run.results / "images.csv"), "lines": lines, "leads": leads, "best_clips": best_clips}
     more |= {**counts(run), "about": run.provenance}
     return as_markdown(Text(TEXTS / f"{name}.jinja", LinkedNumbers(run), more).filled()).replace("](docs/", "](") + "\n"
@@ -110,7 +110,7 @@ def counts(run: Documented) -> dict[str, dict[str, int]]:
 
 
 def letters(docs: Path = DOCS) -> dict[str, str]:
-    """Return letters to the authors by paper: statements that hold, then its errata, the most severe first."""
+    """Return paper -> letter to its authors: statements that hold, then the errata, the most severe first."""
     claims, errata = (read_text(docs / "record" / f"{name}.csv") for name in ("claims", "errata"))
     own = own_statements(claims)
     own = own[own["verdict"] != Verdict.NOT_TESTED]
@@ -179,7 +179,7 @@ def confirmation_page(rows: list[dict]) -> str:
 
 
 def explained(pairs: list[Pair], docs: Path = DOCS) -> list[list[str]]:
-    """Return rows with two verdicts and the reason; raise ConfigError if a reason is missing or has no such row."""
+    """Return rows with two different verdicts and the reason; ConfigError if a row has no reason or a reason no row."""
     known = reasons(docs)
     differing = {(row["id"], row["quantity"]) for row, _ in pairs}
     wrong = [(name, "is not explained") for name in sorted(differing - known.keys())]

@@ -1,7 +1,7 @@
-"""What a paragraph rests on, and what a run says against it.
+"""Grounds of a paragraph, and how a run contradicts them.
 
 A ground is a claim, its verdict and quantities (all exponents where none is named); or a quantity, "<" or ">" and a
-limit; or a number, a sign, a limit and what the number is.
+limit; or a number, "<" or ">", a limit and the number's name.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from replication.report.layout import PIECES
 
 SIGNS = {"<": operator.lt, ">": operator.gt}
 UNDECIDED = (Verdict.INCONCLUSIVE, Verdict.NOT_TESTED)
-"""Verdicts that say nothing against a paragraph."""
+"""Verdicts that contradict no paragraph."""
 
 
 def not_repeated(numbers: ChapterNumbers, name: str | float, sign: str, *more: Any) -> list[str]:
-    """What confirmations did not repeat of a ground that is a claim."""
+    """The rows of a ground that confirmations did not repeat, with the reason for doubt; none if it is not a claim."""
     if sign in SIGNS:
         return []
     rows = numbers.run.decided(str(name), sign, *more)
@@ -33,7 +33,7 @@ def not_repeated(numbers: ChapterNumbers, name: str | float, sign: str, *more: A
 
 
 def against(numbers: ChapterNumbers, name: str | float, sign: str, *more: Any) -> list[Markup]:
-    """What a run says against a ground."""
+    """The rows or the number with which a run contradicts a ground, as HTML; none if it does not."""
     if sign not in SIGNS:
         rows = numbers.run.decided(str(name), sign, *more)
         different: list[dict] = rows[~rows["verdict"].isin((*UNDECIDED, sign))].to_dict("records")

@@ -1,5 +1,5 @@
 """Loader of `templates`, which have the words around numbers, one file for each kind of piece. They escape HTML: Python
-hands over plain data.
+passes plain data.
 
 Markup from another template or from Markdown is passed as `markupsafe.Markup`.
 """
@@ -33,7 +33,7 @@ ENVIRONMENT.globals |= {"interval": spelling.interval, "severities": SEVERITIES,
 
 def macros(name: str) -> ModuleType:
     """Return the macros of a template, to be called with data; they return Markup."""
-    return cast(ModuleType, ENVIRONMENT.get_template(name).module)  # of which they are attributes
+    return cast(ModuleType, ENVIRONMENT.get_template(name).module)  # the macros are its attributes
 
 
 def laid_out(name: str, **data: object) -> Markup:
@@ -42,4 +42,4 @@ def laid_out(name: str, **data: object) -> Markup:
 
 
 PIECES = macros("pieces.html.jinja")
-"""Pieces that many parts of the page share."""
+"""Macros of the elements that many parts of the page share."""

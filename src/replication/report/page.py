@@ -39,7 +39,7 @@ def from_markdown(source: str) -> Markup:
 
 
 def formula(latex: str, display: str) -> str:
-    """Return LaTeX as MathML; raise ConfigError for HTML in it, as of a linked number: its tags would be symbols."""
+    """Return LaTeX as MathML; raise ConfigError for HTML in it, such as a linked number: tags would be symbols."""
     source = html.unescape(latex).strip()
     if "</" in source:
         raise ConfigError(f"HTML in the formula ${source}$; a number within a formula is {{{{ value(...) | number }}}}")
@@ -64,7 +64,7 @@ def with_formulas(content: str) -> str:
 
 
 def with_anchors(content: str) -> str:
-    """Name the headings, so that the table of contents can link to them."""
+    """Give the headings ids, so that the table of contents can link to them."""
     taken = set(re.findall(r'\bid="([^"]+)"', content))
 
     def named(match: re.Match) -> str:

@@ -1,4 +1,4 @@
-"""Figures in the page: SVG files with fewer bytes and ids of their own, with caption, numbers and links."""
+"""Figures in the page: SVG files in fewer bytes and with ids of their own, with caption, numbers and links."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ ROOM = 640
 
 
 def _widths(svg: str) -> tuple[float, float]:
-    """Return the width of a picture and its least one, in pixels; files give it in points."""
+    """Return the width of a picture and its least width in the page, in pixels; files give points."""
     width = float(re.findall(r'<svg\b[^>]*\bwidth="([\d.]+)pt"', svg)[0]) * 4 / 3
     return width, min(ROOM, 0.75 * width)
 
 
 def inline_svg(svg: str, prefix: str, described_by: str) -> Markup:
-    """Return an SVG file as part of a page: own ids, styles that stay inside, the colours of the page."""
+    """Return an SVG file as part of a page: with its own ids, styles for it alone, and the colours of the page."""
     svg = re.sub(r"\s*<metadata.*?</metadata>", "", svg[svg.index("<svg") :], flags=re.DOTALL)
     width, least = _widths(svg)
     svg = _smaller(svg)
@@ -108,7 +108,7 @@ def in_colours_of_the_page(style: str) -> str:
 
 
 def points(svg: str) -> dict:
-    """Return the numbers of a picture for the page's script, or nothing where the file has none."""
+    """Return the numbers of a picture for the page's script, empty where the file has none."""
     match = POINTS.search(svg)
     shown = json.loads(html.unescape(match[1])) if match else {"panels": []}
     for panel in shown["panels"]:
@@ -123,7 +123,7 @@ def _letters(label: str) -> str:
 
 
 def packed(parts: dict) -> str:
-    """Return JSON, compressed, as text: two thirds of a page are pictures and numbers that few readers open."""
+    """Return data as compressed JSON in base64: two thirds of a page are pictures and numbers that few readers open."""
     content = json.dumps(parts, ensure_ascii=False, separators=(",", ":")).encode()
     return base64.b64encode(gzip.compress(content, mtime=0)).decode()
 

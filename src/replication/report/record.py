@@ -23,7 +23,7 @@ RECORD = macros("record.html.jinja")
 
 
 def confirmation_of(docs: Path = DOCS) -> list[Pair]:
-    """Return the rows of the default run, each with that on another master seed."""
+    """Return the rows of the default run, each with the same row of the newest confirmation."""
     return compare.confirmation_pairs(read_rows(docs / "confirmation.csv"))
 
 
@@ -47,8 +47,8 @@ def _shown(pairs: list[Pair], anchors: Names = NONE, why: Names = NONE) -> list[
 
 
 def with_record(run: Run, docs: Path = DOCS) -> Markup:
-    """Return the line at the top of a page: this is the run of record, or every row agrees with it, or these do not.
-    A row with the verdict of the default run has the reason why that differs from the record."""
+    """Return the line at the top of a page: this is the run of record, or all rows agree with it, or which rows differ.
+    A differing row with the default run's verdict has the reason why the default run differs from the record."""
     about = json.loads((docs / "record" / "provenance.json").read_text())
     pairs = both_tested(paired(run.claims.to_dict("records"), read_rows(docs / "record" / "claims.csv")))
     differ = changed(pairs)
@@ -60,7 +60,7 @@ def with_record(run: Run, docs: Path = DOCS) -> Markup:
 
 
 def confirmation(claims: pd.DataFrame, docs: Path = DOCS) -> Markup:
-    """Return the section on the confirmation, for the rows of claims.csv that the page shows."""
+    """Return the section on the run on another master seed, for the rows of claims.csv that the page shows."""
     pairs = confirmation_of(docs)
     now = claims["confirmed"].value_counts().to_dict()
     text = f"{compare.summary(pairs)} {compare.coverage(pairs)}"

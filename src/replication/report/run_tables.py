@@ -63,7 +63,7 @@ class Measures:
         return rows.loc[quantity]
 
     def named(self, prefix: str) -> list[str]:
-        """Return the quantities with a number whose names begin with a prefix that the study lists."""
+        """Return the names of measured quantities with a prefix; ConfigError if the study lists none with it."""
         names = [name for name in self.listed if name.startswith(prefix)]
         if not names:
             raise ConfigError(misnamed(prefix, "the beginning of no quantity", self.listed))
@@ -73,7 +73,7 @@ class Measures:
         return float(self.row(quantity)["measured"])
 
     def numbered(self, prefix: str) -> dict[float, float]:
-        """Return values of quantities named by the prefix and a number, by that number, ascending; at least one."""
+        """Return number -> value of the quantity named by prefix and number, ascending; raise NotMeasured for none."""
         names = {name.removeprefix(prefix): name for name in self.named(prefix)}
         values = {float(end): self.value(name) for end, name in names.items() if re.fullmatch(r" ?[\d.]+", end)}
         if not values:
@@ -121,16 +121,16 @@ def told(name: str, study: str, facts: Mapping[str, object]) -> object:
 @dataclass(frozen=True, eq=False)
 class Run:
     """The tables of one run, and methods that read them. Sections are HTML.
-    A run equals itself alone, so that results made from it can be cached."""
+    Two runs are equal only if they are the same object, so that results made from one can be cached."""
 
     claims: pd.DataFrame
     errata: pd.DataFrame
     provenance: dict
     results: Path
     figures: Path
-    captions: dict[str, dict[str, dict[str, str]]] = field(default_factory=dict)  # by study and figure, in their order
+    captions: dict[str, dict[str, dict[str, str]]] = field(default_factory=dict)  # study -> figure -> label, caption
     deviations: list[dict] = field(default_factory=list)  # entries of deviations.yaml
-    alone: bool = False  # whether the page has no files of the run beside it
+    alone: bool = False  # whether the run's files are not beside the page
 
     @classmethod
     def read(cls, reports: Path, results: Path, figures: Path, alone: bool = False) -> Run:
@@ -157,7 +157,7 @@ class Run:
 
     @cached_property
     def verdicts_of_record(self) -> dict[tuple[str, str], str]:
-        """Verdicts of these rows by claim and quantity."""
+        """(Claim id, quantity) -> verdict in the run of record."""
         rows = self.of_record
         return dict(zip(zip(rows["id"], rows["quantity"], strict=True), rows["verdict"], strict=True))
 
@@ -188,7 +188,7 @@ class Run:
         return self.results / study
 
     def decided(self, claim: str, verdict: str, *quantities: str) -> pd.DataFrame:
-        """Return the rows of these quantities of a claim, or of all of its exponents when none is named."""
+        """Return the rows of the named quantities of a claim, or of all of its exponents when none is named."""
         rows = self.claims[self.claims["id"] == claim]
         for name, what, known in (
             (claim, "no claim", self.claims["id"].unique()),
@@ -228,7 +228,7 @@ class Run:
         return figure_html(figure, svg.read_text(), numbers, caption, about["label"], folder)
 
     def grid_of(self, row: dict) -> Markup:
-        """Return the grid of a row of the claims: the cells of the series to which its exponent is fitted,
+        """Return the sizes of the grid behind a row of the claims: of the series to which its exponent is fitted,
         or all of its study."""
         study = row["study"]
         if not study or not self.has(study):
@@ -240,12 +240,12 @@ class Run:
 
     @cached_property
     def rows(self) -> dict[tuple[str, str], str]:
-        """Anchor of the row of each claim and quantity."""
+        """(Claim id, quantity) -> anchor of the row."""
         return row_anchors(self.claims)
 
     @cached_property
     def first_decided(self) -> dict[tuple[str, str], tuple[str, str]]:
-        """Claim and quantity of the first row that a measured quantity of a study decides."""
+        """(Study, measured quantity) -> claim id and quantity of the first row that it decides."""
         decided = (((claim.study, item.measured), (claim.id, item.quantity)) for claim, item in reversed(judged()))
         return {place: row for place, row in decided if row in self.rows}
 
@@ -257,11 +257,11 @@ class Run:
 
     @cached_property
     def others(self) -> dict[tuple[str, str], str]:
-        """Anchors of the quantities that texts have named so far and that decide no row."""
+        """(Study, quantity) -> anchor, for quantities that texts have named so far and that decide no row."""
         return {}
 
     def place_of(self, study: str, quantity: str) -> str:
-        """Return the anchor of a measured quantity: of the first row that it decides, or among the others."""
+        """Return the anchor of a measured quantity: of the first row that it decides, or its own in `others`."""
         place = (study, quantity)
         row = self.first_decided.get(place)
         return self.rows[row] if row else self.others.setdefault(place, f"number-{len(self.others) + 1}")

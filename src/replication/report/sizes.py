@@ -21,7 +21,7 @@ from replication.run.config import ROOT, ConfigError, read_yaml
 from replication.run.settings import settings_of
 
 LISTED = 4
-"""Most values that are listed; of more values the least and the largest are named."""
+"""Largest number of values that are listed; of more values only the least and the largest are named."""
 PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
 SIGNS = {"users": "n", "samples": "m", "dim": "d", "rank": "k", "epsilon": "epsilon", "noise_multiplier": "Delta"}
 SIGNS |= {"label_noise_sd": "sigma_F", "head_condition": "kappa"}

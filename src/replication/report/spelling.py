@@ -79,7 +79,7 @@ def number(value: float | str, digits: int = 3) -> Markup:
 
 
 def _rounded(value: float, places: int) -> str:
-    """Write a number with some decimal places, a five rounded up as on paper; fewer than 0 round before the point."""
+    """Write a number with some decimal places, halves up as on paper; negative `places` round before the point."""
     rounded = Decimal(repr(value)).quantize(Decimal(1).scaleb(-places), ROUND_HALF_UP)
     return f"{rounded:,.{max(0, places)}f}"
 
@@ -104,7 +104,7 @@ def share(value: float) -> Markup:
 
 
 def power(exponent: float) -> str:
-    """An exponent within a formula; nothing for the first power."""
+    """Write an exponent within a formula; an empty text for the exponent 1."""
     return "" if exponent == 1 else f"^{{{exponent:g}}}"
 
 

@@ -1,5 +1,5 @@
-"""The chapters of the report on stub tables, for lint and tests: in a run, a text that names a quantity,
-a claim or a series which does not exist fails when the page is written, after all jobs.
+"""The chapters of the report on stub tables, for lint and tests: without these checks, a text that names a quantity,
+a claim or a series which does not exist would fail only when the page of a run is written, after all jobs.
 
 Each chapter is written with numbers and without any.
 """
@@ -30,7 +30,7 @@ from replication.run.models import ConfigError
 
 
 class StubRun(Run):
-    """A run on stub tables, with one number throughout or none. Series have the sizes of the scale."""
+    """A run on stub tables, with the same number everywhere, or NaN. Series have the sizes of the scale."""
 
     number: ClassVar[float]
 
@@ -73,7 +73,7 @@ def stub_rows(study: str, number: float, scale: str = "default") -> list[dict[st
 
 @cache
 def judged_claims(number: float) -> list[dict]:
-    """Return claims.csv on these measures."""
+    """Return the rows of claims.csv that follow from the stub measures of all studies."""
     measures = {name: {row["quantity"]: row for row in stub_rows(name, number)} for name in study_names()}
     papers = checked_claims().items()
     return [row for paper, claims in papers for row in judge(claims, paper, measures, "default", "figures")]

@@ -23,7 +23,7 @@ ERRATA = macros("errata.html.jinja")
 LEVELS = ("good", "fair", "open", "bad", "none")
 """Levels of verdicts, from agreement to no test."""
 NARROWER = (2 / 3, 1 / 3)
-"""Shares of the tolerance at which agreement of exponents is counted again."""
+"""Fractions of the tolerance within which exponents that agree are counted again."""
 
 
 def by_verdict(verdicts: Iterable[str]) -> dict[str, int]:
@@ -100,8 +100,8 @@ def decided(errata: pd.DataFrame) -> pd.DataFrame:
 
 
 def by_change(errata: pd.DataFrame) -> dict[str, pd.DataFrame]:
-    """Return errata by what they change, the most severe first, as they are counted:
-    without those on the same question as another."""
+    """Return effect -> its errata, the most severe effect first, as they are counted:
+    only one of several errata on the same question."""
     rows = decided(errata)
     rows = rows[rows["same_as"] == ""]
     return {change: part for change in get_args(Change) if len(part := rows[rows["changes"] == change])}
@@ -132,7 +132,7 @@ def candidates_table(errata: pd.DataFrame) -> Markup:
 
 
 def facts(run: Run) -> dict[str, object]:
-    """Return numbers for the texts on the whole run, beside its quantities."""
+    """Return numbers for the texts on the whole run, besides its quantities."""
     negative = run.claims[run.claims["verdict"].isin(NEGATIVE)]
     return {
         "scale": run.scale,

@@ -12,7 +12,7 @@ from replication.run.registry import method_files, options_class
 from replication.run.settings import Simulation
 
 PLACE = {"study": "study that the cell belongs to", "series": "label of the reading or method within the study"}
-"""Columns that locate a fit in the studies."""
+"""Columns that name the study and the series of a row."""
 
 TIMING_COLUMNS = ("key", "series", "cpu_seconds", "wall_seconds")
 

@@ -1,6 +1,6 @@
-"""Reading, merging and checking of the configuration, with one sentence for what is wrong.
+"""Reading, merging and checking of the configuration, with one sentence for each error.
 
-A study is its settings.yaml with what differs at the chosen scale merged in. Everything is checked before any job
+A study's settings are its settings.yaml with the chosen scale's changes merged in. Everything is checked before any job
 starts: types and names by the models of `replication.run.settings`, ranges and feasibility by building every cell.
 A job reads the settings that the run resolved for it, never these files. An error in what a scale or an overlay
 changes names the line of its own file.
@@ -30,7 +30,7 @@ YAML: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 class _Loader(YAML):
-    """Loader of YAML that refuses a key that stands twice, and a number that is not what it looks like."""
+    """Loader of YAML that refuses a repeated key, and a number that YAML reads differently than a person."""
 
     def construct_mapping(self, node, deep=False):
         keys = [self.construct_object(key) for key, _ in node.value]
@@ -64,7 +64,7 @@ def read_yaml(path: Path) -> dict:
 @cache
 def _parsed(path: Path, text: bytes) -> bytes:
     """Parse a file, once for each content, since every study's file is read for its settings and for its claims. The
-    mapping is pickled, so that each caller has its own."""
+    mapping is pickled, so that each caller has a copy of its own."""
     try:
         content = yaml.load(text.decode(), _Loader)
     except UnicodeDecodeError as error:
@@ -79,7 +79,7 @@ def _parsed(path: Path, text: bytes) -> bytes:
 
 
 def merge(base: Mapping, overrides: Mapping) -> dict:
-    """Merge two mappings key by key; any other value of `overrides` replaces that of `base`."""
+    """Merge two mappings key by key, at any depth; any other value of `overrides` replaces that of `base`."""
     merged = dict(base)
     for key, value in overrides.items():
         both = isinstance(value, Mapping) and isinstance(merged.get(key), Mapping)
@@ -88,7 +88,7 @@ def merge(base: Mapping, overrides: Mapping) -> dict:
 
 
 def study_names(root: Path = ROOT) -> list[str]:
-    """Return the names of all studies, which are folders with settings; ConfigError where one is named like a copy."""
+    """Return the names of all studies, which are folders with settings; ConfigError for a name like that of a copy."""
     names = sorted(path.parent.name for path in root.glob(settings_of("*")))
     for name in names:
         if not re.fullmatch(r"[a-z0-9_]+", name):
@@ -126,7 +126,7 @@ def read_config(overlays: Sequence[Path] = (), master_seed: int | None = None, r
 
 def check_config(config: dict, root: Path = ROOT) -> RunConfig:
     """Return a merged configuration; ConfigError if it lacks a key, has an unknown one, or names a study that has no
-    file, and if a file that is no chapter has another study's name."""
+    file, and if the file of a study that is no chapter is not valid."""
     source = f"config/config.yaml (scale {config.get('scale', '?')})"
     config = {"studies": chapters(root)} | config
     checked_config, known = checked(RunConfig, config, source), study_names(root)
@@ -141,7 +141,7 @@ def check_config(config: dict, root: Path = ROOT) -> RunConfig:
 
 @dataclass(frozen=True)
 class Layer:
-    """A file with settings of a study. prefix : the keys under which they stand."""
+    """A file with settings of a study. prefix : keys of the mapping in the file that has these settings."""
 
     path: Path
     prefix: tuple[str, ...] = ()
@@ -153,7 +153,7 @@ def _document(path: Path, changed: int) -> yaml.Node | None:
 
 
 def line_of(path: Path, keys: Sequence[str]) -> int | None:
-    """Return the line, from 1, of a key that stands under others; None where it is not in the file."""
+    """Return the line, from 1, of the last of nested keys; None where the file does not have them."""
     try:
         node = _document(path, path.stat().st_mtime_ns)
     except (OSError, yaml.YAMLError):
@@ -173,7 +173,7 @@ def line_of(path: Path, keys: Sequence[str]) -> int | None:
 
 
 def place(layers: Iterable[Layer], *choices: Sequence[str], root: Path = Path()) -> str:
-    """Return file and line of the first of some keys that a layer has, the last layer first, or an empty text."""
+    """Return file and line of the first choice of keys that a layer has, from the last layer on, or an empty text."""
     for keys in choices:
         for layer in reversed(list(layers)):
             line = line_of(layer.path, [*layer.prefix, *keys])
@@ -191,9 +191,9 @@ def layers(config: RunConfig, name: str, overlays: Sequence[Path] = (), root: Pa
 
 
 def at_scale(part: Any, scale: str, counts: Mapping[Any, int], where: str) -> Any:
-    """Return settings as they are at a scale: merged into any mapping is what it says under the scale's name.
+    """Return settings at a scale: the entries of any mapping under the scale's name are merged into that mapping.
 
-    counts : name -> number in place of each of that name, unless the mapping says one for the scale.
+    counts : key -> integer in place of any integer under that key, unless the mapping has a value for the scale.
     """
     if not isinstance(part, Mapping):
         return part
@@ -205,7 +205,7 @@ def at_scale(part: Any, scale: str, counts: Mapping[Any, int], where: str) -> An
 
 
 def _read_own(name: str, root: Path) -> dict:
-    """Return the content of a study's file; ConfigError if it has a key that follows from its place, or a single value
+    """Return the content of a study's file; ConfigError if it has a key that its place decides, or a single value
     in place of a mapping that a scale can change."""
     source = settings_of(name)
     content = read_yaml(root / source)
@@ -217,9 +217,9 @@ def _read_own(name: str, root: Path) -> dict:
 
 
 def read_study(config: RunConfig, name: str, root: Path = ROOT, overlays: Sequence[Path] = ()) -> Study:
-    """Return the settings of one study, with what differs at the scale and in `config.overrides` merged in.
+    """Return the settings of one study, with the changes of the scale and of `config.overrides` merged in.
 
-    ConfigError names the file, one of the `overlays` where a wrong value stands there.
+    ConfigError names the file that has the wrong value, which may be one of the `overlays`.
     """
     source = settings_of(name)
     content, overrides = _read_own(name, root), config.overrides.get(name, {})
@@ -237,8 +237,8 @@ def read_study(config: RunConfig, name: str, root: Path = ROOT, overlays: Sequen
 
 
 def _check_parts(overrides: Mapping, content: Mapping, where: str, source: str) -> None:
-    """Raise ConfigError if a grid, series or fit is overridden that the study does not have, or in a series the grid
-    that it shares."""
+    """Raise ConfigError if an override is for a grid, series or fit that the study does not have, or replaces in one
+    series the grid that several series share."""
     for part in ("grids", "series", "fits"):
         there = content.get(part, {})
         for key, entry in getattr(checked(Overridable, overrides, where), part).items():

@@ -1,4 +1,4 @@
-"""Cells of a study, from its settings, their division into shards, and the merging of these into one table.
+"""Cells of a study, from its settings, their division into shards, and the merging of the shards' tables into one.
 
 A cell is one fit: problem, algorithm with options, budget, repetition. Its key is a hash of these values by name, so a
 cell keeps its key and its random streams when the grid around it changes.
@@ -31,7 +31,7 @@ from replication.run.settings import Simulation, settings_of
 
 @dataclass(frozen=True)
 class StudyCell(Cell):
-    """A cell of a study. `series` is the label that the study gives to it; neither is part of its identity."""
+    """A cell of a study. `series` is its label in the study; neither of the two is part of its identity."""
 
     study: str
     series: str
@@ -42,15 +42,15 @@ class StudyCell(Cell):
         return {"study": self.study, "series": self.series} | super().row
 
 
-# Most cells of a study differ in problem and budget alone.
+# Cached, because most cells of a study differ in problem and budget alone.
 @cache
 def _chosen(algorithm: str, options: tuple[tuple[str, type, object], ...]) -> MethodOptions:
     return load_options(algorithm, {name: value for name, _, value in options})
 
 
 def points(grid: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """Yield the points of a grid: the product of its axes and of the points under `together`, which vary as one. A
-    number of seeds or redraws stands for 0, 1, ..."""
+    """Yield the points of a grid: each point under `together` with each combination of values of the other axes. A
+    number of seeds or redraws stands for the list 0, 1, ..."""
     axes: dict[str, Any] = {axis: range(one) if isinstance(one, int) else one for axis, one in grid.items()}
     for joint in axes.pop("together", [{}]):
         for values in itertools.product(*axes.values()):
@@ -58,7 +58,7 @@ def points(grid: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def _budget(point: dict, delta: float, calibration: str) -> Budget | FixedNoise | None:
-    """Take the budget's axes out of a point: a target epsilon or a noise multiplier, and the redraw."""
+    """Remove epsilon or the noise multiplier, and the redraw, from a point; return the budget, None without either."""
     epsilon, multiplier = point.pop("epsilon", None), point.pop("noise_multiplier", None)
     redraw = point.pop("redraw", 0)
     if epsilon is not None and multiplier is not None:

@@ -18,7 +18,7 @@ from replication.run.grids import StudyCell, series_cells
 
 TABLE = Path("src/replication/studies/ingredients.csv")
 SEARCH = "smallest_users"
-"""Prefix of the names of searches for a number of users; by itself it searches with alternating minimisation."""
+"""Prefix of algorithms that search for a number of users; as a whole name, the search with alternating minimisation."""
 
 
 @cache
@@ -27,7 +27,7 @@ def _lines() -> dict[tuple[str, str, str], dict[str, str]]:
 
 
 def method_of(algorithm: str) -> str:
-    """Return the method that an algorithm is or searches with."""
+    """Return the method of an algorithm; for a search, the method that it runs."""
     return algorithm.removeprefix(f"{SEARCH}_").replace(SEARCH, "altmin")
 
 
@@ -68,7 +68,7 @@ def options_of(cell: StudyCell) -> dict[str, object]:
 
 @cache
 def additions(study: str, series: str) -> tuple[str, ...]:
-    """Return the additions of a series of a study to the paper of its method, in words."""
+    """Return the options of a series that the paper of its method lacks, in words."""
     cells = series_cells(read_study(read_config(), study), series)
     lacking = {option for cell in cells for option in foreign(cell.algorithm, options_of(cell))}
     return tuple(dict.fromkeys(line["called"] for line in _lines().values() if line["called"] in lacking))
@@ -76,7 +76,7 @@ def additions(study: str, series: str) -> tuple[str, ...]:
 
 def called(study: str, series: str, beside: str = "") -> str:
     """Return the name of a series of a published method: as published or reconstructed, with its additions; or, with
-    `beside`, its additions to another series."""
+    `beside`, only the additions that the series `beside` lacks."""
     known = additions(study, beside) if beside else ()
     more = [option for option in additions(study, series) if option not in known]
     words = " and ".join(filter(None, [", ".join(more[:-1]), *more[-1:]]))

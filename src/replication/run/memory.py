@@ -3,7 +3,7 @@
 import ctypes
 
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3  # of glibc's malloc.h
-KEPT, LARGE = 2**30, 2**25  # bytes of freed memory that are kept; size of an array that is not, glibc's largest
+KEPT, LARGE = 2**30, 2**25  # bytes of freed memory to keep; array size from which none is kept, glibc's largest
 
 
 def keep_freed_memory() -> None:

@@ -35,7 +35,7 @@ M = TypeVar("M", bound=Model)
 
 
 def filled(entry: M, shared: Mapping[str, Any]) -> M:
-    """Return an entry that has what is shared wherever it says nothing itself."""
+    """Return an entry with its unset fields taken from `shared`, as far as that has them."""
     return entry.model_copy(update={key: value for key, value in shared.items() if key not in entry.model_fields_set})
 
 
@@ -71,7 +71,7 @@ def _complaint(error: Mapping[str, Any]) -> str:
 
 
 def _place(location: tuple[int | str, ...], content: Any) -> list[str]:
-    """Return the keys in the file that lead to an entry, without the kinds of models between them."""
+    """Return the keys in the file that lead to an entry, without pydantic's names of models between them."""
     keys = []
     for key in location:
         inside = isinstance(content, Mapping) and key in content

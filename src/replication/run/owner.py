@@ -1,4 +1,4 @@
-"""Owner of a run in a folder. Snakemake locks the folder; a file beside its lock names the process, for the error
+"""The run that owns a folder. Snakemake locks the folder; a file beside its lock names the process, for the error
 message of a second run, and so that the lock of a run that was killed on this host is removed without asking."""
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from privrep.users.whole_files import write_whole
 
 FILE, LOCKS = Path(".snakemake/owner.json"), Path(".snakemake/locks")
 VARIABLE = "PRIVREP_RUN"
-"""Environment variable of all processes that a run starts: the content of its file."""
+"""Environment variable of all processes that a run starts; its value is the content of `FILE`."""
 
 
 class RunAlive(RuntimeError):
@@ -32,7 +32,7 @@ def record(cluster: bool) -> None:
 
 
 def _alive(owner: dict) -> bool:
-    """Return whether the process of a run on this host is alive, and not a later one with its number."""
+    """Return whether the process of a run on this host is alive, and not a later process with its number."""
     try:
         process = psutil.Process(owner["process"])
         same = abs(process.create_time() - owner["created"]) < 10
@@ -57,7 +57,7 @@ def check() -> None:
 
 
 def recover(unlock: Callable[[], object]) -> None:
-    """Check that no run is alive in the present folder; where one was killed, end what is left of it, and unlock."""
+    """Check that no run is alive in the present folder; where one was killed, end its last processes and unlock."""
     check()
     if any(LOCKS.glob("*.lock")):
         left = FILE.read_text()

@@ -1,4 +1,4 @@
-"""Record of a run: commit, configuration, versions, machine; and its files that were cut or edited."""
+"""Record of a run: commit, configuration, versions, machine; and a search for files that were cut or edited."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Settings that a run resolves for the jobs of a study, one file for each purpose: a job reads its own and nothing of
-config/.
+"""Settings that a run resolves for the jobs of a study, one file for each kind of job, which reads this file and
+nothing of config/.
 
-What decides cells stands apart from what decides fits, and that from what a figure alone shows, so that a change reruns
-what depends on it.
+Settings that decide cells, settings that decide fits, and settings that only figures show are in separate files, so
+that a change reruns only what depends on it.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def write_resolved(
     numbers: Mapping[str, Number],
     files: Sequence[Layer] = (),
 ) -> None:
-    """Bring results/<run>/<study>/<purpose>.json up to date, after building all cells where those settings changed.
+    """Bring results/<run>/<study>/<purpose>.json up to date; if settings of cells changed, build all cells first.
 
     ConfigError names the line, in one of `files`, of a cell that is out of range or infeasible.
     """
@@ -43,7 +43,7 @@ def as_json(settings: object) -> str:
 
 
 def write_if_changed(path: Path, text: str) -> None:
-    """Write a file in one move, unless it has that text already: then no job runs again for it."""
+    """Write a file, the whole text or nothing, unless it has that text already: then no job runs again for it."""
     if path.exists() and path.read_text() == text:
         return
     with in_one_move(path) as temporary:

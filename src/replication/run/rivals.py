@@ -1,7 +1,7 @@
 """Settings of published methods that were chosen on public simulations: src/replication/studies/rivals.csv, written by
 workflow/scripts/choose_rivals.py.
 
-A series that is `tuned` takes options from there, by setting: those of its row with the same n, m, d, k,
+A series that is `tuned` takes options from this table, by setting: those of its row with the same n, m, d, k,
 label noise and epsilon, or else of the nearest row, in logarithms.
 """
 
@@ -23,9 +23,9 @@ COLUMNS = ("study", "series", *SIZES, *REALS, "options", "value", "runs", "faile
 """value : median over the public data sets of the excess risk or, in a search, of the number of users. failed : runs of
 the chosen setting whose risk is near that of predicting zero."""
 BY_TRIALS_COLUMNS = ("study", "series", *SIZES, *REALS, "trials", "value")
-"""trials : how many of the drawn options were tried, or 0 for what had been chosen before. value : of the best."""
+"""trials : how many of the drawn options were tried, 0 for the options before this choice. value : that of the best."""
 LEAST = 1e-9
-"""Number in place of a label noise of 0, for logarithms."""
+"""Number that replaces a label noise of 0 in logarithms."""
 
 
 def read_choices(study: str, root: Path) -> list[dict]:
@@ -41,7 +41,7 @@ def read_choices(study: str, root: Path) -> list[dict]:
 
 
 def chosen_options(choices: Sequence[dict], series: str, setting: dict[str, float]) -> dict[str, object]:
-    """Return the options of a series at a setting, values by SIZES and REALS; ValueError if the table has no row of the
+    """Return the options of a series at a setting, which maps SIZES and REALS to values; ValueError for no row of the
     series."""
 
     def distance(choice: dict) -> float:

@@ -1,6 +1,6 @@
 """Models of the configuration, a frozen one for each kind of entry.
 
-What decides cells (problems, grids, options) is checked and kept as it was written, so that a check can move no cell.
+Settings that decide cells (problems, grids, options) are checked but stay as written, so that a check changes no cell.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def settings_of(study: str) -> str:
 
 
 MOST_SHARDS = 1000
-"""Limit on the shards of a study, all of which are planned before the first starts."""
+"""Largest number of shards of a study, all of which are planned before the first starts."""
 
 
 def _as_written(value: object, check) -> object:
@@ -78,16 +78,16 @@ Repetitions = Annotated[
 
 
 SCALES = ("tiny", "quick", "record")
-"""Scales beside the default. What differs at one stands under its name, in any mapping of a study's file."""
+"""Scales besides the default. Any mapping of a study's file may have its changes at a scale under the scale's name."""
 
 
 class Axes(Model):
-    """A grid: lists of values by axis, which are parameters of the problem, options of the algorithm, or these.
+    """A grid: lists of values by axis; an axis is a parameter of the problem, an option of the algorithm, or one below.
 
-    epsilon : targets of the budget. noise_multiplier : noise sd over sensitivity, in place of a target.
-    delta_power : delta is the number of users to minus this, in place of the series' own.
-    seed, redraw : draws of the data, and of the noise on each: how many, or a list of their numbers.
-    together : points whose axes vary as one.
+    epsilon : target privacy budgets. noise_multiplier : noise sd over sensitivity, in place of epsilon.
+    delta_power : delta is (number of users)^-delta_power, in place of the series' delta.
+    seed, redraw : draws of the data, and of the noise for each of these: how many, or a list of their numbers.
+    together : points, each with one value for every axis that varies together with the others.
     """
 
     model_config = ConfigDict(extra="allow")
@@ -114,11 +114,11 @@ Options = dict[str, Scalar]
 
 
 class Series(Model):
-    """One reading or method: an algorithm with options on a grid, one of its own or the name of one that several share.
+    """A series of cells: an algorithm with options, on a grid of its own or on one that several series share.
 
-    algorithm : file of the method. grid : its axes, or a name under `grids`. without : axes that it leaves out.
+    algorithm : name of the method's file. grid : its axes, or a name among `grids`. without : axes to leave out.
     calibration : of the noise, by the printed theorem (paper) or by exact accounting. delta : in place of the study's.
-    problem, options : what differs from the study's. tuned : whether the study's choices add options by setting.
+    problem, options : entries that differ from the study's. tuned : whether to add the options chosen for each setting.
     """
 
     algorithm: str = ""
@@ -135,13 +135,13 @@ class Series(Model):
 
 
 class Simulation(Model):
-    """Settings that decide the cells of a study and their division into jobs; no series in a study of arithmetic.
+    """Settings that decide the cells of a study and their division into jobs; a study without runs has no series.
 
-    algorithm, calibration, delta, problem : of each series that does not say its own.
-    options : algorithm -> options of each of its series that does not say its own.
-    shards : jobs into which the cells are divided. cells_per_draw : largest number of cells that share a draw of users.
-    grids : those that several series share. series : readings and methods by name.
-    choices : from which tuned series take options, see `replication.run.rivals`; not written in the study's file.
+    algorithm, calibration, delta, problem : defaults for the series.
+    options : algorithm -> defaults for the options of its series.
+    shards : number of jobs for the cells. cells_per_draw : largest number of cells that share a draw of users.
+    grids : grids by name, for several series. series : series of cells by name.
+    choices : options by setting for tuned series, see `replication.run.rivals`; not written in the study's file.
     engine, scheduler : where passes over users run, see `privrep.users.engines.running_on`.
     """
 
@@ -181,7 +181,7 @@ class Simulation(Model):
         return self
 
     def grid_of(self, series: str) -> dict[str, Any]:
-        """Return the axes of a series' grid, as they were written, but for those that it leaves out."""
+        """Return the axes of a series' grid, as they were written, except those that it leaves out."""
         grid, without = self.series[series].grid, self.series[series].without
         axes: Any = self.grids[grid] if isinstance(grid, str) else grid
         kept = {axis: values for axis, values in axes.items() if axis not in without}
@@ -192,11 +192,11 @@ class Simulation(Model):
 
 
 class Window(Model):
-    """Rule for which points of a sweep are fitted.
+    """Conditions under which points of a sweep are fitted.
 
-    saturation : distF at most this times sqrt(rank). noise_ratio : x of Algorithm 2 at most this. over_floor : error
-    without its floor at least this times the floor. points, span : fewest points, and least ratio of the largest
-    parameter to the smallest.
+    saturation : largest distF / sqrt(rank). noise_ratio : largest x of Algorithm 2. over_floor : least ratio of the
+    error, its floor removed, to the floor. points : fewest points of a fit. span : least ratio of the largest to the
+    smallest parameter of a fit.
     """
 
     saturation: Annotated[float, Field(gt=0)] = 0.4
@@ -207,11 +207,11 @@ class Window(Model):
 
 
 class Response(Model):
-    """What is fitted.
+    """The error that is fitted.
 
-    response : column of the error. prediction : column that the study computes from `privrep.theory`.
-    paired : remove the floor of the same users without noise.
-    power : 2 for distances, whose squares add; 1 for risks, which add themselves.
+    response : column of the error. prediction : column of the predicted error, computed from `privrep.theory`.
+    paired : whether to remove the floor, the error of the same users without noise.
+    power : 2 for distances, whose squares add up with the floor's; 1 for risks, which add up as they are.
     """
 
     response: str = ""
@@ -223,7 +223,7 @@ class Response(Model):
 class Spec(Response):
     """One fit of a study.
 
-    series : rows of the results table. axis : column that varies. window : what differs from the study's.
+    series : series whose rows are fitted. axis : column that varies. window : entries that differ from the study's.
     """
 
     name: str
@@ -233,16 +233,16 @@ class Spec(Response):
 
 
 class EveryFit(Response):
-    """What fits of a study have unless they say otherwise. tolerance : of the claimed exponent."""
+    """Defaults for the fits of a study. tolerance : allowed distance from the claimed exponent."""
 
     tolerance: Tolerance | None = None
 
 
 class StudyRate(Spec, Bound):
-    """A rate, all that a study's file says of it: how it is fitted, where it is drawn, and what is claimed of it.
+    """An entry of `fits`: how an exponent is fitted, where it is drawn, and what is claimed of it.
 
-    figure : that shows it; without a panel, beside its row alone. panel : title in the figure.
-    claim : id of the claim that has it as a quantity. quantity : its name for readers. claimed : the exponent.
+    figure : id of the figure that shows it; without a panel, only named in its row of claims. panel : title there.
+    claim : id of the claim that has it as a quantity. quantity : name for readers. claimed : the claimed exponent.
     """
 
     panel: str = ""
@@ -252,13 +252,13 @@ class StudyRate(Spec, Bound):
 
     @property
     def row(self) -> dict[str, Any]:
-        """The quantity of its claim."""
+        """The entry for this exponent among the quantities of its claim."""
         row = {"quantity": self.quantity, "measured": f"exponent {self.name}", "rule": "rate", "value": self.claimed}
         return row | self.model_dump(include=set(Bound.model_fields), exclude_unset=True)
 
 
 def names_in(expression: str) -> list[str]:
-    """Return the columns in an expression, without repetition; ValueError if it is none."""
+    """Return the columns in an expression, without repetition; ValueError if it is not an expression."""
     if not expression:
         return []
     try:
@@ -270,22 +270,22 @@ def names_in(expression: str) -> list[str]:
 
 
 KINDS = ("mean", "rms", "median", "share", "largest", "least", "value")
-"""What a number is of its column."""
+"""Kinds of a number: how it is computed from its column."""
 AVERAGES = KINDS[:3]
 """Kinds that average over repetitions."""
 
 
 class Number(Model):
-    """A number that a study's file defines (`replication.evidence.numbers`): a kind, with a column or an expression of
-    columns.
+    """A number that a study's file defines (`replication.evidence.numbers`): one of the kinds, from mean to value, as
+    the key of a column or of an expression of columns.
 
-    mean, rms, median : average over repetitions, with an interval. share : of the runs in which it exceeds `beyond`.
-    largest, least : of all runs. value : the one value, without error.
-    beyond : what counts of a share. series, where : which runs, the latter a condition in columns.
-    note : `[runs]` stands for their number, which an extreme has for its note where the file gives none.
-    over : what stands below the bar of a ratio of averages, where it differs. per : constant that divides an average.
-    largest_at : axis at whose values a ratio is taken, of which the largest counts, without an interval.
-    stream, draws : of the bootstrap; the stream is by default the name, and no draws give no interval.
+    mean, rms, median : average over repetitions, with an interval. share : share of the runs that exceed `beyond`.
+    largest, least : largest or least value of all runs. value : value of the first run, without error.
+    beyond : limit of a share. series : series of the runs, by default all. where : condition on their columns.
+    note : remark, where `[runs]` becomes the number of runs; by default that of an extreme names this number.
+    over : entries of the denominator that differ, for a ratio of averages. per : constant that divides an average.
+    largest_at : axis; the number is the largest of the ratios at each of its values, without an interval.
+    stream, draws : random stream, by default the name, and draws of the bootstrap; no draws give no interval.
     """
 
     mean: str = ""
@@ -311,7 +311,7 @@ class Number(Model):
 
     @property
     def below(self) -> Number:
-        """What stands below the bar."""
+        """The denominator of the ratio, defined as a number."""
         return self.model_copy(update=self.over)
 
     @model_validator(mode="after")
@@ -338,9 +338,9 @@ def _with_names(fits: object) -> object:
 
 
 class Analysis(Model):
-    """What is fitted, and what counts.
+    """Fits and thresholds of a study.
 
-    fits : rates by name. window : which points are fitted. thresholds : by name, what decides whether a run counts.
+    fits : fits by name. window : conditions on fitted points. thresholds : limits by name that decide which runs count.
     """
 
     study: str
@@ -354,7 +354,7 @@ class Analysis(Model):
 
 
 class Sweeps(Model):
-    """A figure of fitted exponents. panels : name of a fit -> title. ylabel : of what is fitted."""
+    """A figure of fitted exponents. panels : name of a fit -> title. ylabel : label of the fitted error."""
 
     panels: Annotated[dict[str, str], Field(min_length=1)]
     ylabel: Annotated[str, Field(min_length=1)]
@@ -363,7 +363,7 @@ class Sweeps(Model):
 class AnalysisSettings(Analysis):
     """Settings of both the measuring and the plotting job of a study.
 
-    figures : ids of all. sweeps : of those that show fits and nothing else.
+    figures : ids of all figures. sweeps : id -> panels, for the figures that show fits and nothing else.
     """
 
     figures: SomeNames
@@ -373,8 +373,8 @@ class AnalysisSettings(Analysis):
 class MeasureSettings(AnalysisSettings):
     """Settings of the measuring job.
 
-    numbers : what its file defines, by name. quantities : names of all that it measures.
-    complete : whether the scale leaves the study as it is, so that none may be missing.
+    numbers : numbers that the study's file defines, by name. quantities : names of all quantities of the study.
+    complete : whether the scale leaves the study as it is, so that no quantity may be missing.
     """
 
     numbers: dict[str, Number] = {}
@@ -391,8 +391,8 @@ class PlotSettings(AnalysisSettings):
 class Figure(Model):
     """A figure of a study.
 
-    label : what stands before its caption. caption : with placeholders for sizes (`replication.report.sizes`).
-    ylabel : of a figure that shows fits and nothing else; any other figure is drawn by the study's `figures.py`.
+    label : words before the caption. caption : text with placeholders for sizes (`replication.report.sizes`).
+    ylabel : label of y if the figure shows fits and nothing else; the study's `figures.py` draws any other figure.
     """
 
     label: Annotated[str, Field(min_length=1)]
@@ -401,16 +401,16 @@ class Figure(Model):
 
 
 class Study(Simulation, Analysis):
-    """src/replication/studies/<study>/settings.yaml with the overrides of a scale merged in.
+    """The content of src/replication/studies/<study>/settings.yaml with the changes of a scale merged in.
 
-    paper : whose chapter it is in, from config/papers. figures : by id, in the order of the page.
+    paper : the paper that lists it among its chapters. figures : figures by id, in the order of the page.
     complete : whether the scale leaves the file's settings as they are.
-    shard_seconds : CPU time of a shard of the default scale, and of the measuring job where that is long; roughly.
-    every_fit : what each of `fits` has that does not say its own.
-    columns : what the study adds to the columns of the results. numbers : those that this file defines, by patterns of
-    their names. quantities : such patterns for what the analysis measures beside them and the fits, see
+    shard_seconds : rough CPU time of a shard of the default scale, and of the measuring job where that is long.
+    every_fit : defaults for the entries of `fits`.
+    columns : columns that the study adds to those of the results. numbers : definitions of numbers, by patterns of
+    their names. quantities : patterns of the names of all that the analysis measures besides numbers and fits, see
     `replication.evidence.quantities`.
-    claims : what the study decides, beside the rates of `fits`; models in `replication.evidence.claims`.
+    claims : claims that the study decides, without the rates of `fits`; models in `replication.evidence.claims`.
     """
 
     every_fit: EveryFit = EveryFit()
@@ -461,7 +461,7 @@ class Overridable(Model):
 
 
 class Paper(Model):
-    """config/papers/<paper>.yaml.
+    """The content of config/papers/<paper>.yaml.
 
     authors, title, venue : of the paper. chapters : studies in the order of the report.
     claims : ids in the order of the table of all verdicts.
@@ -494,11 +494,11 @@ class ShardSettings(RunSettings):
 
 
 class RunConfig(RunSettings):
-    """config/config.yaml with the overlays merged in.
+    """The content of config/config.yaml with the overlays merged in.
 
-    scale : how large the run is.
-    counts : shards, seeds or redraws, in place of each such number in the studies' files that says none for the scale.
-    studies : those that run, by default all chapters of all papers. overrides : study -> what differs from its file.
+    scale : size of the run.
+    counts : number of shards, seeds or redraws, wherever the studies' files say no number for the scale.
+    studies : studies to run, by default all chapters of all papers. overrides : study -> changes to its settings.
     """
 
     scale: Literal["default", "tiny", "quick", "record"]

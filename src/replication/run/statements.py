@@ -1,4 +1,4 @@
-"""What a study's file says of a statement that it judges: models that claims and fits share."""
+"""Models for the statement that a study judges, shared by claims and fits."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ Value = Annotated[Any, AfterValidator(_number)]
 
 
 class About(Model):
-    """What a claim and its quantities both may say about the statement; a quantity's own words go first.
+    """Entries about the statement that a claim and its quantities may have; an entry of the quantity goes first.
 
     whose    : the paper's statement, this project's correction of it, or a law or a limit of this project.
     basis    : runs (default), arithmetic of printed formulas, or a definition, which is no evidence.
-    printed  : what is printed.
-    severity : how severe it would be if wrong.
-    advice   : what a user of the result should do then.
-    figure   : what shows it. kind : by which words it is judged, those of the claim unless it says its own.
+    printed  : the words or the formula that the paper prints.
+    severity : effect of an error in the statement.
+    advice   : what a user of the result should do if the statement is wrong.
+    figure   : id of the figure that shows it. kind : decides its verdicts, see `OUTCOMES`; by default the claim's.
     """
 
     whose: Whose | None = None
@@ -46,12 +46,12 @@ class About(Model):
 
 
 class Bound(About):
-    """What is said of an exponent of an upper bound beside its value.
+    """Entries about the exponent of an upper bound, besides its value.
 
-    tolerance : of the claimed exponent.
-    expected : exponent of the law that the finite grid is held against, where it is not the claimed one.
-    refuted  : where VIOLATED begins, if not at the tolerance.
-    toward   : `zero` for a bound in which the parameter falls to 0: too small an exponent breaks it.
+    tolerance : allowed distance from the claimed exponent.
+    expected : asymptotic exponent of the law that corrects for the finite grid, by default the claimed exponent.
+    refuted  : exponent beyond which the verdict is VIOLATED, by default `tolerance` beyond the claimed one.
+    toward   : `zero` for a bound in which the parameter falls to 0, which too small an exponent violates.
     """
 
     tolerance: Tolerance | None = None
