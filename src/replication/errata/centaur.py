@@ -127,7 +127,7 @@ def distance_at_the_printed_cap_grows_with_the_rank() -> Finding:
 
 
 def gradient_parts(problem: Problem, sine: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return the mean gradient G of an unclipped, noiseless round, and Q V, its mean over the samples' second half."""
+    """Return G, a round's mean gradient without clip or noise, and Q V, its expectation over second samples, (d, k)."""
     users, half = Users(problem), problem.samples // 2
     truth = users.truth.basis
     basis = planted_subspace(truth, sine, stream(0, "erratum", {"erratum": 43}))

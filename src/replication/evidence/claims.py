@@ -1,6 +1,6 @@
 """Verdicts, computed from a measured interval, the claim's rule and the scale of the run.
 
-The claims stand in the settings of the studies that decide them; each quantity of a claim names what the study
+The claims are in the settings of the studies that decide them; each quantity of a claim names what the study
 measures for it and a rule of `replication.evidence.claim_rules`. A claim may have a row for the whole, which says
 whether all its quantities hold or, if not, another listed reading passes. A claim also states, for a negative
 verdict, what is printed, how severe the error would be, and what a user of the result should do then.

@@ -64,7 +64,7 @@ def not_run(quantity: str, reason: str) -> Measured:
 
 def check_names(measures: list[Measured], study: MeasureSettings) -> None:
     """Raise ConfigError if a study measured a quantity that its file does not list, or lacks a listed one at a scale
-    that leaves the study as it is."""
+    that does not change the study's settings."""
     source = f"{settings_of(study.study)}: quantities"
     names = [measure.quantity for measure in measures]
     for name in names:

@@ -162,7 +162,7 @@ class Text:
         return self.drawn[-1]
 
     def claims(self, *claims: str) -> Markup:
-        """The verdicts of claims, in short."""
+        """A short table of the verdicts of claims."""
         self.placed.update(claims)
         return self.numbers.run.section_claims(*claims)
 

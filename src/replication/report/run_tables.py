@@ -204,7 +204,7 @@ class Run:
         return Measures(read_text(self._folder(study) / "measures.csv").set_index("quantity"), listed(study))
 
     def sizes(self, study: str) -> pd.DataFrame | None:
-        """Return sizes of the cells of a study by series, column and value; None for a study of arithmetic."""
+        """Return sizes of the cells of a study by series, column and value; None for a study without cells."""
         return _read_sizes(self._folder(study) / "sizes.csv")
 
     def fact(self, study: str, name: str) -> object:
@@ -279,5 +279,5 @@ class Run:
         return list(dict.fromkeys(self.claims.loc[self.claims["study"] == study, "id"]))
 
     def section_claims(self, *claims: str) -> Markup:
-        """Return the verdicts of some claims, in short."""
+        """Return a short table of the verdicts of some claims."""
         return brief_table(self.claims[self.claims["id"].isin(claims)], self.verdicts_of_record)

@@ -87,7 +87,7 @@ def planned_cells(study: str, scale: str = "default") -> pd.DataFrame:
 
 @cache
 def planned_sizes(study: str, scale: str = "default") -> pd.DataFrame | None:
-    """Return the planned sizes of a study; None for a study of arithmetic."""
+    """Return the planned sizes of a study; None for a study without series."""
     settings = study_of(study, scale)
     return sizes_of(planned_cells(study, scale), settings_columns(settings)) if settings.series else None
 
@@ -113,7 +113,7 @@ def stub_cells(study: str, number: float, scale: str = "default") -> pd.DataFram
 
 @cache
 def stub_runs() -> list[StubRun]:
-    """Return a run with one number everywhere, and a run without numbers, whose remaining text must need none."""
+    """Return a run with one number everywhere, and a run without numbers, whose text must then need no number."""
     return [StubRun(1.5), StubRun(math.nan)]
 
 

@@ -86,7 +86,7 @@ def series_cells(study: Simulation, name: str) -> Iterator[StudyCell]:
         if spec.tuned:
             assert isinstance(budget, Budget)
             options |= chosen_options(study.choices, name, vars(problem) | {"epsilon": budget.epsilon})
-        # By type, too: a row shows 20 and 20.0 as they were written.
+        # The type is part of the cache's key: a row shows 20 and 20.0 as they were written.
         chosen = _chosen(spec.algorithm, tuple((name, type(value), value) for name, value in options.items()))
         # A variant of a method has the rows and the random streams of that method.
         algorithm = getattr(chosen, "varies", spec.algorithm)
@@ -98,7 +98,7 @@ def series_cells(study: Simulation, name: str) -> Iterator[StudyCell]:
 
 
 def _where(study: Simulation, name: str, error: str, files: Sequence[Layer]) -> str:
-    """Return file and line of the option, axis or size with which an error's sentence begins, or else of the series."""
+    """Return file and line of the option, axis or size that is the first word of an error, or else of the series."""
     word, own, series = error.split(" ", 1)[0], ("series", name), study.series[name]
     grid = ("grids", series.grid) if isinstance(series.grid, str) else (*own, "grid")
     inside = ((*own, "options"), ("options", series.algorithm), grid, (*own, "problem"), ("problem",))
@@ -107,7 +107,7 @@ def _where(study: Simulation, name: str, error: str, files: Sequence[Layer]) -> 
 
 
 def expand(study: Simulation, files: Sequence[Layer] = ()) -> list[StudyCell]:
-    """Return all cells of a study in the order of its file, none for a study of arithmetic.
+    """Return all cells of a study in the order of its file, none for a study without series.
 
     ConfigError names the line, in one of `files`, of a value that is out of range or infeasible, or of a series in
     which two cells coincide.
@@ -133,14 +133,14 @@ def groups(cells: list[StudyCell], size: int) -> list[list[StudyCell]]:
 
 
 def shards(study: Simulation) -> list[list[list[StudyCell]]]:
-    """Return the groups of each shard: every `shards`-th one, so that large and small draws mix."""
+    """Return the groups of each shard: every `shards`-th group, so that large and small draws mix."""
     every = groups(expand(study), study.cells_per_draw or 1)
     return [every[index :: study.shards] for index in range(study.shards or 0)]
 
 
 def merge(paths: list[Path], expected: list[list[tuple[str, str]]], order: list[tuple[str, str]]) -> list[dict]:
-    """Return the rows of all shards in a given order of (series, key); Unreadable if a file has not the cells that are
-    expected of its shard."""
+    """Return the rows of all shards in a given order of (series, key); Unreadable if a file has other cells than those
+    of its shard."""
     found: dict[tuple[str, str], dict] = {}
     for path, cells in zip(paths, expected, strict=True):
         listed = read_rows(path)
