@@ -63,7 +63,7 @@ def test_shards_hang_on_the_methods_that_they_run(tmp_path):
     folder = copy_project(tmp_path / "copy")
     called(folder, ["snakemake", "-n", "init_rates", "audits"])
     texts = [(folder / f"results/default/{study}/code.json").read_text() for study in ("init_rates", "audits")]
-    init_rates, audits = (set(re.findall(r"/methods/.*?(\w+)\.py", text)) for text in texts)
+    init_rates, audits = (set(re.findall(r"/methods/(\w+?)(?:/method)?\.py", text)) for text in texts)
     assert "spectral_init" in init_rates and not init_rates & {"altmin", "power_method", "centaur", "unit_steps"}
     assert {"altmin", "power_method", "centaur", "unit_steps", "exponential_staged"} <= audits
 

@@ -53,7 +53,7 @@ def scheduler():
 @pytest.fixture
 def single_blocks(monkeypatch):
     """A task for each block."""
-    monkeypatch.setattr(engines, "BLOCKS", 1)
+    monkeypatch.setattr("privrep.users.tasks.BLOCKS", 1)
 
 
 @pytest.fixture(params=["threads", "dask"])
