@@ -75,7 +75,7 @@ lint: .venv/ready
 	numpydoc lint $(DOCUMENTED)
 	snakefmt --check Snakefile workflow/rules
 	snakemake --lint
-	python workflow/scripts/check_chapters.py $(notdir $(patsubst %/chapter.md,%,$(wildcard src/replication/studies/*/chapter.md)))
+	python workflow/scripts/check_chapters.py
 
 PIP = $(BIN)/python -m pip install --quiet --retries 1 --no-deps
 # setuptools and wheel come first: one dependency of snakemake is source only and is built without isolation.
