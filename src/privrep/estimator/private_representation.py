@@ -24,7 +24,7 @@ from privrep.estimator.journal import entered
 from privrep.estimator.parameters import Parameters, documented
 from privrep.estimator.shared_prior import SharedPrior
 from privrep.estimator.stated import stated
-from privrep.estimator.statement import DELTA_POWER, doubts, statement
+from privrep.estimator.statement import DELTA_POWER, doubts, releases_of, statement
 from privrep.estimator.summary import Summary
 from privrep.methods.mixed_model.calibration import BINARY
 from privrep.methods.mixed_model.method import MixedModel
@@ -220,7 +220,7 @@ class PrivateRepresentation(RegressorMixin, Parameters, BaseEstimator):
         self.shared_ = self._shared(schema, last)
         self.advice_ = advice(last, schema)
         self.ledger_ = ledger
-        self.privacy_ = statement(ledger.mu, budget.delta, n, self.unit, seeded, [one.name for one in ledger.entries])
+        self.privacy_ = statement(releases_of(ledger), budget.delta, n, self.unit, seeded)
         self.journal_ = record
         self.local_ = local_heads(self.shared_, ids, data)
         return self

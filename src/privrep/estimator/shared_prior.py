@@ -12,7 +12,7 @@ from privrep.methods.mixed_model.calibration import Calibration
 from privrep.methods.steps.posterior import Mixture, Prior
 from privrep.users.schema import Schema
 
-VERSION = 4
+VERSION = 5
 """Version of the file's format."""
 PRIOR = tuple(field.name for field in fields(Prior))
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from decimal import ROUND_CEILING, Context, Decimal
 
 from scipy.special import ndtr
 
+import privrep
 from privrep.privacy.accounting import gdp_epsilon, gdp_mu
+from privrep.privacy.ledger import GaussianRelease, Ledger
 
 PUBLIC = (
     "how many users there are, and that these users are among them",
@@ -17,12 +19,15 @@ PUBLIC = (
 )
 NOT_COVERED = (
     "heads, their predictions and the score on users who took part: they are local and not private",
-    "the duration of a fit, and its errors and warnings, which count rows: they are for whoever has the table",
-    "ranges, kinds and other parameters that were chosen after a look at the data, and analyses before a fit",
-    "further fits of the same people: a journal on the machine counts those that it knows",
+    "side channels: the time of a fit and of a draw, and errors and warnings, which count rows",
+    "floating point where noise is from a seed: other noise lies on a lattice, and sensitivities count rounding",
+    "choices made by looking at the data: ranges, kinds and other parameters, and analyses before a fit",
+    "repeated fits of the same people: a journal on the machine counts those that it knows",
     "people who have several ids, and what the rows of others say of a person",
     "what stays on the machine and on workers that see the rows: the table, temporary files, memory, the journal",
 )
+TRUST = "central, since who fits has the rows of all users, and so do workers; everybody else sees releases alone"
+ACCOUNTING = "squares of mu of all releases add, exactly, in Gaussian differential privacy; epsilon follows from delta"
 SURE, MANY_ROWS = 0.9, 1000
 """An attacker's advantage, and max_samples, above which `doubts` warns."""
 SAFE, HARMFUL = 150.0, 75.0
@@ -91,48 +96,70 @@ def upward(value: float, digits: int) -> str:
     return f"{float(Decimal(value * (1 - 1e-9)).normalize(Context(digits, ROUND_CEILING))):.{digits}g}"
 
 
-STATED = ("mu", "delta", "users", "unit", "seeded", "releases", "assumed_public")
-"""Numbers and texts from which a statement is written."""
+LABEL = ("unit_of_privacy", "neighbours", "trust_model", "mechanism", "implementation", "accounting")
+"""Entries of a statement that are printed besides its sentence, as in privacy labels (NIST SP 800-226; Dibia et al.,
+arXiv 2507.15997)."""
 
 
 class PrivacyStatement(dict):
-    """Numbers of a privacy statement by name; as text, its sentence and exceptions. All of it may be published."""
+    """Privacy statement by the names of its entries; as text, all that a privacy label says. It may be published."""
 
     def __str__(self) -> str:
-        said = f"{self['statement']}\nStrength: {strength(self['users'], self['mu'])}."
-        return f"{said}\nNot covered: {'; '.join(self['not_covered'])}."
+        label = "".join(f"{name.replace('_', ' ').capitalize()}: {self[name]}.\n" for name in LABEL)
+        said = f"{self['statement']}\nStrength: {strength(self['users'], self['mu'])}.\n{label}"
+        return f"{said}Not covered: {'; '.join(self['not_covered'])}."
+
+
+def releases_of(ledger: Ledger) -> list[dict]:
+    """Return the releases of a ledger, all of which are of all users, as a statement has them."""
+    return [{name: vars(one)[name] for name in ("name", "sensitivity", "noise_sd")} for one in ledger.entries]
 
 
 def statement(
-    mu: float,
+    releases: Sequence[Mapping],
     delta: float,
     users: int,
-    unit: str,
+    unit_of_privacy: str,
     seeded: bool,
-    releases: Sequence[str],
     assumed_public: Sequence[str] = PUBLIC,
+    implementation: str = f"privrep {privrep.__version__}; its docs/proofs.md says what is proved and where",
 ) -> PrivacyStatement:
-    """Write the privacy statement of a fit that is mu-GDP, with names of its releases. `unit` is the protected unit,
-    "user" or "row"."""
-    epsilon, advantage, printed = gdp_epsilon(mu, delta), advantage_of(mu), upward(delta, 3)
-    who = "all rows of one user are" if unit == "user" else "one row is"
+    """Write the privacy statement of a fit, by an accountant who adds up its releases.
+
+    Parameters
+    ----------
+    releases : `releases_of` the ledger.
+    delta : of the guarantee, strictly between 0 and 1.
+    users : number of users, or of rows.
+    unit_of_privacy : "user" or "row".
+    seeded : whether noise is from a seed.
+    assumed_public : what the guarantee takes as public.
+    implementation : name and version of the software.
+    """
+    ledger = Ledger([GaussianRelease(**one, start=0, stop=users) for one in releases])
+    mu, epsilon, advantage = ledger.mu, ledger.epsilon(delta), advantage_of(ledger.mu)
+    who = "all rows of one user are" if unit_of_privacy == "user" else "one row is"
     text = (
-        f"What is shared is ({upward(epsilon, 4)}, {printed})-differentially private where {who} replaced "
-        f"({upward(mu, 4)}-GDP over {len(releases)} Gaussian releases about {users:,} {unit}s): no attack "
+        f"What is shared is ({upward(epsilon, 4)}, {upward(delta, 3)})-differentially private where {who} replaced "
+        f"({upward(mu, 4)}-GDP over {len(releases)} Gaussian releases about {users:,} {unit_of_privacy}s): no attack "
         f"distinguishes two such tables with an advantage over {upward(advantage, 3)}."
     )
     if seeded:
         text += f" It has {SEEDED}."
     return PrivacyStatement(
         statement=text,
+        unit_of_privacy=unit_of_privacy,
+        neighbours=f"{who} replaced",
         epsilon=epsilon,
         delta=delta,
         mu=mu,
-        neighbours=f"{who} replaced",
-        unit=unit,
+        trust_model=TRUST,
+        mechanism=f"{'' if seeded else 'discrete '}Gaussian noise on sums of what {unit_of_privacy}s add, each clipped",
+        implementation=implementation,
+        accounting=ACCOUNTING,
         users=users,
         releases=list(releases),
-        seeded=seeded,
+        seeded=bool(seeded),
         attack_advantage=advantage,
         assumed_public=list(assumed_public),
         not_covered=list(NOT_COVERED),

@@ -142,7 +142,7 @@ def test_a_template_has_no_number_of_the_data():
         (("bounds", "broken.csv"), "broken.csv cannot be read"),
         (("predict", "part.json", "table.csv", "--user", "who", "--out", "table.csv"), "table.csv is there already"),
         (("show", "part.json"), "part.json is no release of privrep fit, or was edited: it has no 'privacy'"),
-        (("show", "old.json"), "or was edited: version is 1; this privrep reads 4"),
+        (("show", "old.json"), "or was edited: version is 1; this privrep reads 5"),
     ],
 )
 def test_wrong_input_ends_in_one_line(words, line):
@@ -151,7 +151,7 @@ def test_wrong_input_ends_in_one_line(words, line):
     Path("number.toml").write_text("features = 3\n[label]\nlow = 1\nhigh = 2\n")
     Path("levels.toml").write_text(BOUNDS.replace('["a", "b"]', "3"))
     Path("part.json").write_text('{"shared": []}')
-    Path("old.json").write_text('{"privacy": {}, "advice": {}, "shared": {"version": 1}}')
+    Path("old.json").write_text('{"privacy": {}, "advice": {}, "files": {}, "shared": {"version": 1}}')
     nobody = pd.read_parquet("table.parquet").astype({"who": "Int64"})
     nobody.loc[3, "who"] = pd.NA
     nobody.to_parquet("nobody.parquet", index=False)
@@ -246,9 +246,11 @@ def test_advice_names_a_method_and_solves_for_what_is_left_out():
 
 def test_the_command_is_installed():
     found = subprocess.run([sys.executable, "-m", "privrep", "--help"], capture_output=True, text=True)
-    order = [found.stdout.index(f"privrep {one}") for one in ("bounds", "fit", "show", "predict", "personalise")]
+    order = [
+        found.stdout.index(f"privrep {one}") for one in ("bounds", "fit", "show", "predict", "personalise", "audit")
+    ]
     assert found.returncode == 0 and order == sorted(order) and "differential privacy" in found.stdout
-    for command in ("bounds", "fit", "show", "predict", "personalise", "advise"):
+    for command in ("bounds", "fit", "show", "predict", "personalise", "audit", "advise"):
         said = run(command, "--help")
         assert f"  Example: privrep {command} " in said and "\\b" not in said
     assert "1. privrep bounds" in RUN.invoke(app, []).output and "completion" not in found.stdout
@@ -300,8 +302,9 @@ def test_bounds_for_many_columns_are_stated_once():
 
 
 def edits(part: object) -> Iterator[tuple[list, object]]:
-    """Keys of each place in lists and dicts, and what may stand there in place of what does; None to remove it."""
-    for key, one in part.items() if isinstance(part, dict) else enumerate(part):
+    """Keys of each place in dicts, and at both ends of lists, and what may stand there in place of what does; None to
+    remove it."""
+    for key, one in part.items() if isinstance(part, dict) else [*enumerate(part)][:: max(len(part) - 1, 1)]:
         if isinstance(one, dict | list):
             yield from (([key, *rest], change) for rest, change in edits(one))
             changes = ["text", [], 7]
@@ -344,15 +347,57 @@ def test_a_release_that_was_edited_is_told_in_one_line(family):
         assert said.startswith("privrep: edited.json is no release") and said.count("\n") == 1
 
 
-def test_a_statement_is_made_from_its_numbers():
-    """Whatever words are in the file."""
+def test_a_statement_is_that_of_its_releases():
+    """Whatever is in its other entries, where the hashes were made anew: commands print what follows from the releases,
+    and an audit refuses the rest and names the entry, or the words that follow from it."""
     fit()
-    path = Path("release/public/release.json")
-    read = json.loads(path.read_text())
-    read["privacy"] |= {"statement": "All is well.", "not_covered": []}
-    path.write_text(json.dumps(read | {"sha256": release.hashes(read)}))
+    words = r"^release/public/(release.json( is no release|: '\w+' is not what)|ledger.csv is no file)"
+    path, stated = Path("release/public/release.json"), {"assumed_public", "implementation"}
+    whole = path.read_text()
+    (edited := json.loads(whole))["privacy"] |= {"statement": "All is well.", "not_covered": []}
+    path.write_text(json.dumps(edited | {"sha256": release.hashes(edited)}))
     assert "What is shared is (4, " in (said := run("show", str(path))) and "All is well" not in said
     assert all(one in said for one in NOT_COVERED)
+    for keys, change in edits(json.loads(whole)["privacy"]):
+        edited = json.loads(whole)
+        *above, last = keys
+        place = reduce(getitem, above, edited["privacy"])
+        if change == place[last] or stated & {*keys}:
+            continue
+        place[last] = change
+        path.write_text(json.dumps(edited | {"sha256": release.hashes(edited)}))
+        with pytest.raises(ValueError, match=words) as error:
+            release.audited(Path("release"))
+        assert "\n" not in str(error.value)
+
+
+def test_an_audit_names_the_file_that_is_not_of_the_fit():
+    """One that is gone, cut, has another byte or is of another fit, or lies there besides; of the private files only
+    heads are read, and only where they are."""
+    fit()
+    fit("--seed", "2", "--out", "other")
+    Path("other/public/notes.txt").write_text("It went well.")
+    usual = run("audit", "release")
+    assert "of the 22 releases" in usual and "so are 300 heads" in usual and all(one in usual for one in NOT_COVERED)
+    for file in filter(Path.is_file, Path("other").rglob("*")):
+        mine, other = Path("release", *file.parts[1:]), file.read_bytes()
+        whole = mine.read_bytes() if mine.exists() else None
+        at = len(whole or other) // 2
+        cut = [] if whole is None else [b"", whole[:at], whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :]]
+        for change in (None, other, *cut):
+            mine.unlink(missing_ok=True)
+            if change is not None:
+                mine.write_bytes(change)
+            if change == whole or ("private" in file.parts and (change is None or file.name == "README")):
+                heads = 0 if file.name == release.HEADS else 300
+                assert run("audit", "release") == usual.replace("are 300 heads", f"are {heads} heads")
+            else:
+                said = run("audit", "release", status=2)
+                named = Path("release/public/ledger.csv") if (file.name, change) == (release.RELEASE, other) else mine
+                assert said.startswith(f"privrep: {named}") and said.count("\n") == 1
+        mine.unlink(missing_ok=True)
+        if whole is not None:
+            mine.write_bytes(whole)
 
 
 @pytest.mark.filterwarnings("always")

@@ -604,8 +604,9 @@ def test_what_is_said_to_be_enough_is_enough(users, epsilon, delta):
 def test_printed_guarantees_hold():
     """The printed pair is no smaller than what holds, for any budget."""
     for mu in np.geomspace(0.01, 5, 60):
+        made = {"name": "x", "sensitivity": mu, "noise_sd": 1.0}
         for delta in (0.0123456, 1e-5 / 3, 400**-1.1):
-            words = str(statement(float(mu), delta, 1000, "user", False, ["x"]))
+            words = str(statement([made], delta, 1000, "user", False))
             epsilon, printed, gdp = map(float, re.search(r"is \(([^,]+), ([^)]+)\).*?\(([^-]+)-GDP", words).groups())
             assert gdp_delta(epsilon, mu) <= printed and gdp >= mu * (1 - 1e-8)
 

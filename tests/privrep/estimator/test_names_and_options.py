@@ -31,7 +31,7 @@ from privrep.estimator.parameters import declared, documented
 from privrep.estimator.private_representation import ADVICE, LocalHeads, advice
 from privrep.estimator.shared_prior import SharedPrior
 from privrep.estimator.stated import from_toml, stated
-from privrep.estimator.statement import SAFE, statement
+from privrep.estimator.statement import SAFE, releases_of, statement
 from privrep.methods.mixed_model.stacking import ANSWERS, SHARE
 from privrep.methods.running.method import Iterate
 from privrep.methods.steps.posterior import Mixture, Prior
@@ -49,7 +49,7 @@ SCHEMA = Schema({"age": Number(20, 80), "smokes": Flag(0.2), "city": Category(("
 PRIOR = Prior(*(RNG.standard_normal(shape) for shape in (DIM, (DIM, 4))), np.array([1.3, 0.4]), np.array([0.25, 0.35]))
 SHARED = SharedPrior(SCHEMA, RNG.standard_normal(DIM), Mixture((PRIOR,)), 17, RNG.uniform(0.1, 0.2, DIM), 5.3, 0.37)
 LEDGER = Ledger([GaussianRelease(f"part <{s}>", s, sd, 0, USERS) for s, sd in ((0.31, 1.7), (0.53, 2.9), (0.11, 1.9))])
-MU, ENTRIES = math.hypot(0.31 / 1.7, 0.53 / 2.9, 0.11 / 1.9), [entry.name for entry in LEDGER.entries]
+MU = math.hypot(0.31 / 1.7, 0.53 / 2.9, 0.11 / 1.9)
 LOG = {"gain": 0.0041, "gain_low": 0.0023, "gain_high": 0.0067, "level": 0.19, "own_part": 0.28}
 LAST = Iterate(None, SimpleNamespace(models=SimpleNamespace(level_noise=0.017)), LOG | {"answer": ANSWERS.index(SHARE)})
 TOLD = {name: HALF**2 * LOG[name] for name in ("gain", "gain_low", "gain_high")}
@@ -65,7 +65,7 @@ def files(tmp_path):
     """The folder of a release of the made-up fit."""
     fitted = PrivateRepresentation()
     fitted.shared_, fitted.ledger_, fitted.advice_ = SHARED, LEDGER, advice(LAST, SCHEMA)
-    fitted.privacy_ = statement(MU, DELTA, USERS, "user", True, ENTRIES)
+    fitted.privacy_ = statement(releases_of(LEDGER), DELTA, USERS, "user", True)
     fitted.local_ = LocalHeads(np.arange(3), RNG.standard_normal((3, DIM)), RNG.standard_normal((3, 2 + DIM)))
     release.write(fitted, tmp_path)
     return fitted, tmp_path
@@ -74,19 +74,21 @@ def files(tmp_path):
 @pytest.mark.parametrize(("unit", "who"), [("user", "all rows of one user are"), ("row", "one row is")])
 def test_of_the_statement(unit, who):
     """As numbers, and as a sentence, whose digits are few."""
-    found = statement(LEDGER.mu, DELTA, USERS, unit, False, ENTRIES)
+    found = statement(releases_of(LEDGER), DELTA, USERS, unit, False)
     numbers = {"epsilon": gdp_epsilon(MU, DELTA), "delta": DELTA, "mu": MU, "users": USERS}
     numbers |= {"attack_advantage": 2 * norm.cdf(MU / 2) - 1}
     assert {name: found[name] for name in numbers} == pytest.approx(numbers)
-    assert (found["unit"], found["neighbours"], found["seeded"]) == (unit, f"{who} replaced", False)
-    assert found["releases"] == ENTRIES
+    assert (found["neighbours"], found["seeded"]) == (f"{who} replaced", False)
+    assert found["releases"] == [
+        {"name": one.name, "sensitivity": one.sensitivity, "noise_sd": one.noise_sd} for one in LEDGER.entries
+    ]
     words = (
         f"What is shared is (#, #)-differentially private where {who} replaced (#-GDP over # Gaussian releases about # "
         f"{unit}s): no attack distinguishes two such tables with an advantage over #."
         "\nStrength: users times mu is #; from # on a mixed model is hardly ever clearly worse than users' own data."
-        "\nNot covered: "
+        f"\nUnit of privacy: {unit}.\nNeighbours: {who} replaced.\nTrust model: central"
     )
-    text, numbers["releases"] = str(found).partition("heads")[0], len(LEDGER.entries)
+    text, numbers["releases"] = str(found).partition(", since")[0], len(LEDGER.entries)
     names = ("epsilon", "delta", "mu", "releases", "users", "attack_advantage")
     said = [float(one.replace(",", "")) for one in re.findall(NUMBER, text)]
     assert re.sub(NUMBER, "#", text) == words
@@ -369,8 +371,7 @@ def test_parameters_of_a_fit(method, family, where):
     assert asked["doubts"] == call(pytest.approx(mu), 0.0041, 40, 3)
     ids, _, mu_squared, delta = asked["entered"].args
     assert sorted(ids) == list(range(40)) and (mu_squared, delta) == (pytest.approx(model.ledger_.mu**2), 0.0041)
-    names = [entry.name for entry in model.ledger_.entries]
-    assert asked["statement"] == call(model.ledger_.mu, 0.0041, 40, "user", True, names)
+    assert asked["statement"] == call(releases_of(model.ledger_), 0.0041, 40, "user", True)
     assert (model.shared_.max_samples, model.n_features_in_) == (3, 2)
 
 

@@ -22,6 +22,7 @@ from privrep.estimator.commands.release import (
     HEADS,
     PRIVATE,
     PUBLIC,
+    audited,
     read_heads,
     read_release,
     write,
@@ -69,6 +70,8 @@ def about(
          predicts the label of new rows
       5. privrep personalise release/public/release.json others.csv --user who --label y
          makes models of people who took no part
+      6. privrep audit release
+         checks that a release states what its ledger gives, and says what an auditor cannot see
     Before there is a table, privrep advise says which method to use for how many people.
     """
 
@@ -79,6 +82,12 @@ PREDICTED_AT_ONCE = 2**18
 """Numbers in the rows that are predicted at once; an id counts as 32."""
 USUAL_SIGNAL = 0.5
 """Share of the variance of labels that heads explain, by default."""
+AUDIT = """\
+an accountant finds this statement of the {} releases in the file. The ledger, the report, the prior and
+the advice are those that were written with it, and so are {:,} heads. These files cannot show that sums were clipped
+and noise was drawn as the ledger says, that nothing else left the table, how many users it has, or a change by somebody
+who made the hashes anew."""
+"""What an audit finds, and what files cannot show."""
 ELSEWHERE = {"structure", "kinds", "feature_bounds", "label_bounds", "unit", "users", "unseen", "heads"}
 """Parameters of the estimator that are no options of `fit`: bounds and --user replace them, or they are for Python."""
 LABEL = Annotated[str, typer.Option(help="Column of the label.")]
@@ -304,6 +313,20 @@ def show(release: Annotated[Path, typer.Argument(help="release.json of a fit.")]
     spectrum = ", ".join(f"{value:.3g}" for value in shared.spectrum[:10])
     typer.echo(Summary.of(shared, read["privacy"], read["advice"]))
     typer.echo(f"Spectrum of the prior over the label noise: {spectrum}{', ...' if len(shared.spectrum) > 10 else ''}")
+
+
+@app.command()
+@in_one_line
+def audit(
+    out: Annotated[Path, typer.Argument(help="Folder of a fit; of its private folder nothing is needed.")],
+) -> None:
+    """Add up the releases of a fit, hold its statement against them, and check that its files belong together.
+
+    \b
+    Example: privrep audit release
+    """
+    read, heads = audited(out)
+    typer.echo(f"{read['privacy']}\n\n{out}: {AUDIT.format(len(read['privacy']['releases']), heads)}")
 
 
 @app.command()

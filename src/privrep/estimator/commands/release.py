@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
+from inspect import signature
 from pathlib import Path
 
 import jinja2
@@ -18,12 +19,12 @@ import privrep
 from privrep.estimator import PrivateRepresentation
 from privrep.estimator.private_representation import LocalHeads
 from privrep.estimator.shared_prior import VERSION, SharedPrior
-from privrep.estimator.statement import STATED, statement, strength
+from privrep.estimator.statement import LABEL, statement, strength
 from privrep.users.table_files import naming
 from privrep.users.whole_files import in_one_move, write_whole
 
 PUBLIC, PRIVATE = "public", "private"
-PARTS = ("privacy", "advice", "shared")
+PARTS = ("privacy", "advice", "shared", "files")
 RELEASE, LEDGER, REPORT, HEADS = "release.json", "ledger.csv", "report.html", "heads.parquet"
 DO_NOT_PUBLISH = (
     "heads.parquet contains a model of each user, fitted on that user's rows alone with the published prior.\n"
@@ -35,26 +36,19 @@ TEMPLATES = jinja2.Environment(
 )
 
 
-def published(fitted: PrivateRepresentation) -> dict:
-    """Return the contents of release.json."""
-    contents = {
-        "privrep": privrep.__version__,
-        "privacy": fitted.privacy_,
-        "advice": fitted.advice_,
-        "shared": fitted.shared_.to_dict(),
-    }
-    return contents | {"sha256": hashes(contents)}
-
-
 def sha256(value: object) -> str:
     """Hash a JSON value."""
-    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()
+    return hashed(json.dumps(value, sort_keys=True).encode())
+
+
+def hashed(content: bytes) -> str:
+    """Hash the content of a file."""
+    return hashlib.sha256(content).hexdigest()
 
 
 def hashes(contents: dict) -> dict[str, str]:
     """Hash all entries of a release, by name. This detects accidental changes; an editor can renew them."""
-    entries = {f"{part}: {name}": value for part in PARTS for name, value in contents[part].items()}
-    return {name: sha256(value) for name, value in {"privrep": contents.get("privrep"), **entries}.items()}
+    return {f"{part}: {name}": sha256(value) for part in PARTS for name, value in contents[part].items()}
 
 
 def read_release(path: Path) -> tuple[SharedPrior, dict]:
@@ -70,7 +64,8 @@ def read_release(path: Path) -> tuple[SharedPrior, dict]:
         if wrong and read["shared"].get("version") == VERSION:
             raise ValueError(f"{wrong[0]} was changed after it was written")
         shared = SharedPrior.from_dict(read["shared"])
-        return shared, read | {"privacy": statement(**{name: read["privacy"][name] for name in STATED})}
+        stated = {name: read["privacy"][name] for name in signature(statement).parameters}
+        return shared, read | {"privacy": statement(**stated)}
     except (ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:
         raise ValueError(f"{path} is no release of privrep fit, or was edited: {error}") from None
 
@@ -94,13 +89,36 @@ def read_heads(path: Path, shared: SharedPrior, release: dict) -> LocalHeads:
 def write(fitted: PrivateRepresentation, folder: Path) -> None:
     """Write all files of a fit into an empty folder."""
     public, private = folder / PUBLIC, folder / PRIVATE
-    contents = published(fitted)
+    contents = {"privacy": fitted.privacy_, "advice": fitted.advice_, "shared": fitted.shared_.to_dict()}
+    texts = {LEDGER: ledger_table(fitted.privacy_["releases"]), REPORT: page(fitted)}
+    contents["files"] = {name: hashed(text.encode()) for name, text in texts.items()}
+    contents["sha256"] = hashes(contents)
     private.mkdir(mode=0o700)
     write_whole(private / "README", DO_NOT_PUBLISH)
     write_heads(fitted.local_, fitted.shared_, contents["sha256"], private / HEADS)
-    write_whole(public / LEDGER, ledger_table(fitted))
-    write_whole(public / REPORT, page(fitted))
-    write_whole(public / RELEASE, json.dumps(contents, indent=1))
+    for name, text in (texts | {RELEASE: json.dumps(contents, indent=1)}).items():
+        write_whole(public / name, text)
+
+
+def audited(folder: Path) -> tuple[dict, int]:
+    """Return the contents of a release and the number of heads beside it; raise ValueError that names the file if these
+    are not the files of one fit, and the entry if the statement does not follow from the releases."""
+    path, heads = folder / PUBLIC / RELEASE, folder / PRIVATE / HEADS
+    shared, contents = read_release(path)
+    written = json.loads(path.read_text(encoding="utf-8"))["privacy"]
+    for name, value in contents["privacy"].items():
+        if rounded(written.get(name)) != rounded(value):
+            raise ValueError(f"{path}: {name!r} is not what privrep {privrep.__version__} states of these releases")
+    files = contents["files"] | {LEDGER: hashed(ledger_table(contents["privacy"]["releases"]).encode())}
+    for file in sorted({*path.parent.iterdir(), *(path.parent / name for name in files)} - {path}):
+        if hashed(file.read_bytes()) != files.get(file.name):
+            raise ValueError(f"{file} is no file of this release, or was edited")
+    return contents, len(read_heads(heads, shared, contents["sha256"]).ids) if heads.exists() else 0
+
+
+def rounded(value: object) -> object:
+    """Return a value as other versions of numerical libraries find it, too."""
+    return f"{value:.9g}" if isinstance(value, float) else value
 
 
 def head_columns(shared: SharedPrior) -> list[str]:
@@ -134,10 +152,10 @@ def write_private(schema: pa.Schema, parts: Iterable[pa.Table], path: Path) -> N
                 writer.write_table(part)
 
 
-def ledger_table(fitted: PrivateRepresentation) -> str:
-    """Return all releases as CSV."""
-    rows = pd.DataFrame([vars(entry) | {"release": entry.name, "mu": entry.mu} for entry in fitted.ledger_.entries])
-    return rows[["release", "sensitivity", "noise_sd", "mu"]].to_csv(index=False)
+def ledger_table(releases: Sequence[Mapping]) -> str:
+    """Return the releases of a statement as CSV."""
+    rows = pd.DataFrame(releases).rename(columns={"name": "release"})
+    return rows.assign(mu=rows.sensitivity / rows.noise_sd).to_csv(index=False)
 
 
 def page(fitted: PrivateRepresentation) -> str:
@@ -145,9 +163,8 @@ def page(fitted: PrivateRepresentation) -> str:
     spectrum = fitted.shared_.spectrum
     return TEMPLATES.get_template("report.html.jinja").render(
         privacy=fitted.privacy_,
+        label=LABEL,
         strength=strength,
         advice=fitted.advice_,
         spectrum=[(value, 100 * value / spectrum[0] if spectrum[0] else 0.0) for value in spectrum[:20]],
-        entries=fitted.ledger_.entries,
-        version=privrep.__version__,
     )
