@@ -95,6 +95,7 @@ api: .venv/ready
 
 docs: all api
 	python workflow/scripts/update_docs.py
+	python tests/proofs.py
 
 # The scale of record, into results/record: 70 to 100 minutes on two cores, and the same command goes on after a stop.
 record: .venv/ready

@@ -11,8 +11,6 @@ from pathlib import Path
 
 from workflow_helpers import ROOT, called, copy_project, snakemake
 
-from privrep.privacy import contributions, paired_samples, regression_moments
-
 ALGORITHM = textwrap.dedent(re.search(r"```python\n(.*?)```", (ROOT / "CONTRIBUTING.md").read_text(), re.DOTALL)[1])
 STUDY = """
 figures:
@@ -160,22 +158,3 @@ def test_an_undescribed_column_stops_the_shard(tmp_path):
     done = called(folder, command)
     assert done.returncode
     assert "spectral_init writes 'odd'; its options must describe this column" in done.stderr
-
-
-def test_the_guide_lists_every_kind_of_contribution():
-    """All classes that say how their sum is released, with their sensitivities at clip c, of both relations."""
-    guide = (ROOT / "CONTRIBUTING.md").read_text()
-    kinds = {
-        name: one
-        for module in (contributions, paired_samples, regression_moments)
-        for name, one in vars(module).items()
-        if hasattr(one, "noise_spec") and one is not contributions.Contribution
-    }
-    assert len(kinds) > 8
-    assert [name for name in sorted(kinds) if f"`{name}`" not in guide] == []
-    rows = re.findall(r"^\| `(\w+)` \|.* \| ([2√]*) ?c \| ([2√]*) ?c \|", guide, re.MULTILINE)
-    factors = {"": 1.0, "2": 2.0, "√2": 2**0.5}
-    for name, replaced, added in rows:
-        of = kinds[name].sensitivity
-        assert (of(1.0, "replaced"), of(1.0, "added or removed")) == (factors[replaced], factors[added]), name
-    assert len(rows) == sum(isinstance(vars(one).get("sensitivity"), staticmethod) for one in kinds.values()) + 3

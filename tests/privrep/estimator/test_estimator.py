@@ -18,6 +18,7 @@ from multiprocessing.reduction import ForkingPickler
 import joblib
 import numpy as np
 import pandas as pd
+import proofs
 import pyarrow as pa
 import pytest
 import sklearn
@@ -151,9 +152,11 @@ def test_noise_is_the_systems_and_lies_on_a_lattice(settings, monkeypatch):
 @pytest.mark.parametrize("epsilon", [1e-6, 1e4])
 @pytest.mark.parametrize("configuration", CONFIGURATIONS, ids=called)
 def test_whatever_the_budget_numbers_are_finite(configuration, epsilon):
-    """Without a warning of numpy."""
+    """Without a warning of numpy. The page on proofs, which `python tests/proofs.py` renews, has all releases."""
     for seed in range(4):
-        fitted = Fit(configuration | {"epsilon": epsilon, "random_state": seed}, others()).model
+        with proofs.listening() as found:
+            fitted = Fit(configuration | {"epsilon": epsilon, "random_state": seed}, others()).model
+        assert not {*found}.difference(proofs.listed()[1][called(configuration)])
         numbers = [value for value in fitted.advice_.values() if not isinstance(value, str)]
         for found in (numbers, fitted.local_.vectors, fitted.shared_.mean, fitted.shared_.covariance):
             assert np.isfinite(found).all()

@@ -14,8 +14,9 @@ import numpy as np
 import opendp.prelude as opendp
 import pytest
 from conftest import FALSE_ALARM, check_sd, fake_users
+from contribution_cases import CASES, SIZE
 from scipy import special, stats
-from test_contributions import CASES, SIZE, distance
+from test_contributions import distance
 
 from privrep.privacy.accounting import UNLIMITED
 from privrep.privacy.contributions import Rows, Scalars, Scores, Semidefinite
