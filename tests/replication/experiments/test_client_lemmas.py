@@ -6,19 +6,13 @@ import numpy as np
 import pandas as pd
 import pytest
 from conftest import fixed_noise, gather, make_task
-from hypothesis import given
-from hypothesis import strategies as st
+from made_up_cells import made_up
 from pieces import vec
-from scipy import integrate, stats
 
 from privrep.methods.running.runner import fit
-from privrep.theory import shen2023
-from privrep.users.simulated import HEAVY_EVERY, Problem, Users
+from privrep.users.simulated import Problem, Users
 from privrep.users.subspace import dist2, orthonormalise, planted_subspace, random_subspace
-from replication.evidence.numbers import measure
-from replication.evidence.quantities import numbers
 from replication.experiments.client_lemmas import client_lemmas, clients
-from replication.run.config import read_config, read_study
 from replication.studies.client_lemmas import analysis as study
 
 PROBLEM = Problem(24, 20, 7, 2, head_law="sphere")
@@ -188,86 +182,5 @@ def test_ratios_are_those_of_the_paper():
 
 def test_without_a_right_side_there_is_no_ratio():
     """delta_1 >= 1: the lemmas that divide by 1 - delta_1 say nothing."""
-    cells = table(PROBLEM, batch_samples=4)
-    assert cells["isometry_2"].iloc[0] > 1
-    found = study.ratios(cells).iloc[0]
-    assert set(found.index[found.isna()]) == {"D.2 printed", "D.4 F", "D.4 V", "D.5", "condition"}
-
-
-@pytest.mark.parametrize("factor", [1.0, 5.0, 20.0])
-def test_long_heads_raise_the_deviation(factor):
-    """mu is that of `Problem`; the deviation grows by sqrt(E ||v||^4) / E ||v||^2, here from the heads themselves."""
-    problem = Problem(HEAVY_EVERY, 20, 7, 2, head_law="heavy", head_factor=factor)
-    row = table(problem).iloc[0]
-    heads = np.concatenate([block.heads for block in Users(problem).blocks()]).astype(float)
-    squares = (heads**2).sum(axis=1)
-    assert row["incoherence"] == pytest.approx(problem.longest_head, rel=1e-12)
-    plain = shen2023.gradient_deviation(HEAVY_EVERY, 7, 2, 9, 0.4)
-    assert row["deviation"] / plain == pytest.approx(math.sqrt((squares**2).mean()) / squares.mean(), rel=1e-5)
-
-
-def test_the_bound_of_a_round():
-    """Eq. (19) with C_N = 1, over the start."""
-    cells = table(LARGE, batch_samples=800, start_sine=0.1, clip=100.0, multiplier=0.01)
-    (point,) = study.step_points(cells).to_dict("records")
-    noise = 0.25 / 1.5**2 * 0.02 * 100 / 30
-    assert point["bound"] == pytest.approx(math.sqrt(1 - 0.96 / (8 * 1.5**2)) + 3 * noise * math.sqrt(8) / 0.1)
-    assert point["factor"] == pytest.approx(cells["dist2"].iloc[0] / 0.1)
-
-
-@given(n=st.integers(2, 6), d=st.integers(4, 8), k=st.integers(1, 2), spare=st.integers(1, 4))
-def test_the_algebra_holds_at_every_size(n, d, k, spare):
-    """Lemmas D.1 and D.3, whatever the sizes, provided the samples determine the heads."""
-    found = study.kronecker(n, 2 * k + spare, d, k)
-    assert found["D.1 gap"] < 1e-10
-    assert found["D.3 with n"] == pytest.approx(1, abs=1e-9)
-
-
-def test_no_variable_of_variance_one_is_1_subgaussian():
-    """E exp(x^2 / s^2) = 2 for a sign at s = 1 / sqrt(ln 2) and a normal variable at sqrt(8/3), and above at s = 1."""
-    least, normal = (measure.measured for measure in study.subgaussian_norms())
-    assert math.exp(1 / least**2) == pytest.approx(2)
-    assert integrate.quad(lambda x: math.exp(x**2 / normal**2) * stats.norm.pdf(x), -40, 40)[0] == pytest.approx(2)
-    assert least > 1
-
-
-@pytest.mark.parametrize("lemma", ["C.2", "C.3"])
-def test_the_chance_to_be_inside(lemma, rng):
-    """Against the share of drawn data sets, for normal samples and k = 1."""
-    users, samples, factor = 30, 64, 1.3
-    first, second = rng.standard_normal((2, 2000, users, samples))
-    deviation = np.abs((first**2).mean(axis=-1) - 1 if lemma == "C.2" else (first * second).mean(axis=-1)).max(axis=1)
-    share = (deviation <= factor * math.sqrt(math.log(users) / samples)).mean()
-    assert 0.05 < share < 0.99
-    assert study.chance_inside(lemma, users, samples, factor) == pytest.approx(share, abs=0.04)
-
-
-def test_the_law_of_a_path():
-    """The first round leaves sqrt(9/16 + 7/16 r^2) of the start, r the steady state; or that, if it is larger."""
-    rows = {"series": "path", "start_sine": 0.1, "seed": 0, "step": 0.25, "largest_dist2": 0.08}
-    cells = pd.DataFrame([rows | {"steady": 0.1 * r} for r in (0.0, 0.5, 1.0, 2.0)])
-    points = study.path_points(cells)
-    np.testing.assert_allclose(points["law"], [0.75, math.sqrt(9 / 16 + 7 / 64), 1.0, 2.0])
-    np.testing.assert_allclose(points["largest"], 0.8)
-
-
-def test_twenty_users_do_not_judge_what_holds_for_many():
-    """The series `theory` counts where the deltas are given, not where the probability depends on n."""
-    sides = {name: [3.0, 0.5] for name in study.ratios(table(PROBLEM))}
-    runs = {"series": ["theory", "n"], "head_law": "sphere", "noise_multiplier": 0.0, "clipped_share": [0.5, 0]}
-    cells = pd.DataFrame(runs | sides | {"status": "ok", "lemma": True})
-    wanted = numbers(read_study(read_config(), "client_lemmas")).items()
-    plain = {name: one for name, one in wanted if not one.series and "users" not in one.where and name[:3] != "C.5"}
-    found = {name: one.measured for name in plain if (one := measure(name, plain[name], cells))}
-    expected = {"C.2": 0, "D.6": 0, "C.1 clipped": 0, "D.5": 0.5}
-    assert {name: found[f"{name}, share of runs beyond"] for name in expected} == expected
-    assert found["C.2, largest ratio"] == 0.5 and "D.6 long heads, share of runs beyond" not in found
-
-
-def test_the_printed_sum_is_divided_out():
-    """delta_3 has sqrt(d) + sqrt(k ln n); the law beside it has sqrt(k), but for an edge and few samples."""
-    cells = table(PROBLEM)
-    row = cells.iloc[0]
-    edge = math.sqrt(7) + math.sqrt(2 * math.log(24))
-    assert row["deviation_per_edge"] == pytest.approx(row["deviation_2"] / edge)
-    assert row["per_edge"] == pytest.approx(row["deviation"] / edge)
+    found = study.ratios(study.with_predictions(made_up("client_lemmas").assign(isometry_2=1.5)))
+    assert set(found.columns[found.isna().all()]) == {"D.2 printed", "D.4 F", "D.4 V", "D.5", "condition"}

@@ -67,17 +67,6 @@ def measured(cells: pd.DataFrame) -> list[Measured]:
     return choice(pd.concat([cells.assign(series="choice-" + cells["series"]), COMPARED]))[0]
 
 
-@pytest.mark.parametrize("best", [0.5, 1.0, 2.0])
-def test_a_setting_that_is_not_the_best_shows(best):
-    """Chosen over least error is 1 where the file has the best setting, and its ratio where it has not."""
-    found = {one.quantity: one.measured for one in measured(table(best))}
-    for series in CHOICES:
-        assert found[f"chosen over best, {series}"] == pytest.approx(max(1.0, best))
-        assert found[f"settings tried, {series}"] == 2
-    for series in SHARES:
-        assert found[f"half of the budget for the start over a tenth, {series}"] == pytest.approx(1.5)
-
-
 def test_what_rests_on_runs_has_repetitions_and_no_interval():
     """Two data sets cannot show that a choice stands: a ratio of their errors is no arithmetic."""
     for one in measured(table()):

@@ -15,9 +15,9 @@ from workflow_helpers import ROOT
 from privrep.methods.unit_steps import schedule as unit_steps
 from privrep.privacy.accounting import gdp_mu
 from privrep.theory import choice as methods
-from privrep.theory import jain2021, shen2023, whole_methods
+from privrep.theory import whole_methods
 from privrep.theory.rival_options import PASSES, ROUNDS
-from privrep.theory.whole_methods import Moments, Regime, Rounds, posterior_risk
+from privrep.theory.whole_methods import Regime, Rounds
 from privrep.users.simulated import Problem
 from replication.report.chapters import text
 from replication.report.page import from_markdown, with_formulas
@@ -66,154 +66,6 @@ def test_the_recursion_of_unit_steps_is_the_schedule(users, samples, dim, rank, 
     assert end[1] < end[0]
 
 
-@pytest.mark.parametrize(
-    ("p", "q", "penalty"), [(3, 10, 1.0), (3, 6, 0.1), (10, 10, 0.5), (30, 10, 0.2), (20, 40, 1e-9)]
-)
-def test_traces_of_inverses(p, q, penalty):
-    """Against simulated Gaussian samples; in the last case against 1 / (q - p - 1), too."""
-    draws = np.random.default_rng(0).standard_normal((4000, q, p))
-    values = np.linalg.eigvalsh(draws.transpose(0, 2, 1) @ draws).clip(0) + penalty
-    first, second = whole_methods.inverse_traces(p, q, penalty)
-    assert first == pytest.approx((1 / values).mean(), rel=0.1)
-    assert second == pytest.approx((1 / values**2).mean(), rel=0.25)
-    if penalty < 1e-6:
-        assert first == pytest.approx(1 / (q - p - 1), rel=1e-6)
-
-
-def test_own_data_by_hand():
-    """(1 - m/d) below as many samples as dimensions, sigma^2 d / (m - d - 1) over k above."""
-    few, many = Regime(1, 10, 100, 2, 0.01), Regime(1, 40, 20, 2, 0.01)
-    assert whole_methods.own_data(few, 1e-3).risk == pytest.approx(0.9, rel=1e-3)
-    assert whole_methods.own_data(many, 1e-9).risk == pytest.approx(1e-4 * 20 / 19 / 2, rel=1e-6)
-    assert not whole_methods.own_data(Regime(1, 20, 20, 2, 0.01), 1e-3).known
-
-
-def test_noise_alone_gives_a_random_subspace():
-    """Every start, round and step, at a budget of next to nothing."""
-    nothing, rounds = 1e-9, Rounds(12, 0, 1.0, 1.0)
-    for outside in (
-        whole_methods.rounds_outside(SIZES, nothing**2, rounds, np.asarray(0.01)),
-        whole_methods.moments_outside(SIZES, nothing**2, Moments(5, 5, (0.1, 0.1), (50.0, 50.0), 1.5), 0.5),
-    ):
-        assert outside == pytest.approx(0.9, rel=1e-6)
-    assert 0.8 < whole_methods.models_outside(SIZES, nothing) <= 0.9  # its law is of all sizes
-
-
-def test_many_rounds_end_in_the_steady_state():
-    """F9: S of CENTAUR is (d - k) (noise times gain)^2, where nothing is clipped and users are many."""
-    many, mu2, clip = Regime(1e8, 40, 30, 3, 0.0), 1e-2, 1e3
-    found = whole_methods.rounds_outside(many, mu2, Rounds(200, 20, 0.25, clip), np.asarray(0.2))
-    noise = shen2023.centaur_noise(1e8, math.sqrt(200 / mu2), clip)
-    assert found == pytest.approx(27 * (float(noise) * float(shen2023.centaur_gain(1.0))) ** 2, rel=0.02)
-
-
-def test_a_round_without_noise_contracts():
-    """F8: the sine by 1 - eta near the truth; half as far with a clip at half of the typical norm."""
-    many, square = Regime(1e15, 40, 30, 3, 0.0), np.asarray(1e-8)
-    norm = float(whole_methods.gradient_norm(many, square, 20))
-    for clip, left in ((1e3, 0.75), (norm / 2, 0.875)):
-        found = whole_methods.rounds_outside(many, 1e12, Rounds(1, 20, 0.25, clip), square)
-        assert math.sqrt(found / square) == pytest.approx(left, rel=1e-3)
-    shared = whole_methods.rounds_outside(many, 1e12, Rounds(1, 0, 0.25, 1e3), square)
-    assert math.sqrt(shared / square) == pytest.approx(1 - 0.25 * 37 / 40, rel=1e-3)
-
-
-def test_a_step_of_moments_is_that_of_the_clipped_law():
-    """F3 from a start at the truth, over its whole range, and random beyond x = 1."""
-    step = Moments(20, 20, (0.1, 0.1), (3 * math.sqrt(20 * 30 * 51), 3 * math.sqrt(20 * 51)), 1.5)
-    sizes = Regime(1e6, 40, 30, 3, 0.0)
-    for mu2 in (1e-2, 1e-3):
-        found = whole_methods.moments_outside(sizes, mu2, step, 0.0)
-        law = whole_methods.user_step(1e6, 20, math.sqrt(1.5 / mu2), step.factors, step.units)
-        assert law.ratio(30, 3) < 1
-        assert 3 * found == pytest.approx(law.frobenius(30, 3) ** 2, rel=1e-6)
-    assert whole_methods.moments_outside(sizes, 1e-9, step, 0.0) == pytest.approx(0.9)
-
-
-@pytest.mark.parametrize(("share", "fall"), [(0.25, 1.0), (0.0, 0.1)])
-def test_averages_and_falling_clips_lower_what_privacy_leaves(share, fall):
-    """Both by about what was counted: of T/4 rounds that contract by half to their errors; of noise ten times less."""
-    many, mu2 = Regime(1e8, 40, 30, 3, 0.0), 1e-2
-    plain, found = (
-        whole_methods.rounds_outside(many, mu2, Rounds(200, 20, 0.5, 300.0, *more), np.asarray(0.2))
-        for more in ((), (fall, share))
-    )
-    left, rounds = 0.5, 50
-    averaged = ((1 - left**2) / (1 - left) ** 2) / rounds  # leading order
-    assert found / plain == pytest.approx(averaged if share else 0.01, rel=0.1)
-
-
-def test_label_noise_leaves_a_floor_under_the_rounds():
-    """Noise of a round is drawn once: S is (d - k) / (n d k) (step norm gain)^2 at the norm of label noise alone."""
-    noisy = Regime(1e6, 40, 30, 3, 0.5)
-    norm = float(shen2023.representation_update(0.0, 30, 3, 20, 0.5))
-    found = whole_methods.rounds_outside(noisy, 1e12, Rounds(100, 20, 0.25, 1e3), np.asarray(0.01))
-    steady = 27 / 90e6 * (0.25 * norm * float(shen2023.centaur_gain(1.0))) ** 2
-    assert found == pytest.approx(steady, rel=0.02)
-
-
-def test_norms_on_the_same_samples_are_those_of_unit_steps():
-    """Near the truth, where heads are as long as they should be; for m samples the mean gradient is the sum over m."""
-    sizes = unit_steps.Sizes(100, 10, 30, 3)
-    for error2 in (1e-10, 1e-9):  # there C = s^2 I
-        found = whole_methods.gradient_norm(SIZES, np.asarray(27 * error2), 0)
-        gradient2, head2 = sizes.lengths2(error2, 1e-4)
-        assert found == pytest.approx(math.sqrt(gradient2 * head2) * 1e-4 / 10, rel=2e-3)
-
-
-def test_heads_fitted_in_a_poor_start_weaken_the_signal():
-    """In b alone: with S = 1/2 and k S / spare of scatter, c^2 / (c^2 + nu) of its power is left."""
-    sizes, step = Regime(1e9, 40, 30, 3, 0.0), Moments(19, 20, (0.1, 0.1), (700.0, 300.0), 1.5)
-    near, far = (whole_methods.moments_outside(sizes, 1e-6, step, start) for start in (0.0, 0.5))
-    cut = whole_methods.user_step(1e9, 20, math.sqrt(1.5 / 1e-6), step.factors, step.units)
-    second, first = 3 * cut.second**2, cut.first**2
-    weaker = (0.5 + 3 * 0.5 / 15) / 0.5
-    sampling = (jain2021.contraction(2e10, 30, 3, 19)) ** 2 * 0.5
-    assert (far - sampling) / near == pytest.approx((second + first * weaker) / (second + first), rel=1e-3)
-
-
-def test_label_noise_leaves_a_floor_under_the_step():
-    """F5, and F4 from the start's error."""
-    step = Moments(20, 20, (0.1, 0.1), (700.0, 300.0), 1.5)
-    found = whole_methods.moments_outside(Regime(1e6, 40, 30, 3, 0.5), 1e12, step, 0.01)
-    floor = float(jain2021.step_floor(2e7, 30, 3, 20, 0.5)) ** 2 / 3
-    assert found == pytest.approx(floor + jain2021.contraction(2e7, 30, 3, 20) ** 2 * 0.01, rel=1e-6)
-
-
-def ridge_error(samples: int, rank: int, variance: float, noise2: float, penalty: float) -> float:
-    """Mean square error of an entry of ridge heads over 20,000 simulated users."""
-    rng = np.random.default_rng(0)
-    features = rng.standard_normal((20_000, samples, rank))
-    heads = math.sqrt(variance) * rng.standard_normal((20_000, rank))
-    labels = np.einsum("bmk,bk->bm", features, heads) + math.sqrt(noise2) * rng.standard_normal((20_000, samples))
-    system = features.transpose(0, 2, 1) @ features + penalty * np.eye(rank)
-    fitted = np.linalg.solve(system, np.einsum("bmk,bm->bk", features, labels)[:, :, None])[:, :, 0]
-    return float(((fitted - heads) ** 2).mean())
-
-
-def test_models_in_a_subspace_that_is_half_right(monkeypatch):
-    """Unit steps at S = 1/2: a prior of two variances, against one that has each of the 30 in its place."""
-    monkeypatch.setattr(whole_methods, "unit_recursion", lambda sizes, mu: (np.array([0.4, 0.1]), np.array([0.5, 0.0])))
-    found = whole_methods.unit_steps(SIZES, MU)
-    outside = np.full(27, 3 * 0.5 / 27)
-    spread, squares = (np.concatenate([np.full(3, one), outside]) for one in (1.0, 0.5))
-    assert found.risk[0] == pytest.approx(posterior_risk(spread / 1e-4, squares, 10, 1e-4) / 3, rel=1e-9)
-    assert found.risk[1] == pytest.approx(ridge_error(10, 3, 1.0, 1e-4, 1e-4), rel=0.05)
-    assert list(found.known) == [False, True]
-
-
-def test_a_start_takes_its_share_of_the_budget():
-    """What is left of mu^2 is that of the steps; a start that is mostly noise is no law's."""
-    step = Moments(5, 5, (0.1, 0.1), (300.0, 150.0), 1.5)
-    ended = whole_methods.moments_outside(SIZES, 0.6 * 9, step, 0.2)
-    assert whole_methods.altmin(SIZES, 3.0, 0.2, 0.4, step).risk == whole_methods.personal(SIZES, ended)
-    rounds, starts = Rounds(30, 5, 0.25, 5.0), np.array([0.4, 0.6])
-    ended = whole_methods.rounds_outside(SIZES, 0.6 * 9, rounds, starts)
-    found = whole_methods.by_rounds(SIZES, 3.0, starts, 0.4, rounds)
-    assert list(found.risk) == list(whole_methods.personal(SIZES, ended))
-    assert (ended <= whole_methods.NEAR).all() and list(found.known) == [True, False]
-
-
 @pytest.mark.parametrize("name", PRIVATE)
 def test_risks_fall_with_users_and_budget(name):
     """On the whole grid, but for a hundredth where a clip or a schedule changes over."""
@@ -247,17 +99,6 @@ def test_a_method_that_cannot_run_is_not_named():
     risks, known = measures.predictions(pd.DataFrame([EXAMPLE | {"samples": 6, "rank": 5}]))
     assert np.isinf(risks.loc[0, ["centaur", "altmin"]].astype(float)).all() and np.isfinite(risks.loc[0, "fedrep"])
     assert not known.loc[0, ["centaur", "altmin", "fedrep"]].any()
-
-
-@pytest.mark.parametrize(("outside", "rank", "samples"), [(0.0, 3, 10), (0.02, 3, 10), (0.3, 5, 20)])
-def test_ridge_heads_have_the_label_noise_as_penalty(outside, rank, samples):
-    """Against a simulation; with label noise as large as heads the penalty is worth something against least squares."""
-    for noise in (0.01, 1.0):
-        found = whole_methods.personal(Regime(1, samples, 30, rank, noise), outside)
-        error = ridge_error(samples, rank, 1 - outside, rank * outside + noise**2, noise**2)
-        assert found == pytest.approx(outside + error, rel=0.05)
-        if noise == 1:
-            assert found < 0.96 * jain2021.personal_risk(rank * outside, rank, samples, noise) / rank
 
 
 # Design

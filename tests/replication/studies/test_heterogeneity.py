@@ -16,7 +16,6 @@ from privrep.methods.dp_fedavg import model_steps, start_model
 from privrep.methods.general_centaur import representation_steps
 from privrep.methods.running.columns import own_columns
 from privrep.methods.running.runner import fit
-from privrep.theory import shen2023
 from privrep.users.blocks import Block
 from privrep.users.passes import rows
 from privrep.users.rng import stream
@@ -119,36 +118,6 @@ def test_scores_are_quantiles_of_the_norms():
     assert told["full_drift"] == pytest.approx(np.linalg.norm(clipped.mean(axis=0)) / bound)
     assert not task.ledger.entries
     assert set(told) <= set(own_columns(options_class("update_norms")))
-
-
-@pytest.mark.parametrize(
-    ("sine", "rank", "samples", "sigma"),
-    [(0.1, 2, 16, 0), (0.4, 2, 16, 0), (0.2, 4, 32, 0), (0.7, 1, 12, 0.5), (0, 2, 16, 1)],
-)
-def test_laws_of_the_norms(sine, rank, samples, sigma):
-    """Root mean squares within 4 % over 8000 users; without the samples' scatter, or with one power of k less,
-    they are off by more.
-
-    The standard error is below 1 %: the norms' relative spread is about 0.5 over users, that of squares about 1.
-    """
-    problem = Problem(8000, 2 * samples, 24, rank, head_law="sphere", label_noise_sd=sigma)
-    told = scores(problem, sine, samples)
-    full = shen2023.model_update(rank * (1 + sine**2), 24, samples, sigma)
-    representation = shen2023.representation_update(sine, 24, rank, samples, sigma)
-    assert told["full_rms"] == pytest.approx(full, rel=0.04)
-    assert told["representation_rms"] == pytest.approx(representation, rel=0.04)
-    assert told["full_rms"] != pytest.approx(np.sqrt(rank * (1 + sine**2) + sigma**2), rel=0.04)
-    if rank > 1:
-        assert told["representation_rms"] != pytest.approx(representation / rank**0.5, rel=0.04)
-    assert told["heterogeneity"] == pytest.approx(1, abs=0.01)
-
-
-def test_at_the_optimum_a_representation_has_no_gradient():
-    """Float32 rounding alone is left, and no drift; the full model's updates stay. Label noise brings them back."""
-    problem = Problem(2000, 24, 16, 2, head_law="sphere")
-    told, noisy = (scores(replace(problem, label_noise_sd=sd), 0.0, 12) for sd in (0.0, 1.0))
-    assert told["representation_max"] < 1e-5 < 1 < told["full_median"]
-    assert told["representation_drift"] < 1e-5 and noisy["representation_median"] > 0.5
 
 
 def test_drift_of_two_models():

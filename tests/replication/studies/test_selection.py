@@ -12,7 +12,6 @@ from privrep.methods.running.runner import fit
 from privrep.theory.shen2023 import TARGET
 from privrep.users.simulated import Problem
 from privrep.users.subspace import dist2, random_subspace
-from replication.evidence.cells import resampled
 from replication.experiments.made_up_candidates import BAD, candidates, trials_needed
 from replication.run.registry import load_options
 from replication.studies.power_method import analysis as power_method
@@ -61,13 +60,6 @@ def test_options_out_of_range(wrong):
         load_options("made_up_candidates", {"good_share": 0.5, "failure": 0.1, "bad": "alike"} | wrong)
 
 
-def test_the_inequality_of_the_proof():
-    """(69) holds at 0.01 and fails at 0.02; its largest eps_i is a third of what adding angles gives."""
-    assert analysis.printed_gap(0.01, 0.2) < 0 < analysis.printed_gap(0.02, 0.2)
-    assert analysis.largest_accuracy(0.2) == pytest.approx(0.019275, abs=1e-6)
-    assert analysis.worst_that_passes(0.01) == pytest.approx(math.sin(3 * math.asin(0.01)), rel=1e-6)
-
-
 def table(series: str, **columns) -> pd.DataFrame:
     """Rows of one series."""
     return pd.DataFrame({"series": series} | columns)
@@ -84,24 +76,6 @@ def test_failures_of_the_selection_have_exact_ends():
         np.testing.assert_allclose([point["ci_low"], point["ci_high"]], ends, rtol=1e-9)
     names = [f"failure, p = {share}, asked 0.1, alike" for share in (0.6, 0.99)]
     assert [one.quantity for one in analysis.synthetic_measures(points)] == names
-
-
-def test_starts_that_pass_have_exact_ends():
-    """All eight pass: the lower end is 0.025^(1/8). Runs without noise do not count."""
-    noise = np.array([0.0, 0.0, *[3.0] * 8])
-    cells = table("select", noise_multiplier=noise, seed=range(10), selection_passed=(noise > 0).astype(float))
-    found = analysis.passing_measure(cells)
-    assert (found.measured, found.seeds) == (1, 8)
-    assert [found.ci_low, found.ci_high] == pytest.approx(clopper_pearson(8, 8))
-
-
-def test_a_repetition_counts_as_often_as_it_is_picked():
-    """Twice the first and once the last of three; a set of picks would forget the second time."""
-    cells = table("shared", users=250, seed=[0, 1, 2], start_dist2=[0.1, 0.5, 0.4], selection_passed=1.0)
-    name = "dist2 that passes on shared samples"
-    assert analysis.distance_that_passes(cells, np.array([0, 0, 2]))[name] == pytest.approx(0.2)
-    assert analysis.distance_that_passes(cells, np.arange(3))[name] == pytest.approx(1 / 3)
-    assert list(resampled(cells, np.array([2, 2, 1]))["seed"]) == [2, 2, 1]
 
 
 @pytest.mark.parametrize(("largest", "reached"), [(0.4, True), (0.1, False)])

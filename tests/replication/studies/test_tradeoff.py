@@ -13,7 +13,7 @@ from conftest import fixed_noise, make_task
 from privrep.methods import altmin, centaur
 from privrep.methods.running.runner import fit
 from privrep.privacy.mechanisms import Release
-from privrep.theory import jain2021, shared
+from privrep.theory import jain2021
 from privrep.users.simulated import Problem, Users
 from replication.run.config import read_config, read_study
 from replication.studies.tradeoff import analysis as tradeoff
@@ -45,13 +45,6 @@ def test_what_a_user_sends_is_what_is_released(monkeypatch):
     second = centaur.CentaurOptions(**sizes, clip=0.5)
     run |= sizes | {"init": "power_method"}
     assert counted(monkeypatch, second) == tradeoff.work_of_rounds(run, PROBLEM.dim)["numbers sent"]
-
-
-def test_crossing_is_where_the_counts_meet():
-    """Below it A needs fewer numbers, above it more."""
-    dims = np.geomspace(10, 1e6, 20_001)
-    assert tradeoff.crossing(dims, dims**2, 300 * dims) == pytest.approx(300, rel=1e-3)
-    assert tradeoff.crossing(dims, 0 * dims, dims) == float("inf")
 
 
 def errors_table(slope_a: float, slope_b: float, spread: float = 0.0) -> pd.DataFrame:
@@ -100,16 +93,6 @@ def test_a_run_that_learns_nothing_does_not_decide_a_factor(series):
     assert tradeoff.squares(table, series).mean(axis=1)[80] > 10 * means[80]
 
 
-def test_floors_come_off_in_squares():
-    """The error without noise on the same users is removed, and only where it is asked for."""
-    table = errors_table(1.5, 1.0)
-    silent = table.assign(noise_multiplier=0.0, dist2=0.6 * table["dist2"])
-    both = pd.concat([table.assign(dist2=table["dist2"]), silent])
-    raw, less = (tradeoff.squares(both, "A", floor) for floor in (False, True))
-    np.testing.assert_allclose(less, (1 - 0.36) * raw)
-    np.testing.assert_allclose(raw, tradeoff.squares(table, "A"))
-
-
 def test_exponent_of_the_factor():
     """The slope of the ratio with a Student interval, and the slope that the laws have on the same grid."""
     rng = np.random.default_rng(3)
@@ -133,30 +116,6 @@ def test_regions_name_who_works():
     ]
     table = tradeoff.regions(pd.DataFrame(rows)).set_index(["users", "epsilon"])["works"]
     assert {key: table[key] for key in cases} == {key: value[2] for key, value in cases.items()}
-
-
-def test_laws_of_both_methods():
-    """F3 under the clip for A, F9 for B, and the n at which the risk reaches the target; no law with label noise."""
-    common = {"users": 50_000, "samples": 32, "dim": 40, "rank": 2, "head_condition": 1.0, "target": 0.02}
-    common |= {"label_noise_sd": 0.0}
-    first = common | {"algorithm": "altmin", "noise_multiplier": 0.8, "eta": 40.0, "zeta": 12.0}
-    first |= {"clip_unit": "sample", "split": "halves-then-all"}
-    second = common | {"algorithm": "centaur", "noise_multiplier": 3.7, "zeta": 9.0, "step": 0.25, "participation": 1.0}
-    noisy, silent = first | {"label_noise_sd": 1.0}, first | {"noise_multiplier": 0.0}
-    table = tradeoff.with_predictions(pd.DataFrame([first, second, noisy, silent]))
-    x = jain2021.noise_ratio(50_000, 40, 2, 0.8, 40.0)
-    assert table["noise_ratio"].tolist() == [pytest.approx(x, rel=1e-3), 0, pytest.approx(x, rel=1e-3), 0]
-    labels = (1 + 144 / (2 * 1600)) ** 0.5
-    assert table["law_F"][0] == pytest.approx(jain2021.step_privacy_resolved(x, 40, 2) * labels, rel=1e-3)
-    assert table["law_2"][0] == pytest.approx(table["law_F"][0] * shared.edge(40, 2) / 76**0.5)
-    assert table[["law_F", "law_2", "users_law"]].loc[2:].isna().all(axis=None)
-    noise = 0.25 * 2 * 3.7 * 9 / 50_000
-    assert table["law_F"][1] == pytest.approx(noise * (2 * 38 / (1 - 0.75**2)) ** 0.5)
-    assert table["law_2"][1] == pytest.approx(noise * shared.edge(40, 2) / (1 - 0.75**2) ** 0.5)
-    risk = table["law_F"][1] ** 2 * (1 + 2 / 29)
-    assert table["users_law"][1] == pytest.approx(50_000 * (risk / 0.02) ** 0.5)
-    again = tradeoff.with_predictions(pd.DataFrame([first | {"users": table["users_law"][0]}, second]))
-    assert jain2021.personal_risk(again["law_F"][0] ** 2, 2, 32, 0) == pytest.approx(0.02, rel=1e-6)
 
 
 def test_x_of_heads_of_several_lengths_is_that_of_the_shortest():

@@ -6,18 +6,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from privrep.methods.unit_steps.schedule import Sizes, schedule
-from privrep.privacy.accounting import gdp_mu
-from replication.evidence.intervals import BOOTSTRAP, bootstrap_measures
+from replication.evidence.intervals import BOOTSTRAP
 from replication.evidence.measured import Measured
 from replication.evidence.quantities import numbers
 from replication.run.config import ROOT, read_config, read_study, read_yaml
 from replication.run.settings import MeasureSettings, settings_of
 from replication.studies.unit_map import analysis as unit_map
 from replication.studies.unit_map import figure2
-from replication.studies.unit_rates import analysis as rates
 
-THREE = np.arange(3)
 read = figure2.Risks.read
 
 
@@ -78,19 +74,6 @@ def test_the_best_is_chosen_anew_in_each_draw():
 # Floors
 
 
-def test_departures_are_drawn_with_the_intervals_that_were_measured():
-    """The draws of a series are those of the quantities that it decides."""
-    risks = read(table(rows("tail", [3, 4, 5, 7, 9, 2]), rows("floor-tail", [1, 2, 1, 1, 2, 3])))
-
-    def ratio(indices: np.ndarray) -> dict[str, float]:
-        return {"tail": risks.median(indices, "tail") / risks.median(indices, "floor-tail")}
-
-    (one,) = bootstrap_measures(ratio, 6, "departures", BOOTSTRAP)
-    drawn = figure2.point(risks, "Student features", 0, "tail", floor="floor-tail")
-    assert (drawn["y"], drawn["ci_low"], drawn["ci_high"]) == (one.measured, one.ci_low, one.ci_high)
-    assert one.ci_low < one.measured < one.ci_high
-
-
 def test_numbers_of_the_file_have_the_streams_that_are_drawn():
     """A series is drawn with the interval of its number."""
     defined = numbers(read_study(read_config(), "unit_map")).values()
@@ -98,77 +81,6 @@ def test_numbers_of_the_file_have_the_streams_that_are_drawn():
         if one.stream in figure2.DEFINED:
             assert figure2.STREAMS[one.series] == one.stream and one.draws == BOOTSTRAP
     assert {one.stream for one in defined} >= set(figure2.DEFINED)
-
-
-# Laws
-
-ROW = {"series": "users-d", "users": 6000, "samples": 10, "dim": 40, "rank": 2, "label_noise_sd": 0.01}
-ROW |= {"epsilon": 1.0, "delta": 1e-6, "noise_multiplier": 4.2, "target": 2 * 1e-4 * 2 / 7}
-
-
-def row(**changes) -> pd.Series:
-    return pd.Series(ROW | changes)
-
-
-@pytest.mark.parametrize(
-    "changes",
-    [
-        *({"dim": dim} for dim in (20, 40, 80, 160)),
-        *({"rank": k, "samples": 8 + k, "series": "users-k", "target": 2e-4 * k / 7} for k in (1, 2, 4)),
-        {"epsilon": 0.2},
-    ],
-)
-def test_the_law_of_users_solves_the_recursion(changes):
-    """The target is met there within a thousandth, missed at 0.9 of it by more, and met at 1.1 of it; 0.5 and 2 times
-    as many are no solutions."""
-    one = row(**changes)
-    users, mu = rates.users_law(one), gdp_mu(one["epsilon"], one["delta"])
-
-    def over_target(count: float) -> float:
-        sizes = Sizes(count, one["samples"], one["dim"], one["rank"])
-        return sizes.risk(rates.expected_error2(sizes, mu, 1e-4), 1e-4) / one["target"]
-
-    assert over_target(users) == pytest.approx(1, rel=1e-3)
-    assert over_target(0.9 * users) > 1.01
-    assert over_target(1.1 * users) < 0.995
-
-
-@pytest.mark.parametrize(
-    ("changes", "stated"),
-    [
-        *(({"series": series}, True) for series in ("n", "d", "k", "m", "sigma", "noise")),
-        *(({"series": series}, False) for series in ("kappa", "n-base", "users-d")),
-        ({"series": "n", "noise_multiplier": 0.0}, False),
-        ({"series": "n", "noise_multiplier": math.nan}, False),
-    ],
-)
-def test_the_law_is_of_rows_with_noise_and_heads_of_one_length(changes, stated):
-    """NaN for all others, and a positive number for these."""
-    found = rates.law(row(**changes))
-    assert found > 0 if stated else math.isnan(found)
-
-
-def test_the_law_is_the_end_of_the_recursion():
-    """With many users near sigma d k/(n mu sqrt(m - k)), with its exponents; 1/mu is the noise multiplier."""
-    base = {"series": "n", "users": 200_000, "samples": 20, "label_noise_sd": 0.1, "noise_multiplier": 10.0}
-    law = rates.law(row(**base))
-    unit = 0.1 * 40 * 2 / (200_000 / 10 * math.sqrt(18))
-    assert 1 < law / unit < 4
-    for name, factor, power in (("users", 2, -1), ("noise_multiplier", 2, 1), ("label_noise_sd", 2, 1), ("dim", 2, 1)):
-        found = math.log(rates.law(row(**base | {name: base.get(name, ROW[name]) * factor})) / law) / math.log(factor)
-        assert found == pytest.approx(power, abs=0.12)
-
-
-@pytest.mark.parametrize(("users", "covariance"), [(200_000, 0.05), (2000, 0.0)])
-def test_the_law_pays_for_the_scale_and_the_covariance(users, covariance):
-    """The schedule has mu^2 less 0.0175 for sizes and scales, and 0.05 where the covariance is released,
-    once since features are isotropic; with all of it the law is another one."""
-    sizes = Sizes(users, 10, 40, 2)
-    for left, same in ((0.9825 - covariance, True), (1.0, False), (0.9825 - (0.05 - covariance), False)):
-        expected = schedule(sizes, math.sqrt(left) * 0.2, 0.01).path[-1]
-        assert (rates.expected_error2(sizes, 0.2, 0.01) == pytest.approx(expected, rel=1e-9)) == same
-    found = rates.law(row(series="n", users=users, label_noise_sd=0.1, noise_multiplier=5.0))
-    assert found == pytest.approx(math.sqrt(38 * 2 * rates.expected_error2(sizes, 0.2, 0.01)), rel=1e-9)
 
 
 # Numbers typed in the settings
