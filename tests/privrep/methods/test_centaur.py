@@ -1,13 +1,7 @@
-"""CENTAUR for a linear representation, against a slow version of the paper's pseudo-code and against its leading-order
-laws.
-
-The laws, for heads with E w w^T = diag(s_i^2), eta = step / s_1^2 and sigma_g = 2 noise multiplier: without noise
-direction i contracts by 1 - eta s_i^2 a round; with noise each entry of B_perp^T B is an autoregression of that factor,
-driven by noise of sd g = eta sigma_g zeta_g / n, so distF = g sqrt((d - k) sum_i 1 / (1 - (1 - eta s_i^2)^2)).
-"""
+"""CENTAUR for a linear representation and private FedRep, against slow versions of pseudo-code and public code."""
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -20,7 +14,6 @@ from privrep.methods.private_fedrep import PrivateFedrepOptions
 from privrep.methods.running.runner import fit, open_release
 from privrep.methods.steps.candidate_selection import select
 from privrep.privacy.accounting import Budget, gdp_epsilon
-from privrep.theory import shen2023
 from privrep.users.risk import personalised_risk
 from privrep.users.simulated import Problem, Users
 from privrep.users.splits import SampleDraws
@@ -126,66 +119,6 @@ def test_fresh_samples_are_used_once(monkeypatch):
     fit(options, make_task(Users(Problem(20, 40, 4, 2)), fixed_noise(0.1)))
     assert [len(each) for each in taken] == [2] * 3 + [8] * 4
     np.testing.assert_array_equal(np.concatenate(taken), np.arange(2 * 3 + 8 * 4))
-
-
-# Laws
-
-LAW = Problem(400, 64, 20, 2, head_law="sphere")
-
-
-@dataclass(frozen=True)
-class SteadyLaw:
-    """distF in the steady state, and the standard error of its root mean square over some rounds, relative.
-
-    An autoregression x of factor c has E x^2 = g^2 / (1 - c^2), and the squares of `rounds` successive x tell as much
-    as rounds (1 - c^2) / (1 + c^2) independent ones.
-    """
-
-    value: float
-    error: float
-
-    @classmethod
-    def of(cls, problem, step, sigma, zeta, rounds):
-        eta = step / problem.head_condition**2
-        factor = 1 - eta * problem.known.head_scales**2
-        squares = (eta * sigma * zeta / problem.users) ** 2 / (1 - factor**2)
-        free = problem.dim - problem.rank
-        value = math.sqrt(free * squares.sum())
-        variance = free * (2 * squares**2 * (1 + factor**2) / (1 - factor**2)).sum() / rounds
-        return cls(value, math.sqrt(variance) / value**2 / 2)
-
-    def fits(self, measured: float, factor: float = 1.0) -> bool:
-        """Whether a measured distF may be `factor` times the law: within 5 standard errors."""
-        return abs(measured / (factor * self.value) - 1) < 5 * self.error
-
-
-def steady(problem, multiplier=0.05, rounds=1500, **options):
-    """steady_distF of a run from the truth, with the law for it; sigma_g is twice the multiplier."""
-    chosen = algorithm(rounds=rounds, clip=3.0, batch_samples=16, start_sine=0.0, **options)
-    outcome = fit(chosen, make_task(Users(problem), fixed_noise(multiplier)))
-    return outcome.scores["steady_distF"], SteadyLaw.of(problem, chosen.step, 2 * multiplier, 3.0, rounds // 2)
-
-
-@pytest.mark.parametrize(
-    ("change", "options"),
-    [
-        ({}, {}),
-        ({"dim": 10, "rank": 1}, {}),
-        ({}, {"step": 0.1}),
-        ({"head_law": "aniso", "head_condition": 2.0}, {"rounds": 4000}),
-    ],
-    ids=str,
-)
-def test_the_steady_state_follows_its_law(change, options):
-    """Within 5 standard errors, 4 to 8 %; a factor sqrt(2) is rejected each time."""
-    problem = replace(LAW, **change)
-    measured, law = steady(problem, **options)
-    assert law.fits(measured)
-    step, lam = options.get("step", 0.25), problem.known.head_scales**2
-    noise = shen2023.centaur_noise(problem.users, 0.05, 3.0, step, lam[0])
-    assert shen2023.centaur_frobenius(noise, problem.dim, lam / lam[0], step) == pytest.approx(law.value, rel=1e-12)
-    for factor in (2**-0.5, 2**0.5):
-        assert not law.fits(measured, factor)
 
 
 # What no paper has

@@ -169,40 +169,6 @@ def test_the_feasible_set():
     assert np.abs(free.T @ free - np.eye(2)).max() > 0.01
 
 
-def test_what_is_learned_where_it_can_be():
-    """Without noise and with a wide clip, on 400 users of rank 2 with 8 samples in 16 dimensions, where own data
-    leave 1 of 2.
-
-    CENTAUR and PPSGD find the subspace; PMTL stays near own data; DP-FedAvg with one local step learns nothing from
-    heads that cancel.
-    """
-    users = Users(Problem(400, 8, 16, 2, head_law="sphere"))
-    steps = {"rounds": 150, "clip": 5.0, "batch_samples": 4, "local_steps": 4, "local_step": 0.1}
-    risks = {
-        name: fit(load_options(name, options), make_task(users, fixed_noise())).excess_risk
-        for name, options in {
-            "general_centaur": steps,
-            "ppsgd": steps | {"personal_step": 0.1},
-            "pmtl": {"rounds": 5, "clip": 5.0, "penalty": 0.01},
-            "dp_fedavg": steps | {"local_steps": 1},
-        }.items()
-    }
-    assert risks["general_centaur"] < 0.01
-    assert risks["ppsgd"] < 0.05
-    assert 0.9 < risks["pmtl"] < 1.3
-    assert risks["dp_fedavg"] > 1.0
-
-
-def test_fedavg_learns_a_common_model():
-    """Rank 1, one model of all users: DP-FedAvg finds it; with signs at random and one local step it does not."""
-    risks = {}
-    for bias in (0.0, 1.0):
-        users = Users(Problem(400, 8, 16, 1, head_law="sphere", head_bias=bias))
-        options = {"rounds": 80, "clip": 5.0, "batch_samples": 4, "local_step": 0.2}
-        risks[bias] = fit(load_options("dp_fedavg", options), make_task(users, fixed_noise())).excess_risk
-    assert risks[1.0] < 0.01 < 0.5 < risks[0.0]
-
-
 # The server: what a sum is divided by, and rounds in which nobody takes part
 
 

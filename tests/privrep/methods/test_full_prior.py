@@ -6,7 +6,6 @@ rejected.
 
 import math
 from dataclasses import replace
-from functools import cache
 
 import numpy as np
 import pytest
@@ -14,13 +13,11 @@ from conftest import FALSE_ALARM, fixed_noise, make_task
 from pieces import half_products
 from scipy import stats
 
-from privrep.methods import full_prior, own_data
+from privrep.methods import full_prior
 from privrep.methods.full_prior import FullPrior, FullPriorOptions, PosteriorMeans
 from privrep.methods.running.runner import fit
-from privrep.methods.unit_steps import method as unit_steps
 from privrep.methods.unit_steps.round import ridge_models, unit
 from privrep.methods.unit_steps.schedule import SCALE
-from privrep.privacy.accounting import Budget
 from privrep.privacy.mechanisms import Release
 from privrep.users.blocks import Block
 from privrep.users.simulated import Problem, Users
@@ -158,50 +155,6 @@ def test_posterior_means_are_those_of_the_closed_form(rng, samples, dim):
 
 
 # From the start to the end
-
-SMALL = Problem(2000, 8, 8, 8, label_noise_sd=0.5, head_law="aniso", head_condition=30.0)
-
-
-@cache
-def users_of(problem: Problem) -> Users:
-    return Users(problem)
-
-
-@cache
-def own_risk(problem: Problem) -> float:
-    """Of each user alone, with the best of four penalties."""
-    return min(
-        fit(own_data.OwnDataOptions(penalty=penalty), make_task(users_of(problem))).excess_risk
-        for penalty in (0.1, 0.3, 1, 3)
-    )
-
-
-def risk_at(problem: Problem, epsilon: float, seed: int = 0, options=None) -> float:
-    task = make_task(users_of(problem), Budget(epsilon, 1e-6, "exact"), noise_seed=seed)
-    return fit(options or FullPriorOptions(), task).excess_risk
-
-
-def test_the_risk_is_below_that_of_own_data_and_of_subspaces():
-    """Heads of full rank at epsilon 1: less than a quarter of each user alone and of subspaces of 2, 4 and 6
-    dimensions, and a risk within 60 % of that with the true prior."""
-    risk = risk_at(SMALL, 1.0)
-    assert risk < own_risk(SMALL) / 4
-    for rank in (2, 4, 6):
-        assert risk < risk_at(SMALL, 1.0, options=unit_steps.UnitStepsOptions(assumed_rank=rank)) / (
-            4 if rank < 6 else 1.5
-        )
-    users = users_of(SMALL)
-    true = users.truth.basis @ np.diag(SMALL.known.head_scales**2) @ users.truth.basis.T
-    best = sum(
-        ((block.heads @ users.truth.basis.T - PosteriorMeans(true, 0.25)(block)) ** 2).sum() for block in users.blocks()
-    )
-    assert best / SMALL.users < risk < 1.6 * best / SMALL.users
-
-
-@pytest.mark.parametrize("guesses", [{"scale_guess": 3.0}, {"scale_guess": 1 / 3}])
-def test_a_wrong_scale_is_learned(guesses):
-    """Guesses off by 3 end where right ones do, within 30 %."""
-    assert risk_at(SMALL, 1.0, options=FullPriorOptions(**guesses)) == pytest.approx(risk_at(SMALL, 1.0), rel=0.3)
 
 
 def test_guesses_are_in_units_of_the_truth():

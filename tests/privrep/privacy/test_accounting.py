@@ -34,7 +34,6 @@ from privrep.privacy.regression_moments import MOMENTS_COST, USER_MOMENTS_COST
 DELTA = 1e-6
 L = math.log(1 / DELTA)
 
-epsilons = st.floats(1e-3, 1e3)
 deltas = st.floats(1e-12, 0.5)
 mus = st.floats(1e-3, 50)
 
@@ -93,32 +92,6 @@ def test_limits():
 def test_vanishing_mu_costs_nothing(mu):
     """Delta underflows to 0: no overflow, no NaN, down to the smallest floats."""
     assert [gdp_delta(epsilon, mu) for epsilon in (0.5, 1.0, 624.0)] == [0, 0, 0] and gdp_epsilon(mu, DELTA) == 0
-
-
-def test_zcdp_of_section_6():
-    """rho for (eps, 1e-6) by the conversion of both papers (claim E9); jain2021 lists .009, .04, .23, .90, which is
-    1/Delta^2 at the Delta of Lemma 4.3. There the exact epsilon is .545, ..., and the paper's own conversion gives
-    .716, ..."""
-    theorem = sequential_theorem(MOMENTS_COST)
-    converted, listed = (0.01747, 0.06757, 0.38535, 1.35301), (0.00905, 0.0362, 0.2262, 0.9048)
-    exact, conversion = (0.5451, 1.1483, 3.1284, 6.8732), (0.7162, 1.4506, 3.7618, 7.9759)
-    for epsilon, full, own, low, high in zip((1.0, 2.0, 5.0, 10.0), converted, listed, exact, conversion, strict=True):
-        assert zcdp_rho(epsilon, DELTA) == pytest.approx(full, abs=5e-6)
-        rho = theorem.noise_multiplier(epsilon, DELTA) ** -2
-        assert rho == pytest.approx(own, rel=1e-3)
-        assert gdp_epsilon(math.sqrt(2 * rho), DELTA) == pytest.approx(low, abs=2e-4)
-        assert zcdp_epsilon(rho, DELTA) == pytest.approx(high, abs=2e-4)
-
-
-def test_lemma_4_3_condition():
-    """The chain of Lemma 4.3 holds iff eps <= 2.343 L, so its condition eps <= L suffices (claim A-L4.3)."""
-
-    def spent(epsilon):
-        return zcdp_epsilon(sequential_theorem(MOMENTS_COST).noise_multiplier(epsilon, DELTA) ** -2, DELTA)
-
-    assert spent(L) < L
-    assert spent(2.342 * L) < 2.342 * L
-    assert spent(2.344 * L) > 2.344 * L
 
 
 def test_theorems():

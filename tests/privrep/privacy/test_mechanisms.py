@@ -17,11 +17,10 @@ from hypothesis.extra import numpy as hnp
 from scipy import stats
 
 from privrep.privacy.clipping import clip_factor, clip_scalar
-from privrep.privacy.contributions import Rows, Semidefinite
+from privrep.privacy.contributions import Rows
 from privrep.privacy.ledger import Ledger
 from privrep.privacy.mechanisms import NamedSum, Release
 from privrep.privacy.noise import Noise, NoiseSpec
-from privrep.privacy.paired_samples import DisjointPairs
 from privrep.privacy.regression_moments import DOMINATED
 
 MULTIPLIER = 1.7
@@ -61,16 +60,6 @@ def test_noise_has_its_sd_and_is_independent(form, rng):
     assert uncorrelated(noise[:-1], noise[1:])
 
 
-def test_averaged_noise_is_isotropic(rng):
-    """In every direction of symmetric matrices of Frobenius norm 1 it has its sd: differences count by that norm."""
-    noise = drawn("averaged", rng, 4 * DRAWS)
-    for _ in range(5):
-        direction = rng.standard_normal((6, 6))
-        direction += direction.T
-        direction /= np.linalg.norm(direction)
-        check_sd((noise * direction).sum(axis=(1, 2)), SD)
-
-
 @every_form
 def test_noise_is_normal(form, rng):
     """Kolmogorov-Smirnov at rate 1e-6; Laplace noise of the same sd is rejected."""
@@ -79,34 +68,11 @@ def test_noise_is_normal(form, rng):
     assert stats.kstest(rng.laplace(0, 2**-0.5, len(sample)), "norm").pvalue < FALSE_ALARM
 
 
-def test_a_stream_that_is_used_twice_is_noticed():
-    """The independence check rejects two releases that were given the same stream."""
-    first, second = (drawn("independent", generator) for generator in map(np.random.default_rng, (1, 1)))
-    assert not uncorrelated(first, second)
-
-
 @every_form
 def test_noise_goes_to_a_copy(form, rng):
     exact = np.ones((6, 6))
     Noise(1.0, form).added(exact, MULTIPLIER, rng)
     np.testing.assert_array_equal(exact, 1)
-
-
-@given(st.lists(st.floats(1e-6, 1.0), min_size=1, max_size=40), st.floats(1e-3, 1e3))
-def test_shares_that_add_to_one_cost_what_one_release_does(shares, multiplier):
-    """mu of all is that of one release, whatever the mechanisms; shares that add to two cost sqrt(2) times as much."""
-    shares = np.array(shares) / sum(shares)
-    for times in (1, 2):
-        ledger, rng = Ledger(), np.random.default_rng(0)
-        for number, share in enumerate(times * shares):
-            part = opened(rng, ledger, multiplier).share(share)
-            if number % 3 == 0:
-                part.sum("v", USERS, lambda block: Rows(np.zeros((block.users, 2))), clip=0.3)
-            elif number % 3 == 1:
-                part.sum("p", USERS, lambda block: Semidefinite(np.zeros((block.users, 2))), clip=7.0)
-            else:
-                part.sum("s", USERS, lambda one: DisjointPairs(one.features, one.labels, one.feature_norms), clip=2.0)
-        assert ledger.mu == pytest.approx(times**0.5 / multiplier, rel=1e-9)
 
 
 @pytest.mark.parametrize("multiplier", [-1.0, math.nan])

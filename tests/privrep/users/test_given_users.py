@@ -24,30 +24,6 @@ def rows(users: int, most: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray, 
     return features, labels, user
 
 
-def gathered(users) -> tuple[np.ndarray, np.ndarray]:
-    """Features (n, m, d) and labels (n, m) of all blocks."""
-    blocks = list(users.blocks())
-    assert [block.start for block in blocks] == list(np.cumsum([0, *(block.users for block in blocks[:-1])]))
-    parts = [[getattr(block, name) for block in blocks] for name in ("features", "labels")]
-    return tuple(np.concatenate(part, axis=1).swapaxes(0, 1) for part in parts)
-
-
-def test_rows_come_to_their_users():
-    """In whatever order they stand; what a user lacks is zero."""
-    features, labels, user = rows(30, 6)
-    shuffled = np.random.default_rng(1).permutation(len(user))
-    for order in (np.arange(len(user)), shuffled):
-        users = GivenUsers.capped(labels[order], features[order], user[order], 30, 6, 2)
-        assert users.known == Known(30, 6, DIM, 2)
-        found, of_labels = gathered(users)
-        for number in range(30):
-            own = order[user[order] == number]
-            kept = np.column_stack([of_labels[number], found[number]])[: len(own)]
-            wanted = np.column_stack([labels[own], features[own]]).astype(np.float32)
-            assert sorted(map(tuple, kept)) == sorted(map(tuple, wanted))
-            assert not found[number, len(own) :].any() and not of_labels[number, len(own) :].any()
-
-
 def test_what_a_simulation_fills_in():
     """Sizes and laws; that features have another scale is not told, since methods assume that they have not."""
     problem = Problem(50, 8, 6, 2, 0.3, "aniso", head_condition=3.0, feature_scale=10.0)
