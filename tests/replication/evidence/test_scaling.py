@@ -227,15 +227,6 @@ def test_few_repetitions_give_an_exponent_without_an_interval(seeds):
     assert np.isnan([*one.interval, *one.ratio[1:], *np.ravel(one.sweep.point_intervals())]).all()
 
 
-@pytest.mark.parametrize(
-    ("repetitions", "level", "quantile"),
-    [(5, 0.95, 2.7764), (12, 0.95, 2.2010), (8, 0.95, 2.3646), (8, 0.9995, 6.0818)],
-)
-def test_quantiles_are_those_of_student(repetitions, level, quantile):
-    """Two-sided, with one degree of freedom less than repetitions: from a printed table."""
-    assert student(repetitions, level) == pytest.approx(quantile, abs=1e-3)
-
-
 @pytest.mark.parametrize("seeds", [2, 3, 5, 12])
 def test_the_standard_error_is_that_of_linear_error_propagation(seeds):
     """For small scatter the bootstrap gives the usual one, with s - 1 in the denominator: within 10 %,
@@ -247,20 +238,6 @@ def test_the_standard_error_is_that_of_linear_error_propagation(seeds):
     assert one.standard_error == pytest.approx(expected, rel=0.10)
     if seeds <= 3:
         assert one.standard_error != pytest.approx(expected * np.sqrt(1 - 1 / seeds), rel=0.10)
-
-
-def test_measures_carry_what_a_verdict_needs():
-    """Exponent with its standard error and the formula's slope; the constant only where there is a formula."""
-    one = fitted(table(spread=0.1, formula=lambda v: 50.0 / v))
-    exponent, constant = fit_measures({"test": one})
-    assert (exponent.quantity, constant.quantity) == ("exponent test", "constant test")
-    assert (exponent.measured, exponent.ci_low, exponent.ci_high) == (one.slope, *one.interval)
-    assert (exponent.standard_error, exponent.seeds, exponent.note) == (one.standard_error, 6, "")
-    assert exponent.formula == pytest.approx(-1.0)
-    assert constant.ci_low < constant.measured < constant.ci_high
-    assert constant.measured == pytest.approx(2.0, rel=0.2)
-    (alone,) = fit_measures({"test": fitted(table(), SPEC.model_copy(update={"prediction": ""}))})
-    assert np.isnan(alone.formula)
 
 
 def test_the_same_table_gives_the_same_numbers():

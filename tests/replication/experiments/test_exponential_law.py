@@ -5,15 +5,11 @@ import math
 import numpy as np
 import pytest
 from conftest import fixed_noise, make_task
-from scipy import optimize, stats
-from scipy.special import logsumexp
+from scipy import optimize
 
 from privrep.methods.running.runner import fit, prepared
 from privrep.privacy.accounting import Budget, gdp_epsilon
-from privrep.privacy.contributions import Scores
-from privrep.privacy.ledger import GaussianRelease, Ledger, PureRelease
-from privrep.privacy.mechanisms import Release
-from privrep.users.given_users import GivenUsers
+from privrep.privacy.ledger import GaussianRelease, PureRelease
 from privrep.users.losses import Loss
 from privrep.users.risk import personal_loss
 from privrep.users.simulated import Problem, Users
@@ -151,54 +147,6 @@ def test_a_chain_that_is_stopped_spends_more():
 
 
 # The mechanism as a mechanism: its draw, its ledger, its sensitivity, and users who mean harm
-
-
-FALSE_ALARM = 1e-6
-ALIKE = GivenUsers(Problem(10, 1, 1, 1).known, np.zeros((1, 10, 1)), np.zeros((1, 10)))
-
-
-def handle(multiplier: float, seed: int = 0) -> Release:
-    return Release.from_one(multiplier, np.random.default_rng(seed), 10, Ledger())
-
-
-def chosen(release: Release, scores: np.ndarray, width: float) -> int:
-    """Among candidates with these scores, to which all users add alike."""
-    given = np.tile(scores[:, None] / len(release.users), len(release.users))
-    return release.choice("u", ALIKE, lambda block: Scores(given), width=width)
-
-
-@pytest.mark.parametrize("multiplier", [0.3, 2.0])
-def test_choice_is_drawn_from_its_law(multiplier):
-    """20,000 draws against exp(-score / (2 w Delta)) by chi-square; twice and half the temperature are rejected."""
-    scores, width = np.array([-3.0, -2.5, -1.0, 0.0, -2.9]), 1.5
-    release = handle(multiplier)
-    counts = np.bincount([chosen(release, scores, width) for _ in range(20_000)], minlength=5)
-
-    def p_value(scale: float) -> float:
-        law = np.exp(-scores / scale - logsumexp(-scores / scale))
-        return stats.chisquare(counts, law * counts.sum()).pvalue
-
-    assert p_value(2 * width * multiplier) > FALSE_ALARM
-    assert max(p_value(width * multiplier), p_value(4 * width * multiplier)) < FALSE_ALARM
-
-
-def test_ledger_of_a_choice():
-    """Epsilon is one over the multiplier, of the users behind the release handle;
-    without noise the least score is taken and epsilon is infinite."""
-    release = handle(0.25).of(range(2, 7))
-    chosen(release, np.zeros(3), 1.0)
-    assert release.approached("v", lambda scale, noise: (scale, noise), width=2.0) == (1.0, release.noise)
-    assert release.ledger.entries == [PureRelease("u", 4.0, 2, 7), PureRelease("v", 4.0, 2, 7, limit=True)]
-    silent = handle(0.0)
-    assert chosen(silent, np.array([0.0, -2.0, -1.0]), 1.0) == 1
-    assert math.isinf(silent.ledger.epsilon(1e-6))
-    for width in (0.0, math.inf, math.nan):
-        refusing = handle(1.0)
-        with pytest.raises(ValueError, match="width is"):
-            refusing.temperature("u", width=width)
-        with pytest.raises(ValueError, match="width is"):
-            chosen(refusing, np.zeros(3), width)
-        assert not refusing.ledger.entries
 
 
 def test_the_sensitivity_is_attained():

@@ -131,12 +131,6 @@ def test_newcomers_take_no_part(monkeypatch):
     assert 30 < new.sum() < 90 and moved == {"error_newcomers"}
 
 
-def test_single_model_misses_what_heads_explain():
-    """Variance of labels: .3^2 of the mean, .3^2 of heads, .1^2 of noise."""
-    split = halves(made_up(users=2000), "made up", 0)
-    assert split.error(single_model(split)) == pytest.approx((0.09 + 0.01) / (0.09 + 0.09 + 0.01), rel=0.05)
-
-
 def test_mixed_model_finds_its_parameters():
     """In units of the label's half range, 5."""
     split = halves(made_up(users=2000), "made up", 0)
@@ -145,13 +139,6 @@ def test_mixed_model_finds_its_parameters():
     assert found.noise == pytest.approx((0.1 / 5) ** 2, rel=0.05)
     assert found.covariance[1, 1] == pytest.approx((0.3 / 5) ** 2, rel=0.1)
     assert abs(found.covariance[0]).max() < 0.02 * found.covariance[1, 1]
-
-
-def test_likelihood_never_falls_and_steps_stop():
-    split = halves(made_up(users=100), "made up", 0)
-    full, capped = mixed_model(split), mixed_model(split, most_steps=3)
-    assert (full.gains > -1e-12).all() and full.gains[-1] < 1e-5 and len(full.gains) < 300
-    assert len(capped.gains) == 3 and np.array_equal(capped.gains, full.gains[:3])
 
 
 def test_likelihood_is_the_normal_one():

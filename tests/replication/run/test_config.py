@@ -440,13 +440,3 @@ def test_a_changed_setting_is_refused_or_runs_as_it_says(place, value):
             assert getattr(cell.options, place[3]) == value
         if place[0] == "delta":
             assert cell.budget.delta == value
-
-
-@settings(max_examples=60)
-@given(st.sampled_from(["grids", "series", "problem", "shards", "delta"]), st.integers(0, 6), st.sampled_from("xyz"))
-def test_a_misspelt_key_is_refused(key, at, letter):
-    """At the top of a study, in its problem, or in a series."""
-    wrong = key[:at] + letter + key[at:]
-    changed = {wrong if name == key else name: value for name, value in SMALL.items()}
-    with pytest.raises(ConfigError, match=f"'{wrong}' is not a known key; the nearest is '"):
-        checked(Simulation, changed, "src/replication/studies/figure2/settings.yaml")

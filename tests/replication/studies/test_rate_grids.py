@@ -23,7 +23,9 @@ from replication.printed.of_cells import init_log_factor, step_log_factor
 from replication.run.config import read_config, read_study
 from replication.run.grids import Cell, expand
 from replication.run.settings import Spec
+from replication.studies.local_convergence import analysis as local_convergence
 from replication.studies.risk import analysis as risk
+from replication.studies.sample_complexity import analysis as sample_complexity
 
 STUDIES = ("init_rates", "local_convergence", "risk", "sample_complexity")
 TOO_FAR = {
@@ -114,3 +116,21 @@ def test_equation_22_counts_the_samples_of_the_fit():
     assert found["heads over exact"] == pytest.approx(1)
     assert found["heads over printed, fewest samples"] == pytest.approx(h / (h - k - 1))
     assert found["heads last term over printed, most samples"] == pytest.approx(m / (h - k - 1))
+
+
+def test_starts_within_the_condition_are_counted_run_by_run():
+    """Runs that halve their distance or end as near as from the nearest start; starts further out do not count."""
+    rows = pd.DataFrame({"start_sine": np.repeat([0.01, 0.03, 0.5], 2), "distF": [0.001, 0.001, 0.014, 0.02, 0.5, 0.5]})
+    rows = rows.assign(series="start", noise_multiplier=0.0, rank=1, seed=[0, 1] * 3)
+    found = local_convergence.near_starts(rows, noise=False, near_error=1.5)
+    assert found.quantity == "start within 1/32 is enough without noise, share of runs"
+    assert (found.measured, found.seeds) == (0.75, 4)
+
+
+def test_the_least_number_of_samples_has_no_interval_of_its_own():
+    """It is found in steps of four: repetitions that agree say nothing about its error, the share of runs does."""
+    points = pd.DataFrame({"rank": [1, 1, 2, 2], "spare": 0, "square": [1.0, 1.0, 1.0, 9.0], "samples": 4, "seed": 0})
+    found = {one.quantity: one for one in sample_complexity.least_enough(points, near=1.5)}
+    assert found["m = 4 k suffices, share of runs"].measured == 0.75
+    assert found["m = 4 k suffices at rank 2, share of runs"].measured == 0.5
+    assert found["m = 4 k suffices at rank 1, share of runs"].ci_high == 1.0
