@@ -12,26 +12,21 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-import proofs
 import pytest
 from conftest import fake_users, handle
 from contribution_cases import CASES, CHOICE, SIZE, Case, slanted, user
 from hypothesis import given
 from hypothesis import strategies as st
-from method_cases import ONE, PROBLEM, REPLAYED
 
-from privrep.privacy.accounting import UNLIMITED
 from privrep.privacy.contributions import Rows
 from privrep.privacy.ledger import GaussianRelease, Ledger, PureRelease
-from privrep.privacy.mechanisms import ClippedSums, NamedSum, Release, clipped_sums
+from privrep.privacy.mechanisms import NamedSum, Release, clipped_sums
 from privrep.privacy.noise import Noise, NoiseSpec
 from privrep.privacy.paired_samples import DisjointPairs
 from privrep.users.blocks import Block
 from privrep.users.given_users import GivenUsers
 from privrep.users.passes import UserRows
 from privrep.users.simulated import Problem
-from replication.experiments.auditing.replay import streams
-from replication.run.registry import load_options
 
 every_kind = pytest.mark.parametrize("case", [*CASES.values(), CHOICE], ids=[*CASES, "scores"])
 every_sum = pytest.mark.parametrize("case", CASES.values(), ids=CASES)
@@ -182,43 +177,6 @@ def test_a_kind_is_the_same_after_a_round_trip(case):
     again = pickle.loads(pickle.dumps(kind))
     assert again.noise_spec(case.clip) == kind.noise_spec(case.clip)
     assert [one.tobytes() for one in again.clipped(case.clip)] == [one.tobytes() for one in found]
-
-
-def bytes_of(found: tuple) -> list:
-    """What a statistic found, arrays as they lie in memory."""
-    arrays = [one.rows if isinstance(one, UserRows) else one for one in found[1:]]
-    return [found[0], *(np.asarray(one).tobytes() for one in arrays)]
-
-
-@pytest.mark.parametrize("case", REPLAYED, ids=str)
-def test_what_users_add_is_the_same_after_a_round_trip(case, monkeypatch):
-    """In every method: the same laws and sums from the same block, with all users there and with some. The page on
-    proofs, which `python tests/proofs.py` renews, has each of these sums."""
-    real, tried = Release._total, []
-
-    def twice(self, users, contribution, clips, watched=False):
-        (block,) = users.blocks(self.users.start, self.users.stop)
-        for there in (None, np.arange(block.users) % 3 > 0):
-            statistic = ClippedSums(
-                contribution, clips, None if there is None else UserRows(there, block.start), watched
-            )
-            assert bytes_of(pickle.loads(pickle.dumps(statistic))(block)) == bytes_of(statistic(block))
-        tried.append(contribution)
-        return real(self, users, contribution, clips, watched)
-
-    monkeypatch.setattr(Release, "_total", twice)
-    users = replace(ONE)
-    release = Release(1.0, Ledger(), range(PROBLEM.users), streams(0, 5), UNLIMITED)
-    with proofs.listening() as found:
-        for _ in load_options(case.name, case.options).build(PROBLEM.known).fit(users, release):
-            pass
-    assert case.name not in proofs.FILES or not {*found}.difference(proofs.listed()[0].get(case.name, ()))
-    assert bool(tried) == (case.name != "exponential_chain")
-
-
-def test_the_page_on_proofs_is_that_of_the_code():
-    """All but the list of releases, which other tests hold against what runs; `python tests/proofs.py` renews it."""
-    assert proofs.page(*proofs.listed()) == proofs.PAGE.read_text()
 
 
 # The release handle

@@ -33,7 +33,6 @@ from privrep.users.subspace import orthonormalise
 from replication.experiments.auditing.distinguishing import PrivacyClaim
 from replication.experiments.auditing.mutants import NO_CLIP, clipped_by
 from replication.experiments.auditing.replay import RecordingRelease, Transcript, attained_mu, loss, streams
-from replication.methods.steps.user_scores import BoundedHeads
 from replication.run.registry import load_options, method_files, options_class
 
 MULTIPLIERS = (1e-3, 1.0)
@@ -58,10 +57,7 @@ def told(iterate: Iterate, users: GivenUsers) -> dict[str, bytes]:
         found |= {"candidates": iterate.candidates.bases.tobytes(), "chosen": bytes([iterate.candidates.chosen])}
     if iterate.personal is not None:
         low = isinstance(iterate.personal, LowRank)
-        # With the first user of their world, whose head is left out; bounded heads are iterated for fewer and fewer
-        # users, whose last bits depend on their places.
-        bounded = low and isinstance(iterate.personal.heads, BoundedHeads)
-        (block,) = (ONE if bounded else users).blocks()
+        (block,) = users.blocks()
         heads = iterate.personal.heads(block) if low else iterate.personal.models(block)
         found["heads of the others"] = np.ascontiguousarray(heads[1:]).tobytes()
         calibration = None if low else getattr(iterate.personal.models, "calibration", None)

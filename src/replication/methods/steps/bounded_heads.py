@@ -31,6 +31,7 @@ SHORTENED = (1, 0.5, 0.2, 0.05)  # parts of a Newton step that are tried for a s
 RIDGE = {np.dtype(np.float32): 1e-5, np.dtype(np.float64): 1e-8}  # share of the trace that is added to the diagonal
 SECULAR_STEPS = 30
 LENGTH_TOLERANCE = {np.dtype(np.float32): 1e-3, np.dtype(np.float64): 1e-9}  # relative excess over C that is cut off
+LANES = 64  # users are computed in multiples of this number
 BLEND = 0.05  # share of the majoriser in a Newton step's weights: it keeps them positive where a loss is linear
 SMOOTHINGS = (0.3, 0.1, 0.03, 0.01, 0.003, 0.001)  # widths of the pseudo-Huber losses that approach the absolute loss
 
@@ -74,14 +75,20 @@ def _weighted_median(projected: np.ndarray, labels: np.ndarray, bound: float) ->
     return BoundedFit(head[None], values, np.zeros_like(values))
 
 
+def _in_lanes(users: np.ndarray) -> np.ndarray:
+    """Repeat users' indices up to a multiple of `LANES`, more than a vector instruction takes: the rest of a loop is
+    rounded in another way, and who is in it must not depend on how many other users still iterate."""
+    return np.resize(users, -(-len(users) // LANES) * LANES)
+
+
 def _newton(
     projected: np.ndarray, labels: np.ndarray, loss: Loss, bound: float, heads: np.ndarray | None, tolerance: float
 ) -> BoundedFit:
     rank, _, users = projected.shape
     heads = np.zeros((rank, users), projected.dtype) if heads is None else heads
     gaps = np.empty(users, projected.dtype)
-    todo: np.ndarray | slice = slice(None)
-    z, y, v = projected, labels, heads
+    todo = _in_lanes(np.arange(users))
+    z, y, v = (part[..., todo] for part in (projected, labels, heads))
     for step in range(MOST_STEPS):
         residual = _residual(z, y, v)
         weight, curvature = loss.weights(residual)
@@ -92,12 +99,11 @@ def _newton(
         if not late.any():
             break
         if late.mean() < FEW or step == SLOW:
-            todo = np.flatnonzero(late) if isinstance(todo, slice) else todo[late]
-            kind = float if step >= SLOW else z.dtype
+            on = _in_lanes(np.flatnonzero(late))
+            todo, late, kind = todo[on], late[on], float if step >= SLOW else z.dtype
             z, y, v, gradient, weight, curvature = (
-                part[..., late].astype(kind) for part in (z, y, v, gradient, weight, curvature)
+                part[..., on].astype(kind) for part in (z, y, v, gradient, weight, curvature)
             )
-            late = late[late]
         newton = _step(BLEND * weight + (1 - BLEND) * curvature if step else weight, z, v, gradient, bound)
         moved = newton if step < SLOW else _best(loss, z, y, v, newton, _step(weight, z, v, gradient, bound))
         v = np.where(late, moved, v)  # converged users stay: a user's head must not depend on other users
@@ -132,7 +138,7 @@ def within_ball(gram: np.ndarray, right: np.ndarray, bound: float) -> np.ndarray
     gram, right = gram / unit, right / unit  # so that determinants of long features do not overflow
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         heads = _solve(gram, right)
-        long = np.flatnonzero(~(np.einsum("kn,kn->n", heads, heads) <= bound**2))
+        long = _in_lanes(np.flatnonzero(~(np.einsum("kn,kn->n", heads, heads) <= bound**2)))
     if len(long):
         gram, b, diagonal = gram.take(long, axis=2), right.take(long, axis=1), range(len(right))
         # ||b|| <= (tr H + s) C bounds s, added to the diagonal, from below. The last term avoids 0 / 0.
