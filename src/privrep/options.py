@@ -81,7 +81,7 @@ def among(choices: Collection[str]) -> Check:
 
 
 def unless(excepted: object, check: Check) -> Check:
-    """Return a check of all values but the excepted one, which switches a feature off."""
+    """Return a check that accepts one value more: the one that switches a feature off."""
 
     def check_others(name: str, value: object) -> None:
         if not (value is excepted or (not hasattr(value, "__len__") and value == excepted)):

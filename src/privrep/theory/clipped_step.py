@@ -47,8 +47,8 @@ def kept(dim: int, rank: int, feature: float, label: float) -> tuple[float, floa
 
 @dataclass(frozen=True)
 class CutStep:
-    """Noise of one step of Algorithm 2 for heads with lam_i = 1: sd on an entry of A and of b per user and sample, over
-    the signal."""
+    """Noise of one step of Algorithm 2 for heads with lam_i = 1: the standard deviation on an entry of A and of b for
+    each user and sample, divided by the signal."""
 
     second: Values  # 2 a Delta / (n q alpha), with a the bound on A_j
     first: Values  # 2 b Delta / (n q beta), with b the bound on b_j

@@ -79,7 +79,7 @@ def init_sampling_spectral(n: Values, m: Values, d: Values, k: Values, sigma: Va
 def noise_ratio(
     batch: Values, d: Values, k: Values, noise_multiplier: Values, eta: Values, lam_k: Values = 1.0
 ) -> Values:
-    """F3: x = 4 sqrt(dk) eta^2 Delta / (n_t lam_k), operator norm of the noise on A over its least signal eigenvalue.
+    """F3: x = 4 sqrt(dk) eta^2 Delta / (n_t lam_k), the operator norm of A's noise over the signal's least eigenvalue.
     The step of Algorithm 2 is linear in the noise for x << 1; for x >= 1 A is not positive definite."""
     return 4 * np.sqrt(d * k) * eta**2 * noise_multiplier / (batch * lam_k)
 

@@ -1,4 +1,4 @@
-"""One round of CENTAUR from a planted start, taken apart as in the proof of shen2023 Lemma C.5 (Lemmas C.1 to C.4, D.1
+"""The parts of one round of CENTAUR from a planted start, as in the proof of shen2023 Lemma C.5 (Lemmas C.1 to C.4, D.1
 to D.7).
 
 With S_i the covariance of a user's samples for the head, B the start, w_i* the true heads, and V, V* the

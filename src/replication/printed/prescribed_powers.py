@@ -53,7 +53,10 @@ def step(size: Size) -> float:
 
 
 def iterations(size: Size) -> float:
-    """L of Lemma F.1: (s_k^2 + sum_j s_j^2) / s_k^2, at most 1 + k kappa^2. The kappa^2 of (67) comes from here."""
+    """Number of iterations L of Lemma F.1: (s_k^2 + sum_j s_j^2) / s_k^2, at most 1 + k kappa^2.
+
+    The kappa^2 of eq. (67) comes from it.
+    """
     return 1 + size.k * size.kappa**2
 
 

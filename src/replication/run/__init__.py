@@ -1,1 +1,1 @@
-"""A run: its configuration, its cells, their rows, and the files in between."""
+"""A run: its configuration, its cells (one fit each), their rows of results, and the files that its jobs exchange."""

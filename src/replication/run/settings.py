@@ -114,11 +114,11 @@ Options = dict[str, Scalar]
 
 
 class Series(Model):
-    """A series of cells: an algorithm with options, on a grid of its own or on one that several series share.
+    """A series of runs: an algorithm with options, on a grid of its own or on one that several series share.
 
-    algorithm : name of the method's file. grid : its axes, or a name among `grids`. without : axes to leave out.
-    calibration : of the noise, by the printed theorem (paper) or by exact accounting. delta : in place of the study's.
-    problem, options : entries that differ from the study's. tuned : whether to add the options chosen for each setting.
+    algorithm : name of the method's file. grid : its axes, or the name of one of `grids`. without : its axes to omit.
+    calibration : what sets the noise, the printed theorem ("paper") or exact accounting. delta : replaces the study's.
+    problem, options : entries that differ from the study's. tuned : whether to add options from `rivals.csv`.
     """
 
     algorithm: str = ""

@@ -1,8 +1,8 @@
-"""jain2021, the exponential mechanism (Section 5): its privacy and that of Markov chains in its place, and its risk.
+"""The exponential mechanism of jain2021 (Section 5): its privacy, that of Markov chains that replace it, and its risk.
 
-Privacy losses are exact on the neighbours that were tried, and bound the loss of the mechanism from below. Chains are
-compared with sums over nets. Exponents are of the law itself, averaged over chains; risks of the methods are medians
-over repetitions, since a few failed runs would decide a mean.
+Privacy losses are exact for the neighbours that were tried, and bound the loss of the mechanism from below. Means over
+chains are compared with sums over nets. Exponents are of means under the mechanism's distribution, averaged over
+chains. Risks of the methods are medians over repetitions, since a few failed runs would decide a mean.
 """
 
 from __future__ import annotations

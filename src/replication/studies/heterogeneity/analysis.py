@@ -1,7 +1,7 @@
 """shen2023, Remark 3.1 and the methods of Section 6 in the linear model (claims B-R3.1 and B-S6).
 
-Norms of the users' updates, then risks of the methods at the same exact privacy, with clipping bounds chosen without
-a score (tests/replication/studies/test_heterogeneity.py).
+It measures norms of the users' updates, and risks of the methods at the same exact privacy. No score chose the clipping
+bounds (tests/replication/studies/test_heterogeneity.py).
 """
 
 from __future__ import annotations

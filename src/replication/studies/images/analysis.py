@@ -272,7 +272,7 @@ def set_up_measures(runs: pd.DataFrame) -> list[Measured]:
 
 
 def figure_1_measures(runs: pd.DataFrame) -> list[Measured]:
-    """Measure CENTAUR's least leads over all epsilons, and its lead over clients alone at epsilon = 0.5."""
+    """Measure CENTAUR's least leads over all epsilons, and its lead over clients that train alone at epsilon = 0.5."""
 
     def over(other: str, *epsilons: float) -> Callable[[str], list[Lead]]:
         return lambda reading: [leads(runs, FIGURE_1[e], reading)[other] for e in epsilons]

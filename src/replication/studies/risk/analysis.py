@@ -1,7 +1,7 @@
 """jain2021, the excess risk of the complete method (claims A-T1.1, A-T4.2, A-R1, A-Eq22/24).
 
-The risk is the squared distance of the subspace, seen through the final least-squares heads, plus the heads' own error
-(F6): its terms have separate sweeps.
+The risk is the squared distance of the subspace, enlarged by the final least-squares heads, plus the heads' own error
+(law F6). Each term has its own sweep.
 """
 
 from __future__ import annotations

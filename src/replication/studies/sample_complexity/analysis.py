@@ -31,7 +31,7 @@ def with_predictions(cells: pd.DataFrame) -> pd.DataFrame:
 
 
 def sample_points(cells: pd.DataFrame) -> pd.DataFrame:
-    """Return the square of distF over F3 by rank, samples and repetition, and m/4 - k."""
+    """Return the squared ratio of distF to law F3 by rank, samples and repetition, and the spare samples m/4 - k."""
     rows = cells[cells["series"] == "samples"]
     ratio = (rows["distF"] / rows["privacy"]) ** 2
     points = ratio.groupby([rows["rank"], rows["samples"], rows["seed"]]).mean().rename("square").reset_index()

@@ -1,5 +1,5 @@
-"""Clips and budgets of both methods, chosen by one rule on simulated data from the public law, before the comparison is
-run (claim B-CMP-clips).
+"""Clips and budgets of both methods, chosen by one rule on simulated data from a public distribution, before the
+comparison is run (claim B-CMP-clips).
 
 The rule: of all clips of a method take the one with the least geometric mean of dist2 over dimensions and seeds,
 with a tenth of the budget for the initialisation, as half of it gives larger errors. The chosen settings are those of

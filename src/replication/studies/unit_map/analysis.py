@@ -1,6 +1,7 @@
-"""Unit steps on the problem of Figure 2 (`figure2`), and the map of methods by number of users (claim O-MAP): risks of
-unit steps and the published methods at equal exact budgets, and their ratios to the non-private risk where data depart
-from the model."""
+"""Unit steps on the problem of Figure 2 (`figure2`), and the map of methods by number of users (claim O-MAP).
+
+It has the risks of unit steps and of the published methods at equal exact budgets, and their ratios to the non-private
+risk on data that depart from the model."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""The theorems on plain unit steps (docs/unit_steps_theorem.md): closed forms against simulated users, both sides of
-each inequality over random and extreme instances, runs with the theorems' schedules, and the shipped method over
-the lower bound (claims O-PLAIN and O-BOUND).
+"""Checks of the theorems on plain unit steps (docs/unit_steps_theorem.md; claims O-PLAIN and O-BOUND).
 
-An instance is a subspace, given by singular values: x of C = B^T U and e = sqrt(1 - x^2) of S.
+Closed forms are compared with simulated users, and both sides of each inequality on random and extreme instances. Runs
+follow the theorems' schedules. The error of the shipped method is divided by the lower bound. An instance is a
+subspace, given by the singular values x of C = B^T U and e = sqrt(1 - x^2) of S.
 """
 
 from __future__ import annotations
