@@ -164,7 +164,7 @@ class Schedule:
 
 @lru_cache
 def schedule(sizes: Sizes, mu: float, noise2: float) -> Schedule:
-    """Return the division of mu^2 with the least expected risk; more rounds must lower the risk by the factor `WORTH`."""
+    """Return the division of mu^2 with the least expected risk; more rounds must lower it by the factor `WORTH`."""
     error2 = float(sizes.start_error2(math.sqrt(START) * mu, noise2))
 
     def divided(rounds: int, growth: float) -> Schedule:
