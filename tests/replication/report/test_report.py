@@ -505,7 +505,7 @@ def test_statements_are_counted():
     counts = {"claims": 3, "papers": 2, "tested": 4, "hold": 2, "part": 0, "false": 1, "undecided": 1, "untested": 1}
     assert counts.items() <= found.items() and not any(summary.left_out(claim_rows()).values())
     text = said("agreement", claim_rows())
-    assert "of two papers were tested in four quantities." in text and "of the quantities 2 hold" in text
+    assert "of two papers were tested in four quantities." in text and "Of the quantities 2 hold" in text
 
 
 def test_errata_are_counted_by_what_they_change():
@@ -521,7 +521,7 @@ def test_errata_are_counted_by_what_they_change():
     ]
     text = said("agreement", claim_rows(), errata_rows(*rows))
     assert "two change the guarantee, one changes nothing; demonstrations confirm all but 0." in text
-    assert "Not counted: one slip of a submission that the published version mends." in text
+    assert "Not counted: one slip of a submission that the published version corrects." in text
     assert "confirm all but 1." in said("agreement", claim_rows(), errata_rows(*rows[:4], ("no", "a sign", "")))
 
 
