@@ -73,7 +73,7 @@ lint: .venv/ready
 	basedpyright  # a minute
 	python workflow/scripts/count_lines.py
 	numpydoc lint $(DOCUMENTED)
-	snakefmt --check Snakefile workflow/rules
+	snakefmt --check Snakefile workflow
 	snakemake --lint
 	python workflow/scripts/check_chapters.py
 

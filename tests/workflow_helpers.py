@@ -15,7 +15,7 @@ from types import ModuleType
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ("docs/record", "docs/confirmation.csv")
-PARTS = ("Snakefile", "environment.yml", "config", *DOCS, "profiles", "src", "workflow")
+PARTS = ("Snakefile", "config", *DOCS, "profiles", "src", "workflow")
 
 
 def copy_project(folder: Path) -> Path:

@@ -34,9 +34,9 @@ def locked() -> dict[str, list[Version]]:
     return versions
 
 
-def conda() -> dict[str, Requirement]:
-    """Packages of environment.yml, under their PyPI names."""
-    dependencies = yaml.safe_load((ROOT / "environment.yml").read_text())["dependencies"]
+def conda(file: str = "environment.yml") -> dict[str, Requirement]:
+    """Packages of an environment, under their PyPI names."""
+    dependencies = yaml.safe_load((ROOT / file).read_text())["dependencies"]
     lines = [line for line in dependencies if isinstance(line, str)]
     lines += next(line["pip"] for line in dependencies if isinstance(line, dict))
     found = [Requirement(line) for line in lines if not line.startswith("--editable")]

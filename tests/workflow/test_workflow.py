@@ -115,7 +115,7 @@ def planned(folder, path: str, old: str, new: str) -> set[str]:
 def test_style_change_reruns_no_simulation(finished, module, old, new):
     """After an edit of the plotting style only plots and the page are made again, also where the package imports it."""
     again = planned(finished, f"src/replication/drawing/{module}.py", old, new)
-    assert "plot_jain2021" in again
+    assert "plot_figure2" in again
     assert not again & {"run_shard", "measure_figure2", "judge_claims"}
 
 
@@ -150,7 +150,7 @@ def test_a_caption_reruns_no_measure_and_no_figure(finished):
 
 def test_a_claimed_exponent_reruns_its_figures_alone(finished):
     """It is drawn, and decides no number."""
-    assert planned(finished, INIT, "claimed: -1", "claimed: -0.9") == JUDGED | {"plot_jain2021"}
+    assert planned(finished, INIT, "claimed: -1", "claimed: -0.9") == JUDGED | {"plot_init_rates"}
 
 
 def test_a_window_of_the_scale_reruns_measures_and_figures_and_no_cell(tiny_run, tmp_path):
@@ -158,7 +158,7 @@ def test_a_window_of_the_scale_reruns_measures_and_figures_and_no_cell(tiny_run,
     folder = copy_run(tiny_run, tmp_path / "copy")
     scale, window = "tiny: {problem", "tiny: {window: {points: 2, span: 2}, problem"
     again = planned(folder, INIT, scale, window)
-    assert {"measure_init_rates", "plot_jain2021"} <= again <= JUDGED | {"measure_init_rates", "plot_jain2021"}
+    assert {"measure_init_rates", "plot_init_rates"} <= again <= JUDGED | {"measure_init_rates", "plot_init_rates"}
     measures, settings = folder / "results/tiny/init_rates/measures.csv", folder / INIT
     before = measures.read_text()
     settings.write_text(settings.read_text().replace(scale, window))

@@ -5,13 +5,17 @@ import json
 import math
 import os
 import re
+import shlex
 import sys
 from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
+from snakemake.io import report as shown
+
+SCRIPTS = shlex.quote(str(HERE / "workflow/scripts"))
 
 # A clone runs its own code, whatever environment is active.
-sys.path.insert(0, str(Path("src").resolve()))
+sys.path.insert(0, str(ROOT / "src"))
 os.environ.update(
     PYTHONPATH=os.pathsep.join(
         filter(None, [sys.path[0], os.environ.get("PYTHONPATH")])
@@ -25,10 +29,12 @@ from replication.run.config import (
     ConfigError,
     check_config,
     layers,
+    merge,
     read_study,
     read_yaml,
     run_name,
 )
+from replication.run.memory import machine_mb
 from replication.run.registry import method_files
 from replication.run.resolved import as_json, write_if_changed, write_resolved
 
@@ -44,8 +50,10 @@ try:
         raise ConfigError(
             f"{scales[1]}: {scales[0]} names a scale, too; give one of them"
         )
-    CONFIG = check_config(config)
     OVERLAYS = [Path(path) for path in workflow.configfiles]
+    CONFIG = check_config(
+        merge(read_yaml(ROOT / "config/config.yaml"), config), overlays=OVERLAYS
+    )
     STUDIES = {
         name: read_study(CONFIG, name, overlays=OVERLAYS) for name in CONFIG.studies
     }
@@ -83,7 +91,7 @@ REPORTS = "reports" if RUN == "default" else f"{RESULTS}/reports"
 RUN_OPTIONS = (
     ""
     if CONFIG.scale == "default"
-    else f"--configfile config/scales/{CONFIG.scale}.yaml"
+    else f"--configfile {HERE / 'config/scales' / CONFIG.scale}.yaml"
 )
 if "-seed" in RUN:
     RUN_OPTIONS += f" --config master_seed={CONFIG.master_seed}"
@@ -95,9 +103,7 @@ for name, study in STUDIES.items():
 
 # Jobs wait until there is memory for them; --resources mem_mb=... sets another limit. A cluster has its own.
 if "mem_mb" not in workflow.global_resources and not CLUSTER:
-    workflow.register_resource(
-        "mem_mb", os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2**20
-    )
+    workflow.register_resource("mem_mb", machine_mb())
 
 
 def memory(peak_mb):
@@ -150,21 +156,29 @@ def figure_files(*studies, kinds=("svg", "csv")):
     return [f"{FIGURES}/{figure}.{kind}" for figure in figures for kind in kinds]
 
 
-# Studies whose figures one job draws: those of a paper, unless figures are requested by study or by name. Figures
-# without runs are drawn separately, so that they appear soon.
-BY_STUDY = any(
-    word in STUDIES or word.endswith((".svg", ".pdf")) for word in sys.argv[1:]
-)
-DRAWN_TOGETHER = {}
-for name, study in STUDIES.items():
-    part = study.paper if study.series and not BY_STUDY else name
-    DRAWN_TOGETHER.setdefault(part, []).append(name)
+def captioned(study):
+    """Return the pictures of a study's figures with their captions, as `snakemake --report` shows them."""
+    return [
+        shown(
+            f"{FIGURES}/{figure}.svg",
+            caption=Path(caption_file(figure)).absolute(),
+            category="Figures",
+            subcategory=STUDIES[study].paper,
+            labels={"study": study, "figure": about.label},
+        )
+        for figure, about in STUDIES[study].figures.items()
+    ]
 
 
-def own_drawing(*studies):
-    """Return the files with which studies draw figures other than those of sweeps."""
-    paths = [Path("src/replication/studies", study, "figures.py") for study in studies]
-    return [str(path) for path in paths if path.exists()]
+def caption_file(figure):
+    """Return the file in which the page's job writes a figure's caption, with the sizes of the run."""
+    return f"{RESULTS}/captions/{figure}.rst"
+
+
+def own_drawing(study):
+    """Return the file with which a study draws figures other than those of sweeps, if there is one."""
+    path = HERE / "src/replication/studies" / study / "figures.py"
+    return [str(path)] if path.exists() else []
 
 
 # Benchmark files of the jobs of this run; an earlier division into more shards leaves its own.
@@ -175,7 +189,7 @@ JOBS = [
         for i in range(STUDIES[study].shards)
     ),
     *(f"measure_{study}" for study in STUDIES),
-    *(f"plot_{part}" for part in DRAWN_TOGETHER),
+    *(f"plot_{study}" for study in STUDIES),
     *("check_errata", "judge_claims"),
 ]
 
@@ -204,7 +218,7 @@ def imported_modules(path):
     """Return the files of src that a Python file imports, at its top or inside a function."""
     found = []
     for base, names in IMPORT.findall(Path(path).read_text()):
-        stem = f"src/{base.replace('.', '/')}"
+        stem = f"{HERE / 'src'}/{base.replace('.', '/')}"
         files = [
             f"{stem}.py",
             f"{stem}/__init__.py",
@@ -217,7 +231,7 @@ def imported_modules(path):
 @functools.cache
 def code_of(script, *modules):
     """Return a script, the given modules, and all that they import from src: the code that a rule reruns for."""
-    todo, seen = [f"workflow/scripts/{script}.py", *modules], []
+    todo, seen = [f"{HERE / 'workflow/scripts' / script}.py", *map(str, modules)], []
     while todo:
         path = todo.pop()
         if path not in seen:
@@ -240,12 +254,15 @@ def checksum(path):
 try:
     for name in SIMULATED:
         methods = {
-            str(METHOD_FILES[one.algorithm]) for one in STUDIES[name].series.values()
+            str(HERE / METHOD_FILES[one.algorithm])
+            for one in STUDIES[name].series.values()
         }
         code = code_of("run_shard", *sorted(methods))
         write_if_changed(
             Path(RESULTS, name, "code.json"),
-            as_json({path: checksum(path) for path in code}),
+            as_json(
+                {str(Path(path).relative_to(HERE)): checksum(path) for path in code}
+            ),
         )
 except OSError as error:
     raise WorkflowError(str(error)) from None
@@ -255,17 +272,17 @@ except OSError as error:
 TEXTS = sorted(
     str(path)
     for pattern in ("report/texts/*.md", "studies/*/chapter.md")
-    for path in Path("src/replication").glob(pattern)
+    for path in (HERE / "src/replication").glob(pattern)
 )
 PAGE_FILES = sorted(
     str(path)
     for folder in ("workflow/page", "src/replication/report/templates")
-    for path in Path(folder).iterdir()
+    for path in (HERE / folder).iterdir()
 )
 PAGE_CODE = code_of(
     "render_report",
     *sorted(
-        str(path) for path in Path("src/replication").glob("studies/*/analysis.py")
+        str(path) for path in (HERE / "src/replication").glob("studies/*/analysis.py")
     ),
 )
 

@@ -1,8 +1,7 @@
 # From results to one table, measured quantities, figures, verdicts and errata.
 
 
-# One measuring job per study. One job draws the figures of a paper, or of a study where its own are requested, since
-# importing the plotting stack costs as much as drawing; for print when asked for.
+# One job per study measures, one draws, and one draws for print when asked for.
 for study in STUDIES:
 
     rule:
@@ -14,10 +13,11 @@ for study in STUDIES:
                 f"{RESULTS}/{study}/{name}.json" for name in ("shards", "measure")
             ],
             code=code_of(
-                "measure_study", f"src/replication/studies/{study}/analysis.py"
+                "measure_study",
+                HERE / "src/replication/studies" / study / "analysis.py",
             ),
             # The long image runs, which are kept
-            kept=["docs/record/images.csv"] if study == "images" else [],
+            kept=[HERE / "docs/record/images.csv"] if study == "images" else [],
         output:
             tables_of(study),
             figure_files(study, kinds=("csv",)),
@@ -28,7 +28,7 @@ for study in STUDIES:
         priority: SOON
         localrule: True
         conda:
-            "../../environment.yml"
+            "../envs/rules.yml"
         threads: 1
         resources:
             mem_mb=TABLE_MB,
@@ -36,61 +36,70 @@ for study in STUDIES:
             folder=Path(RESULTS, study),
             figures=Path(FIGURES),
         shell:
-            "python workflow/scripts/measure_study.py --folder {params.folder} --figures {params.figures} > {log} 2>&1"
+            f"python {SCRIPTS}/measure_study.py"
+            " --folder {params.folder} --figures {params.figures} > {log} 2>&1"
             " && sha256sum {output} > {log}.sha256"
 
-
-for part, studies in DRAWN_TOGETHER.items():
-
-    for step, kind, words in (("plot", "svg", ""), ("print", "pdf", "--print")):
+    for step, kind, pictures in (
+        ("plot", "svg", captioned(study)),
+        ("print", "pdf", figure_files(study, kinds=("pdf",))),
+    ):
 
         rule:
             name:
-                f"{step}_{part}"
+                f"{step}_{study}"
             input:
-                numbers=figure_files(*studies, kinds=("csv",)),
-                settings=[f"{RESULTS}/{study}/plot.json" for study in studies],
-                code=code_of("plot_study", *own_drawing(*studies)),
+                numbers=figure_files(study, kinds=("csv",)),
+                settings=f"{RESULTS}/{study}/plot.json",
+                code=code_of("plot_study", *own_drawing(study)),
             output:
-                figure_files(*studies, kinds=(kind,)),
+                pictures,
             log:
-                f"logs/{RUN}/{step}_{part}.log",
+                f"logs/{RUN}/{step}_{study}.log",
             benchmark:
-                f"benchmarks/{RUN}/{step}_{part}.tsv"
+                f"benchmarks/{RUN}/{step}_{study}.tsv"
             priority: SOON
             localrule: True
             conda:
-                "../../environment.yml"
+                "../envs/rules.yml"
             threads: 1
             resources:
                 mem_mb=TABLE_MB,
             params:
                 figures=Path(FIGURES),
-                words=words,
+                kind=kind,
             shell:
-                "python workflow/scripts/plot_study.py --settings {input.settings}"
-                " --figures {params.figures} {params.words} > {log} 2>&1"
+                f"python {SCRIPTS}/plot_study.py"
+                " --settings {input.settings}"
+                " --figures {params.figures} --kind {params.kind} > {log} 2>&1"
                 " && sha256sum {output} > {log}.sha256"
 
 
 rule check_errata:
     input:
-        texts="src/replication/errata/errata.yaml",
+        texts=HERE / "src/replication/errata/errata.yaml",
         code=code_of("check_errata"),
     output:
-        f"{REPORTS}/errata.csv",
+        report(
+            f"{REPORTS}/errata.csv",
+            caption="../report/errata.rst",
+            category="Claims",
+            labels={"table": "errors in print"},
+        ),
     log:
         f"logs/{RUN}/check_errata.log",
     benchmark:
         f"benchmarks/{RUN}/check_errata.tsv"
     priority: 15
+    localrule: True
     conda:
-        "../../environment.yml"
+        "../envs/rules.yml"
     threads: 1
     resources:
         mem_mb=TABLE_MB,
     shell:
-        "python workflow/scripts/check_errata.py --texts {input.texts} --output {output} > {log} 2>&1"
+        f"python {SCRIPTS}/check_errata.py"
+        " --texts {input.texts:q} --output {output} > {log} 2>&1"
         " && sha256sum {output} > {log}.sha256"
 
 
@@ -98,16 +107,22 @@ rule judge_claims:
     input:
         claims=f"results/{RUN}/claims.json",
         measures=expand(f"{RESULTS}/{{study}}/measures.csv", study=STUDIES),
-        confirmation="docs/confirmation.csv",
+        confirmation=HERE / "docs/confirmation.csv",
         code=code_of("judge_claims"),
     output:
-        f"{REPORTS}/claims.csv",
+        report(
+            f"{REPORTS}/claims.csv",
+            caption="../report/claims.rst",
+            category="Claims",
+            labels={"table": "verdict of each claim"},
+        ),
     log:
         f"logs/{RUN}/judge_claims.log",
     benchmark:
         f"benchmarks/{RUN}/judge_claims.tsv"
+    localrule: True
     conda:
-        "../../environment.yml"
+        "../envs/rules.yml"
     threads: 1
     resources:
         mem_mb=TABLE_MB,
@@ -116,7 +131,8 @@ rule judge_claims:
         figures=Path(FIGURES),
         options=RUN_OPTIONS,
     shell:
-        "python workflow/scripts/judge_claims.py --claims {input.claims} --measures {input.measures}"
-        " --confirmation {input.confirmation} --scale {params.scale} --figures {params.figures}"
+        f"python {SCRIPTS}/judge_claims.py"
+        " --claims {input.claims} --measures {input.measures}"
+        " --confirmation {input.confirmation:q} --scale {params.scale} --figures {params.figures}"
         " --options={params.options:q} --output {output} > {log} 2>&1"
         " && sha256sum {output} > {log}.sha256"

@@ -14,8 +14,9 @@ rule write_provenance:
         f"logs/{RUN}/write_provenance.log",
     benchmark:
         f"benchmarks/{RUN}/write_provenance.tsv"
+    localrule: True
     conda:
-        "../../environment.yml"
+        "../envs/rules.yml"
     threads: 1
     resources:
         mem_mb=TABLE_MB,
@@ -23,7 +24,8 @@ rule write_provenance:
         config=json.dumps({**config, "studies": list(STUDIES)}),
         jobs=[f"benchmarks/{RUN}/{job}.tsv" for job in JOBS],
     shell:
-        "python workflow/scripts/write_provenance.py --config {params.config:q} --timings {input.timings}"
+        f"python {SCRIPTS}/write_provenance.py"
+        " --config {params.config:q} --timings {input.timings}"
         " --jobs {params.jobs} --output {output} > {log} 2>&1"
         " && sha256sum {output} > {log}.sha256"
 
@@ -33,14 +35,17 @@ rule render_report:
         claims=rules.judge_claims.output,
         errata=rules.check_errata.output,
         provenance=rules.write_provenance.output,
-        studies=expand("src/replication/studies/{study}/settings.yaml", study=STUDIES),
-        papers=sorted(str(path) for path in Path("config/papers").glob("*.yaml")),
+        studies=[
+            HERE / "src/replication/studies" / study / "settings.yaml"
+            for study in STUDIES
+        ],
+        papers=sorted((HERE / "config/papers").glob("*.yaml")),
         tables=[table for study in STUDIES for table in page_tables(study)],
         figures=figure_files(*STUDIES),
         page=PAGE_FILES,
-        deviations="src/replication/studies/deviations.yaml",
+        deviations=HERE / "src/replication/studies/deviations.yaml",
         record=[
-            f"docs/{name}"
+            HERE / "docs" / name
             for name in (
                 "confirmation.csv",
                 "record/claims.csv",
@@ -51,13 +56,24 @@ rule render_report:
         texts=TEXTS,
         code=PAGE_CODE,
     output:
-        f"{REPORTS}/index.html",
+        page=report(
+            f"{REPORTS}/index.html",
+            caption="../report/page.rst",
+            category="Page",
+            labels={"page": "all claims, figures and numbers"},
+        ),
+        captions=[
+            caption_file(figure)
+            for study in STUDIES.values()
+            for figure in study.figures
+        ],
     log:
         f"logs/{RUN}/render_report.log",
     benchmark:
         f"benchmarks/{RUN}/render_report.tsv"
+    localrule: True
     conda:
-        "../../environment.yml"
+        "../envs/rules.yml"
     threads: 1
     resources:
         mem_mb=TABLE_MB,
@@ -66,8 +82,9 @@ rule render_report:
         results=Path(RESULTS),
         figures=Path(FIGURES),
     shell:
-        "python workflow/scripts/render_report.py --reports {params.reports} --results {params.results}"
-        " --figures {params.figures} --output {output} > {log} 2>&1"
+        f"python {SCRIPTS}/render_report.py"
+        " --reports {params.reports} --results {params.results}"
+        " --figures {params.figures} --output {output.page} > {log} 2>&1"
         " && sha256sum {output} > {log}.sha256"
 
 
@@ -77,19 +94,21 @@ rule execute_tour:
         measures=expand(f"{RESULTS}/{{study}}/measures.csv", study=STUDIES),
         cells=expand(f"{RESULTS}/{{study}}/cells.csv", study=SIMULATED),
         figures=figure_files(*STUDIES),
-        source="workflow/notebooks/tour.py",
-        code=code_of("execute_tour", "workflow/notebooks/tour.py"),
+        source=HERE / "workflow/notebooks/tour.py",
+        code=code_of("execute_tour", HERE / "workflow/notebooks/tour.py"),
     output:
         f"{REPORTS}/tour.ipynb",
     log:
         f"logs/{RUN}/execute_tour.log",
     benchmark:
         f"benchmarks/{RUN}/execute_tour.tsv"
+    localrule: True
     conda:
-        "../../environment.yml"
+        "../envs/rules.yml"
     threads: 1
     resources:
         mem_mb=TABLE_MB,
     shell:
-        "python workflow/scripts/execute_tour.py --source {input.source} --output {output} > {log} 2>&1"
+        f"python {SCRIPTS}/execute_tour.py"
+        " --source {input.source:q} --output {output} > {log} 2>&1"
         " && sha256sum {output} > {log}.sha256"

@@ -21,13 +21,14 @@ rule run_shard:
         f"benchmarks/{RUN}/run_shard/{{study}}-{{shard}}.tsv"
     priority: lambda wildcards: STUDIES[wildcards.study].shard_seconds
     conda:
-        "../../environment.yml"
+        "../envs/rules.yml"
     threads: 1
     resources:
         mem_mb=shard_memory,
         runtime=shard_minutes,
     shell:
-        "python workflow/scripts/run_shard.py --study {wildcards.study} --settings {input.settings}"
+        f"python {SCRIPTS}/run_shard.py"
+        " --study {wildcards.study} --settings {input.settings}"
         " --shard {wildcards.shard} --output {output.cells} --timings {output.timings}"
         " > {log} 2>&1 || {{ code=$?; [ $code -le 128 -o $code -eq 130 ] || echo '"
         + KILLED

@@ -1,20 +1,16 @@
 """Run the demonstration of every erratum and write reports/errata.csv, with the candidates that were set aside."""
 
-import argparse
 from pathlib import Path
 
 from replication.errata.demonstrations import DEMONSTRATIONS
 from replication.evidence.catalogue import MENDED, SET_ASIDE, Erratum, read_errata
-from replication.run.cli_errors import one_line_errors
+from replication.run.cli_errors import arguments, one_line_errors
 from replication.run.csv_tables import write_rows
 
 
 @one_line_errors
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--texts", required=True, type=Path, help="src/replication/errata/errata.yaml")
-    parser.add_argument("--output", required=True, type=Path)
-    args = parser.parse_args()
+    args = arguments(__doc__, texts=Path, output=Path)
     rows, texts = [], read_errata(args.texts)
     for text in texts["errata"]:
         finding = DEMONSTRATIONS[text["id"]]()

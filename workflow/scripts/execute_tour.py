@@ -1,6 +1,5 @@
 """Execute the tour of the results in the folder of a run's tables, and write it as a notebook with its outputs."""
 
-import argparse
 import os
 import re
 import sys
@@ -13,7 +12,7 @@ from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
 
 from privrep.users.whole_files import write_whole
-from replication.run.cli_errors import one_line_errors
+from replication.run.cli_errors import arguments, one_line_errors
 
 SECONDS = 600
 """Time limit of one cell."""
@@ -21,10 +20,7 @@ SECONDS = 600
 
 @one_line_errors
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--source", required=True, type=Path, help="the tour in the percent format")
-    parser.add_argument("--output", required=True, type=Path, help="notebook in the folder of the tables")
-    args = parser.parse_args()
+    args = arguments(__doc__, source=Path, output=Path)
     notebook = jupytext.read(args.source)
     for number, cell in enumerate(notebook.cells):
         cell.id = f"cell-{number}"  # otherwise drawn at random each time

@@ -5,7 +5,6 @@ The study's folder of a run holds the settings (replication.run.resolved) and th
 sizes.csv, measures.csv and facts.json are written there.
 """
 
-import argparse
 import importlib
 from dataclasses import asdict
 from pathlib import Path
@@ -14,7 +13,7 @@ from replication.evidence.cells import read_cells, sizes_of
 from replication.evidence.facts import Quantities, facts_json
 from replication.evidence.findings import write_numbers
 from replication.evidence.measured import MEASURE_COLUMNS, check_names
-from replication.run.cli_errors import one_line_errors
+from replication.run.cli_errors import arguments, one_line_errors
 from replication.run.columns import settings_columns
 from replication.run.csv_tables import write_rows
 from replication.run.grids import merge_study
@@ -24,10 +23,7 @@ from replication.run.settings import MeasureSettings, ShardSettings, read_settin
 
 @one_line_errors
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--folder", required=True, type=Path, help="results/<run>/<study>")
-    parser.add_argument("--figures", required=True, type=Path, help="folder of all figures")
-    args = parser.parse_args()
+    args = arguments(__doc__, folder=Path, figures=Path)
     folder = args.folder
     study = read_settings(MeasureSettings, folder / "measure.json")
     simulation = read_settings(ShardSettings, folder / "shards.json").study

@@ -1,6 +1,8 @@
-"""Write the tables, texts and figures of a run as one page that needs no network."""
+"""Write the tables, texts and figures of a run as one page that needs no network, and each figure's caption in a file
+for `snakemake --report`."""
 
 import argparse
+import re
 from pathlib import Path
 
 from privrep.users.whole_files import write_whole
@@ -18,7 +20,12 @@ def main() -> None:
     parser.add_argument("--alone", action="store_true", help="the files of the run will not lie beside the page")
     parser.add_argument("--output", required=True, type=Path)
     args = parser.parse_args()
-    write_whole(args.output, page(Run.read(args.reports, args.results, args.figures, args.alone)))
+    run = Run.read(args.reports, args.results, args.figures, args.alone)
+    write_whole(args.output, page(run))
+    for study, figures in run.captions.items():
+        for figure in figures if run.has(study) else ():
+            text = re.sub(r"([*`|_\\])", r"\\\1", run.caption(study, figure))
+            write_whole(args.results / "captions" / f"{figure}.rst", f"{text}\n")
 
 
 if __name__ == "__main__":

@@ -8,12 +8,15 @@ import argparse
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 import time
 from collections import Counter, deque
+from collections.abc import Iterator
 from pathlib import Path
 
+import psutil
 from platformdirs import user_cache_path
 
 from replication.run import owner
@@ -37,15 +40,40 @@ def progress(seconds: dict[str, float], finished: set[str], elapsed: float) -> s
     return f"{share:.0%}, {len(finished)} of {len(seconds)} jobs, {times}"
 
 
-def follow(command: list[str], plan: Path, figures: Path, last: deque[str], failed: list[str]) -> int:
-    """Run Snakemake, show its progress and the first figure that is drawn, and return its exit status.
+def interrupted(process: Path) -> bool:
+    """Return whether a process is in its handler of SIGINT, as make is after one, which waits then for its children
+    and tells them nothing; process : its folder in /proc, which Linux alone has."""
+    status = process / "status"
+    blocked = re.search(r"^SigBlk:\s*(\w+)", status.read_text(), re.MULTILINE) if status.exists() else None
+    return bool(blocked and int(blocked[1], 16) >> (signal.SIGINT - 1) & 1)
+
+
+def lines_of(run: psutil.Popen, path: Path) -> Iterator[str]:
+    """Yield the lines that a process writes to a file, until it ends; KeyboardInterrupt if make was interrupted."""
+    parent, rest, over = Path("/proc", str(os.getppid())), "", False
+    with open(path) as file:
+        while not over:
+            over = run.poll() is not None
+            *lines, rest = (rest + file.read()).split("\n")
+            yield from lines
+            if interrupted(parent):
+                raise KeyboardInterrupt
+            time.sleep(0 if over else 0.2)
+
+
+def follow(command: list[str], logs: Path, figures: Path, last: deque[str], failed: list[str]) -> int:
+    """Run Snakemake, show its progress and the first figure that is drawn, and return its exit status. However this
+    ends, nothing of the run is left.
 
     last : its last lines of output. failed : its output on failed jobs, including their logs.
     """
     inside, finished, shown, begun = False, set(), 0.0, time.time()
-    run = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    plan, said = logs / "plan.json", logs / "snakemake.log"
+    logs.mkdir(parents=True, exist_ok=True)
+    with open(said, "w") as file:
+        run = psutil.Popen(command, stdout=file, stderr=subprocess.STDOUT)
     try:
-        for line in run.stdout or ():
+        for line in lines_of(run, said):
             last.append(line)
             inside = (inside or line.startswith("Error in rule")) and not line.startswith(("Select jobs", "["))
             if inside and not line.startswith(("    input:", "    message:", "    jobid:", "        ")):
@@ -64,7 +92,7 @@ def follow(command: list[str], plan: Path, figures: Path, last: deque[str], fail
                     shown = time.monotonic()
         return run.wait()
     finally:
-        run.communicate()  # after Ctrl-C, sent to Snakemake as well, wait until Snakemake has ended its jobs
+        owner.end(run)
         if finished and sys.stdout.isatty():
             print()
 
@@ -96,6 +124,8 @@ def main() -> None:
     parser.add_argument("--master-seed", type=int, help="draw everything anew from this number")
     parser.add_argument("--jobs", type=at_least_one, default=8, help="jobs at once")
     args = parser.parse_args()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.default_int_handler)
     print("Reading the configuration, and planning the jobs", flush=True)
     command = ["snakemake", f"-j{args.jobs}", "all"]
     command += ["--configfile", *map(str, args.configfile)] if args.configfile else []
@@ -103,17 +133,17 @@ def main() -> None:
         command += ["--config", f"master_seed={args.master_seed}"]
     run = run_name(read_config(args.configfile, args.master_seed))
     use_a_cache_that_can_be_written()
-    owner.recover(lambda: subprocess.run([*command, "--unlock"], capture_output=True, check=True))
+    owner.recover()
     logs, results = Path("logs", run), Path("results", run)
     for path in changed(logs):
         path.unlink()
         print(f"{path} was changed after its job wrote it; it is removed, and built again if needed")
     last, failed = deque(maxlen=60), []
     figures, reports = (Path(name) if run == "default" else results / name for name in ("figures", "reports"))
-    status = follow(command, logs / "plan.json", figures, last, failed)
+    status = follow(command, logs, figures, last, failed)
     if status:
         owner.check()  # another run may have begun meanwhile
-        sys.exit("".join(failed or last).rstrip())
+        sys.exit("\n".join(failed or last).rstrip())
     for line in not_run(results):
         print(line)
     verdicts = Counter(row["verdict"] for row in read_rows(reports / "claims.csv"))

@@ -1,13 +1,12 @@
 """Write reports/provenance.json: versions and machine of the run, its duration, and its use of time."""
 
-import argparse
 import json
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pandas as pd
 
-from replication.run.cli_errors import one_line_errors
+from replication.run.cli_errors import arguments, one_line_errors
 from replication.run.provenance import provenance
 
 
@@ -25,12 +24,7 @@ def wall_seconds(paths: list[Path]) -> float:
 
 @one_line_errors
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--config", required=True, type=json.loads, help="resolved configuration as JSON")
-    parser.add_argument("--timings", nargs="*", default=[], type=Path, help="timings.csv of each study")
-    parser.add_argument("--jobs", required=True, nargs="+", type=Path, help="Snakemake's benchmark file of each job")
-    parser.add_argument("--output", required=True, type=Path)
-    args = parser.parse_args()
+    args = arguments(__doc__, config=json.loads, timings=[Path], jobs=[Path], output=Path)
     cells, everything = total(args.timings, "wall_seconds", ","), total(args.jobs, "s", "\t")
     record = provenance(args.config) | {
         "finished": datetime.now(UTC).isoformat(timespec="seconds"),

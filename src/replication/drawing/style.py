@@ -26,6 +26,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormat
 from privrep.users.whole_files import in_one_move
 from replication.drawing.points import drawn_points
 
+matplotlib.rcdefaults()  # whatever matplotlibrc and styles a person has
 matplotlib.use("Agg")
 sns.set_theme(
     context="paper",

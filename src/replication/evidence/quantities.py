@@ -15,7 +15,7 @@ from pathlib import Path
 
 from privrep.options import misnamed
 from replication.evidence.claims import Claim
-from replication.run.columns import study_columns
+from replication.run.columns import settings_columns, study_columns
 from replication.run.config import ROOT, read_config, read_papers, read_study, study_names
 from replication.run.models import ConfigError, checked
 from replication.run.settings import Number, Study, names_in, settings_of
@@ -85,6 +85,11 @@ def check_columns(study: Study) -> None:
     for algorithm in study.options:
         of_series = sorted({series.algorithm for series in study.series.values()})
         _check(study, "options", algorithm, "no algorithm of a series", of_series)
+    for name, fit in study.fits.items():
+        axes = study.grid_of(fit.series)
+        varied = [*axes, *(axis for point in axes.get("together", ()) for axis in point)]
+        if fit.axis in settings_columns(study):
+            _check(study, f"fits.{name}.axis", fit.axis, f"no axis of the series {fit.series!r}", varied)
     keys = ("axis", "response", "prediction")
     used = {f"fits.{name}.{key}": vars(fit)[key] for name, fit in study.fits.items() for key in keys}
     for name, number in numbers(study).items():

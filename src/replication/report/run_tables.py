@@ -222,10 +222,12 @@ class Run:
         if not svg.exists():
             return FIGURE.missing(figure)
         numbers = (self.figures / f"{figure}.csv").read_bytes()
-        about = self.captions[study][figure]
-        caption = with_sizes(figure, about["caption"], study, self.sizes(study))
-        folder = "" if self.alone else FOLDER
-        return figure_html(figure, svg.read_text(), numbers, caption, about["label"], folder)
+        folder, label = "" if self.alone else FOLDER, self.captions[study][figure]["label"]
+        return figure_html(figure, svg.read_text(), numbers, self.caption(study, figure), label, folder)
+
+    def caption(self, study: str, figure: str) -> str:
+        """Return the caption of a figure of a study, with the sizes of this run."""
+        return with_sizes(figure, self.captions[study][figure]["caption"], study, self.sizes(study))
 
     def grid_of(self, row: dict) -> Markup:
         """Return the sizes of the grid behind a row of the claims: of the series to which its exponent is fitted,

@@ -1,4 +1,4 @@
-"""Errors of a command: one line without a traceback."""
+"""Options of a command, and its errors: one line without a traceback."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable
 from functools import wraps
 from pathlib import Path
+from typing import Any
 
 from replication.run.models import ConfigError
 from replication.run.owner import RunAlive
@@ -59,6 +60,15 @@ def one_line_errors(main: Callable[[], None]) -> Callable[[], None]:
             sys.exit(f"{Path(sys.argv[0]).name}: {error_line(error)}")
 
     return command
+
+
+def arguments(about: str | None, **kinds: Any) -> argparse.Namespace:
+    """Return the options of a job's command, none of which may be missing: name -> type, [type] for several values."""
+    parser = argparse.ArgumentParser(description=about, formatter_class=argparse.RawDescriptionHelpFormatter)
+    for name, kind in kinds.items():
+        several = {"type": kind[0], "nargs": "*"} if isinstance(kind, list) else {"type": kind}
+        parser.add_argument(f"--{name}", required=True, **several)
+    return parser.parse_args()
 
 
 def at_least_one(text: str) -> int:

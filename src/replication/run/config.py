@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import pickle
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -121,19 +121,23 @@ def read_config(overlays: Sequence[Path] = (), master_seed: int | None = None, r
         config = merge(config, read_yaml(overlay))
     if master_seed is not None:
         config["master_seed"] = master_seed
-    return check_config(config, root)
+    return check_config(config, root, overlays)
 
 
-def check_config(config: dict, root: Path = ROOT) -> RunConfig:
-    """Return a merged configuration; ConfigError if it lacks a key, has an unknown one, or names a study that has no
-    file, and if the file of a study that is no chapter is not valid."""
-    source = f"config/config.yaml (scale {config.get('scale', '?')})"
+def check_config(config: dict, root: Path = ROOT, overlays: Sequence[Path] = ()) -> RunConfig:
+    """Return a configuration with `overlays` merged in; ConfigError names the file that lacks a key, has an unknown
+    one, or names a study twice or one that has no file, and the file of a study that is no chapter and not valid."""
+    source, files = f"config/config.yaml (scale {config.get('scale', '?')})", [Layer(root / "config" / "config.yaml")]
+    files += [Layer(Path(path).absolute()) for path in overlays]
     config = {"studies": chapters(root)} | config
-    checked_config, known = checked(RunConfig, config, source), study_names(root)
+    checked_config = checked(RunConfig, config, source, lambda keys: place(files, keys, root=root) if keys else "")
+    known = study_names(root)
     for key in ("studies", "overrides"):
-        for name in getattr(checked_config, key):
-            if name not in known:
-                raise ConfigError(f"{source}: {key}: {misnamed(name, 'no study', known)}")
+        names = list(getattr(checked_config, key))
+        for name in names:
+            if name not in known or names.count(name) > 1:
+                what = misnamed(name, "no study", known) if name not in known else f"{name!r} stands twice"
+                raise ConfigError(f"{place(files, (key, name), (key,), root=root) or source}: {key}: {what}")
     for name in set(known) - set(chapters(root)):
         _read_own(name, root)
     return checked_config
@@ -221,31 +225,32 @@ def read_study(config: RunConfig, name: str, root: Path = ROOT, overlays: Sequen
 
     ConfigError names the file that has the wrong value, which may be one of the `overlays`.
     """
-    source = settings_of(name)
+    source, files = settings_of(name), layers(config, name, overlays, root)
     content, overrides = _read_own(name, root), config.overrides.get(name, {})
-    _check_parts(overrides, content, f"scale {config.scale}: overrides.{name}", source)
+    _check_parts(overrides, content, lambda keys: place(files[2:], keys, root=root) or f"overrides.{name}", source)
     papers = [paper for paper, about in read_papers(root).items() if name in about.chapters]
     if not papers:
         raise ConfigError(f"{source}: no file of config/papers has {name!r} among its chapters")
     own, scaled = (at_scale(content, *of, f"{source}: ") for of in (("default", {}), (config.scale, config.counts)))
     content = merge(scaled, overrides)
-    files = layers(config, name, overlays, root)
     content |= {"study": name, "paper": papers[0], "complete": own == scaled and name not in config.overrides}
     if any(isinstance(series, Mapping) and series.get("tuned") for series in (content.get("series") or {}).values()):
         content["choices"] = read_choices(name, root)
     return checked(Study, content, source, lambda keys: place(files, keys, root=root) if keys else "")
 
 
-def _check_parts(overrides: Mapping, content: Mapping, where: str, source: str) -> None:
+def _check_parts(overrides: Mapping, content: Mapping, where: Callable[[Sequence[str]], str], source: str) -> None:
     """Raise ConfigError if an override is for a grid, series or fit that the study does not have, or replaces in one
     series the grid that several series share."""
+    parts = checked(Overridable, overrides, "overrides", where)
     for part in ("grids", "series", "fits"):
         there = content.get(part, {})
-        for key, entry in getattr(checked(Overridable, overrides, where), part).items():
+        for key, entry in getattr(parts, part).items():
+            at = f"{where((part, key))}: {part}"
             if key not in there:
-                raise ConfigError(f"{where}.{part}: {misnamed(key, f'not in {part} of {source}', list(there))}")
+                raise ConfigError(f"{at}: {misnamed(key, f'not in {part} of {source}', list(there))}")
             if isinstance(entry.get("grid"), Mapping) and isinstance(there[key].get("grid"), str):
-                raise ConfigError(f"{where}.series.{key}.grid: the grid is shared; override grids.{there[key]['grid']}")
+                raise ConfigError(f"{at}.{key}.grid: the grid is shared; override grids.{there[key]['grid']}")
 
 
 def run_name(config: RunConfig) -> str:

@@ -7,6 +7,7 @@ cell keeps its key and its random streams when the grid around it changes.
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -26,7 +27,7 @@ from replication.run.csv_tables import REMEDY, read_rows, write_rows
 from replication.run.models import ConfigError
 from replication.run.registry import load_options
 from replication.run.rivals import chosen_options
-from replication.run.settings import Simulation, settings_of
+from replication.run.settings import MOST_CELLS, Simulation, settings_of
 
 
 @dataclass(frozen=True)
@@ -115,6 +116,11 @@ def expand(study: Simulation, files: Sequence[Layer] = ()) -> list[StudyCell]:
     cells: list[StudyCell] = []
     for name in study.series:
         try:
+            sizes = [one if isinstance(one, int) else len(one) for one in study.grid_of(name).values()]
+            if math.prod(sizes) > MOST_CELLS - len(cells):
+                raise ValueError(
+                    f"its grid of {math.prod(sizes):,} cells is too large; a study has at most {MOST_CELLS:,}"
+                )
             series = list(series_cells(study, name))
             if len({cell.key for cell in series}) < len(series):
                 raise ValueError("its grid holds the same cell twice")

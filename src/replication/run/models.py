@@ -16,6 +16,14 @@ class ConfigError(ValueError):
     """A configuration that cannot be run; the message names the file, the key, the value and what it may be."""
 
 
+class UnknownKey(ValueError):
+    """A key that a model does not have."""
+
+    def __init__(self, key: str, known: list[str]):
+        super().__init__(misnamed(key, "not a known key", known))
+        self.key = key
+
+
 class Model(BaseModel):
     """An entry of the configuration."""
 
@@ -27,7 +35,7 @@ class Model(BaseModel):
         if isinstance(content, Mapping) and cls.model_config.get("extra") == "forbid":
             for key in content:
                 if key not in cls.model_fields:
-                    raise ValueError(misnamed(key, "not a known key", list(cls.model_fields)))
+                    raise UnknownKey(key, list(cls.model_fields))
         return content
 
 
@@ -92,4 +100,6 @@ def checked(model: type[M], content: object, source: str, where: Callable[[list[
         error = invalid.errors()[0]
     place = _place(error["loc"][:-1] if error["type"] == "missing" else error["loc"], content)
     key = f"{'.'.join(place)}: " if place else ""
-    raise ConfigError(f"{where(place) or source}: {key}{_complaint(error)}")
+    wrong = error.get("ctx", {}).get("error")
+    at = where([*place, wrong.key] if isinstance(wrong, UnknownKey) else place)
+    raise ConfigError(f"{at or source}: {key}{_complaint(error)}")

@@ -7,8 +7,9 @@ import json
 import os
 import socket
 import time
-from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
+from signal import SIGINT, SIGKILL
 
 import psutil
 
@@ -56,12 +57,30 @@ def check() -> None:
         raise RunAlive(f"a run in {Path.cwd()} was killed ({who}) and its jobs may go on; {then}")
 
 
-def recover(unlock: Callable[[], object]) -> None:
+def end(run: psutil.Process | None = None) -> None:
+    """End the run in the present folder, and all that it started, and remove its lock: by SIGINT, and by SIGKILL what
+    is there after two seconds, or a minute of jobs on a cluster.
+
+    run : its main process, None if that is dead. A run that does not own the folder ends alone.
+    """
+    text = FILE.read_text() if FILE.exists() else ""
+    owner = json.loads(text or "{}")
+    if run and owner.get("process") != run.pid:
+        text, owner = "", {}
+    for signal in (SIGINT, SIGKILL):
+        every = psutil.process_iter(["environ"]) if text else ()
+        left = [process for process in every if (process.info["environ"] or {}).get(VARIABLE) == text]
+        left += [run] if run else []
+        for process in left:
+            with suppress(psutil.NoSuchProcess):
+                process.send_signal(signal)
+        psutil.wait_procs(left, 60 if owner.get("cluster") else 2)
+    for lock in LOCKS.glob("*.lock") if text else ():
+        lock.unlink()
+
+
+def recover() -> None:
     """Check that no run is alive in the present folder; where one was killed, end its last processes and unlock."""
     check()
     if any(LOCKS.glob("*.lock")):
-        left = FILE.read_text()
-        for process in psutil.process_iter(["environ"]):
-            if (process.info["environ"] or {}).get(VARIABLE) == left:
-                process.kill()
-        unlock()
+        end()

@@ -13,16 +13,23 @@ from pathlib import Path
 import numpy as np
 from threadpoolctl import threadpool_info
 
+from replication.run.config import ROOT
 from replication.run.models import ConfigError
 
 PACKAGES = ("numpy", "scipy", "pandas", "matplotlib", "snakemake", "jupytext", "nbconvert", "dp-accounting")
 
 
+UNKNOWN = "unknown"
+"""What a record says of the commit, and of uncommitted changes, where git says nothing."""
+
+
 def _git(*words: str) -> str:
     try:
-        return subprocess.run(["git", *words], capture_output=True, text=True, check=True).stdout.strip()
+        return subprocess.run(
+            ["git", "-C", str(ROOT), *words], capture_output=True, text=True, check=True
+        ).stdout.strip()
     except (OSError, subprocess.CalledProcessError):
-        return ""
+        return UNKNOWN
 
 
 def cpu_model() -> str:
@@ -38,17 +45,22 @@ def clean_record(reports: Path) -> dict:
     if not path.exists():
         raise ConfigError(f"{path} is missing; run it first")
     record = json.loads(path.read_text())
-    if record["dirty"] or not record["commit"]:
+    if UNKNOWN in (record["dirty"], record["commit"]):
+        raise ConfigError(
+            f"the run of {path} is of an unknown commit, since git did not answer; run again where it does"
+        )
+    if record["dirty"]:
         raise ConfigError(f"the run of {path} was made with uncommitted changes; commit, and run again")
     return record
 
 
 def provenance(config: dict) -> dict:
     """Return commit, dirty flag, configuration and its hash, versions, processor and BLAS of this process."""
+    changes = _git("status", "--porcelain")
     blas = [pool for pool in threadpool_info() if pool["user_api"] == "blas"]
     return {
         "commit": _git("rev-parse", "HEAD"),
-        "dirty": bool(_git("status", "--porcelain")),
+        "dirty": changes if changes == UNKNOWN else bool(changes),
         "config": config,
         "config_sha256": hashlib.sha256(json.dumps(config, sort_keys=True).encode()).hexdigest(),
         "python": platform.python_version(),

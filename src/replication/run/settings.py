@@ -35,8 +35,10 @@ def settings_of(study: str) -> str:
     return f"src/replication/studies/{study}/settings.yaml"
 
 
-MOST_SHARDS = 1000
-"""Largest number of shards of a study, all of which are planned before the first starts."""
+MOST_SHARDS, MOST_CELLS = 1000, 50_000
+"""Largest number of shards and of cells of a study, all of which are planned before the first starts."""
+DAY = 86_400
+"""Largest number of seconds of a shard."""
 
 
 def _as_written(value: object, check) -> object:
@@ -417,7 +419,7 @@ class Study(Simulation, Analysis):
     fits: Annotated[dict[str, StudyRate], BeforeValidator(_with_names)] = {}  # pyright: ignore[reportIncompatibleVariableOverride] -- a Spec and more
     paper: str
     complete: bool = True
-    shard_seconds: Annotated[float, Field(gt=0)] = 30
+    shard_seconds: Annotated[float, Field(gt=0, le=DAY)] = 30
     figures: Annotated[dict[str, Figure], Field(min_length=1)]
     columns: SomeNames = ()
     numbers: dict[str, Number] = {}

@@ -217,7 +217,8 @@ def test_command_writes_table_and_document(command):
     ("changes", "word"),
     [
         ({"dirty": True}, "uncommitted"),
-        ({"commit": ""}, "uncommitted"),
+        ({"commit": "unknown"}, "unknown commit"),
+        ({"dirty": "unknown"}, "unknown commit"),
         ({"config": {"scale": "quick"}}, "more than their seed: scale"),
         ({"config": {"studies": ["figure2"]}}, "more than their seed: studies"),
     ],

@@ -328,9 +328,9 @@ def test_what_a_template_is_given_is_text():
     for text in ("A&lt;b&gt;", "p&amp;q", "Lemma 1 &lt; 2", "d²"):
         assert text in shown
     assert "&amp;lt;" not in shown and "<b>" not in shown
-    record = {"config": {"scale": "<i>", "master_seed": 1}, "commit": "", "dirty": False, "finished": "2021"}
+    record = {"config": {"scale": "<i>", "master_seed": 1}, "commit": "unknown", "dirty": "unknown", "finished": "2021"}
     masthead = layout.macros("record.html.jinja").masthead(record)
-    assert "Scale &lt;i&gt;" in masthead and "<code>unknown</code>" in masthead
+    assert "Scale &lt;i&gt;" in masthead and "<code>unknown</code>" in masthead and "with changes" not in masthead
 
 
 @pytest.mark.parametrize("path", sorted(TEMPLATES.glob("*")), ids=lambda path: path.name)
