@@ -41,11 +41,13 @@ def progress(seconds: dict[str, float], finished: set[str], elapsed: float) -> s
 
 
 def interrupted(process: Path) -> bool:
-    """Return whether a process is in its handler of SIGINT, as make is after one, which waits then for its children
-    and tells them nothing; process : its folder in /proc, which Linux alone has."""
+    """Return whether a process is a make in its handler of SIGINT, where it waits for its children and tells them
+    nothing. process : its folder in /proc, which Linux alone has."""
     status = process / "status"
-    blocked = re.search(r"^SigBlk:\s*(\w+)", status.read_text(), re.MULTILINE) if status.exists() else None
-    return bool(blocked and int(blocked[1], 16) >> (signal.SIGINT - 1) & 1)
+    about = dict(re.findall(r"^(\w+):\s*(\S+)", status.read_text() if status.exists() else "", re.MULTILINE))
+    if about.get("Name") not in ("make", "gmake"):
+        return False
+    return bool(int(about["SigBlk"], 16) & ~int(about["SigCgt"], 16) & 1 << signal.SIGINT - 1)
 
 
 def lines_of(run: psutil.Popen, path: Path) -> Iterator[str]:

@@ -59,7 +59,7 @@ def check() -> None:
 
 def end(run: psutil.Process | None = None) -> None:
     """End the run in the present folder, and all that it started, and remove its lock: by SIGINT, and by SIGKILL what
-    is there after two seconds, or a minute of jobs on a cluster.
+    is there after a second or two, or a minute if jobs are on a cluster.
 
     run : its main process, None if that is dead. A run that does not own the folder ends alone.
     """
@@ -74,7 +74,7 @@ def end(run: psutil.Process | None = None) -> None:
         for process in left:
             with suppress(psutil.NoSuchProcess):
                 process.send_signal(signal)
-        psutil.wait_procs(left, 60 if owner.get("cluster") else 2)
+        psutil.wait_procs(left, 60 if owner.get("cluster") else 1.5)
     for lock in LOCKS.glob("*.lock") if text else ():
         lock.unlink()
 
