@@ -22,7 +22,7 @@ class Several(tuple[Any, ...]):
 class Finding:
     """Whether a demonstration confirms its erratum, and its numbers in the order of the erratum's text `measured`."""
 
-    def __init__(self, confirmed: bool | np.bool, *numbers: Any):
+    def __init__(self, confirmed: object, *numbers: Any):
         self.confirmed, self.numbers = bool(confirmed), numbers
 
     def said(self, text: str) -> str:
