@@ -73,7 +73,7 @@ CLIPS, CONDITIONS = (
     tuple(Setting(label, **series) for label, series in STATED[table].items()) for table in ("clips", "conditions")
 )
 """Clips of both methods, and the chosen clips under other conditions."""
-FACTORS = STATED["factors"] | {
+FACTORS: dict[str, tuple[str, str]] = STATED["factors"] | {
     f"A over B, {case.label}": (case.first, case.second) for case in CONDITIONS if case.paired
 }
 """Name of a factor -> series of its numerator and of its denominator."""
