@@ -11,6 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from privrep.options import ensure
+
 VALIDATION = 0.1
 """Share of a client's images that is for validation."""
 
@@ -32,8 +34,7 @@ def training_images(samples: int) -> int:
 
 def check_batch(batch: int, images: int) -> None:
     """Raise ValueError for a batch larger than a client's images: it would silently become one step per epoch."""
-    if batch > images:
-        raise ValueError(f"batch is {batch}; a client trains on {images} images, and a batch can have no more")
+    ensure(batch <= images, "batch", batch, f"a client trains on {images} images, and a batch can have no more")
 
 
 def largest_shard(counts: np.ndarray, shards: int) -> int:
@@ -48,12 +49,12 @@ def largest_shard(counts: np.ndarray, shards: int) -> int:
 def split(labels: np.ndarray, clients: int, per_client: int, samples: int, rng: np.random.Generator) -> Partition:
     """Partition images with labels (N,) among clients of `samples` images, validation included, in `per_client` shards
     each."""
-    if per_client < 1 or samples % per_client:
-        raise ValueError(f"rank is {per_client}; a client's {samples} images must be a multiple of its shards")
+    whole = per_client and samples % per_client == 0
+    ensure(whole, "rank", per_client, f"a client's {samples} images must be a multiple of its shards")
     counts, size = np.bincount(labels), samples // per_client
     most = largest_shard(counts, clients * per_client)
-    if size > most:
-        raise ValueError(f"samples is {samples}; {clients} clients of {per_client} shards can have {most * per_client}")
+    what = f"{clients} clients of {per_client} shards can have {most * per_client}"
+    ensure(size <= most, "samples", samples, what)
     order = np.lexsort((rng.random(len(labels)), labels))  # by class, in random order within a class
     first = np.concatenate([[0], np.cumsum(counts)[:-1]])
     # Start of each shard of each class; a class has as many shards as fit.

@@ -15,6 +15,7 @@ from images.options import ADDED, STAND_ALONE, ImageOptions
 from images.sets import SETS
 from privrep.methods.running.experiment import Spending, experiment
 from privrep.methods.running.method import NotRun, Task
+from privrep.options import ensure
 from privrep.privacy.accounting import gdp_epsilon
 from privrep.privacy.mechanisms import Release
 from privrep.users.simulated import Problem
@@ -56,8 +57,8 @@ def federation(options: ImageOptions, task: Task):
 
 def prepare(options: ImageOptions, problem: Problem) -> Spending | None:
     """Check sizes, and return what the run spends; None if clients train alone, since nothing is released then."""
-    if problem.dim != SETS[options.images].dim:
-        raise ValueError(f"dim is {problem.dim}; an image of {options.images} has {SETS[options.images].dim} numbers")
+    dim = SETS[options.images].dim
+    ensure(problem.dim == dim, "dim", problem.dim, f"an image of {options.images} has {dim} numbers")
     options.check_clients(problem.samples, problem.rank)
     return None if options.method == STAND_ALONE else Spending(options.cost, spends=options.spends)
 

@@ -8,7 +8,7 @@ from typing import ClassVar
 from images.clients import check_batch, training_images
 from images.sets import SETS
 from privrep.methods.running.method import EXACT
-from privrep.options import Declared, among, check_count, option, requires, unless
+from privrep.options import Declared, among, check_count, check_whole, ensure, option, requires
 from privrep.privacy.accounting import Cost
 from privrep.privacy.clipping import check_bound
 from privrep.privacy.contributions import Rows
@@ -31,11 +31,11 @@ class ImageOptions(Declared):
     method: str = option(f"method of the image experiments: {', '.join(METHODS)}", among(METHODS))
     batch: int = option("images per mini-batch, at most a client's training images", check_count)
     local_epochs: int = option("epochs on the shared parameters per round; for stand_alone, all epochs", check_count)
-    rounds: int = option("rounds of the server", unless(0, check_count), 0)
+    rounds: int = option("rounds of the server", check_whole, 0)
     clip: float = option("clipping bound of an update (zeta)", check_bound, 1.0)
     momentum: float = option("momentum of all descents", requires(lambda value: 0 <= value < 1, "be in [0, 1)"), 0.9)
     head_epochs: int = option("epochs of a client's descent on its head", check_count, 15)
-    shift: int = option("pixels by which images for heads move, also mirrored; 0: none", unless(0, check_count), 0)
+    shift: int = option("pixels by which images for heads move, also mirrored; 0: none", check_whole, 0)
     watched: int = option("first clients, tested after each eighth of the rounds or trained alone", check_count, 200)
     numbers: ClassVar = {
         "epsilon_add_remove": "epsilon_exact for neighbours that differ by adding or removing a user",
@@ -61,13 +61,12 @@ class ImageOptions(Declared):
 
     def __post_init__(self):
         super().__post_init__()
-        if self.method != STAND_ALONE and not self.rounds:
-            raise ValueError(f"rounds is 0; {self.method} needs at least 1")
+        ensure(self.method == STAND_ALONE or self.rounds, "rounds", self.rounds, f"{self.method} needs at least 1")
 
     def check_clients(self, samples: int, rank: int) -> None:
         """Raise ValueError unless clients with this number of images and shards can train with these options."""
-        if rank > SETS[self.images].classes:
-            raise ValueError(f"rank is {rank}; {self.images} has {SETS[self.images].classes} classes")
+        classes = SETS[self.images].classes
+        ensure(rank <= classes, "rank", rank, f"{self.images} has {classes} classes")
         check_batch(self.batch, training_images(samples))
 
     @property

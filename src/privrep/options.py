@@ -27,7 +27,8 @@ REQUIRED: Any = MISSING  # of type Any, to fit options of every type
 
 
 def option(meaning: str, check: Check | None = None, default: T = REQUIRED) -> T:
-    """Declare a field of a class of options: without a check it takes any value, without a default it is required."""
+    """Declare a field of a class of options: without a check it takes any value, without a default it is required, and
+    with the default None it may also be None."""
     return field(default=default, metadata={"meaning": meaning, "check": check})
 
 
@@ -55,11 +56,23 @@ class Declared:
 def check_fields(declared: Any) -> None:
     """Raise ValueError if a field of a dataclass fails its declared check."""
     for parameter in fields(declared):
-        if check := parameter.metadata.get("check"):
-            check(parameter.name, getattr(declared, parameter.name))
+        check_declared(parameter, getattr(declared, parameter.name))
+
+
+def check_declared(parameter: Field, value: object) -> None:
+    """Raise ValueError if a value fails the declared check of its parameter."""
+    check = parameter.metadata.get("check")
+    if check and not (value is None and parameter.default is None):
+        check(parameter.name, value)
 
 
 # Checks of option values
+
+
+def ensure(sound: object, name: str, value: object, what: str) -> None:
+    """Raise ValueError, "`name` is `value`; `what`", unless it is sound."""
+    if not sound:
+        raise ValueError(f"{name} is {value!r}; {what}")
 
 
 def requires(holds: Callable[[Any], bool], what: str) -> Check:
@@ -69,8 +82,7 @@ def requires(holds: Callable[[Any], bool], what: str) -> Check:
         right = False
         with suppress(TypeError, ValueError):  # the value is of a type that cannot be compared
             right = bool(holds(value))
-        if not right:
-            raise ValueError(f"{name} is {value!r}; it must {what}")
+        ensure(right, name, value, f"it must {what}")
 
     return check
 
@@ -78,16 +90,6 @@ def requires(holds: Callable[[Any], bool], what: str) -> Check:
 def among(choices: Collection[str]) -> Check:
     """Return a check that a text is one of the choices."""
     return requires(lambda value: value in choices, f"be one of {', '.join(choices)}")
-
-
-def unless(excepted: object, check: Check) -> Check:
-    """Return a check that accepts one value more: the one that switches a feature off."""
-
-    def check_others(name: str, value: object) -> None:
-        if not (value is excepted or (not hasattr(value, "__len__") and value == excepted)):
-            check(name, value)
-
-    return check_others
 
 
 def integer(least: int, most: float = math.inf) -> Check:
@@ -136,8 +138,7 @@ def check_values(kind: type[Declared], values: Mapping[str, object], what: str) 
             (near,) = difflib.get_close_matches(str(name), known, n=1, cutoff=0)
             raise ValueError(f"{name} is no option of {what}; the nearest is {near}; it has {', '.join(known)}")
         check_type(name, value, str(known[name].type))
-        if check := known[name].metadata.get("check"):
-            check(name, value)
+        check_declared(known[name], value)
 
 
 def build(kind: type[D], values: Mapping[str, object], what: str) -> D:

@@ -25,7 +25,7 @@ from privrep.methods.running.columns import check_columns, option_column
 from privrep.methods.running.method import MethodOptions, NotRun, Task
 from privrep.methods.running.registry import load_options, options_class
 from privrep.methods.running.runner import is_private, prepared
-from privrep.options import Declared, among, build, check_positive, check_share, check_whole, option, unless
+from privrep.options import build, check_positive, check_whole, ensure
 from privrep.privacy.accounting import Budget, FixedNoise
 from privrep.privacy.ledger import Ledger
 from privrep.users.blocks import STREAMS_PER_BLOCK
@@ -54,8 +54,8 @@ class Cell:
 
     def __post_init__(self):
         for name in ("users", "samples", "dim", "rank"):
-            if (value := getattr(self.problem, name)) > MOST:
-                raise ValueError(f"{name} is {value!r}; it must be at most {MOST}")
+            value = getattr(self.problem, name)
+            ensure(value <= MOST, name, value, f"it must be at most {MOST}")
 
     @property
     def axes(self) -> dict:
@@ -142,16 +142,6 @@ LETTERS = {"n": "users", "m": "samples", "d": "dim", "k": "rank"}
 """Letter of the papers -> name of the argument."""
 
 
-@dataclass(frozen=True)
-class Privacy(Declared):
-    """Privacy and randomness arguments of a fit."""
-
-    epsilon: float | None = option("target epsilon; None for a method without privacy", unless(None, check_positive))
-    delta: float = option("delta of the budget", check_share)
-    calibration: str = option("calibration of the noise", among(("paper", "exact")))
-    master_seed: int = option("seed of all random streams", check_whole)
-
-
 def fit(
     algorithm: str,
     *,
@@ -181,8 +171,11 @@ def fit(
     for letter, name in LETTERS.items():
         if letter in settings:
             raise ValueError(f"{letter} is {settings[letter]!r}; fit has no argument of this name, write {name}=")
-    given = {"epsilon": epsilon, "delta": delta, "calibration": calibration, "master_seed": master_seed}
-    build(Privacy, given, "fit")  # raises an error where a value is out of range
+    check_whole("master_seed", master_seed)
+    budget = None
+    if epsilon is not None:
+        check_positive("epsilon", epsilon)
+        budget = Budget(float(epsilon), delta, calibration)
     known = [*PROBLEM_AXES, *(field.name for field in fields(options_class(algorithm)))]
     for name in settings:
         if name not in known:
@@ -191,7 +184,6 @@ def fit(
     options = load_options(algorithm, {name: value for name, value in settings.items() if name not in PROBLEM_AXES})
     problem = build(Problem, {name: value for name, value in settings.items() if name in PROBLEM_AXES}, "fit")
     check_memory(problem)
-    budget = None if epsilon is None else Budget(float(epsilon), delta, calibration)
     without = "epsilon is None, not a number greater than 0"
     check_budget(algorithm, prepared(options, problem), budget, without, f"epsilon is {epsilon!r}")
     cell = Cell(algorithm, options, problem, budget)

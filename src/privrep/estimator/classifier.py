@@ -17,7 +17,7 @@ from sklearn.utils.validation import column_or_1d
 from privrep.estimator.parameters import documented
 from privrep.estimator.private_representation import PrivateRepresentation
 from privrep.methods.mixed_model.calibration import BINARY
-from privrep.options import option
+from privrep.options import ensure, option
 from privrep.users.identity import is_missing, numbers, spell, spelled
 from privrep.users.schema import Category, Schema
 
@@ -78,8 +78,8 @@ class PrivateRepresentationClassifier(ClassifierMixin, PrivateRepresentation):
     def fit_table(self, path: str | Path, *, user: str, label: str, schema: Schema) -> Self:
         """Fit a table on disk, with labels 0 and 1, or false and true, as `PrivateRepresentation.fit_table` does."""
         self.classes_ = self._classes(np.arange(2))
-        if [*spelled(self.classes_)] != ["0", "1"]:
-            raise ValueError(f"classes is {self.classes!r}; of a table on disk it must be 0 and 1")
+        of_numbers = [*spelled(self.classes_)] == ["0", "1"]
+        ensure(of_numbers, "classes", self.classes, "of a table on disk it must be 0 and 1")
         return super().fit_table(path, user=user, label=label, schema=schema)
 
     def predict_proba(self, X, users=None) -> np.ndarray:
@@ -114,10 +114,9 @@ class PrivateRepresentationClassifier(ClassifierMixin, PrivateRepresentation):
             ascending = np.unique(sorted(Category(tuple([names] if isinstance(names, str) else names)).levels))
         except (ValueError, TypeError):
             ascending = ()
-        if len(ascending) != 2:
-            text = "it must be two names of one kind, not one class. Only binary classification is supported."
-            raise ValueError(f"classes is {self.classes!r}; {text}")
-        return ascending
+        text = "it must be two names of one kind, not one class. Only binary classification is supported."
+        ensure(len(ascending) == 2, "classes", self.classes, text)
+        return np.asarray(ascending)
 
     def _numbers(self, labels: np.ndarray) -> np.ndarray:
         """Return 0 for the first class, 1 for the second, NaN for a missing label."""

@@ -12,7 +12,7 @@ from dataclasses import KW_ONLY, Field, dataclass, fields
 from typing import TypeVar
 
 from privrep.methods.mixed_model.calibration import BINARY, GAUSSIAN
-from privrep.options import among, check_count, check_share, check_whole, integer, number, option, requires, unless
+from privrep.options import among, check_count, check_share, check_whole, integer, number, option, requires
 from privrep.users.engines import ENGINES
 
 MOST_EPSILON, MOST_SAMPLES = 10_000, 100_000
@@ -30,59 +30,42 @@ class Parameters:
         number(lambda value: 1e-6 <= value <= MOST_EPSILON, f"be a number from 1e-6 to {MOST_EPSILON}"),
         1.0,
     )
-    delta: float | None = option(
-        "probability of the budget; by default 1/n^2 for n users; above 1/n it warns", unless(None, check_share), None
-    )
+    delta: float | None = option("of the budget; by default 1/n^2 for n users; above 1/n it warns", check_share, None)
     _: KW_ONLY
     method: str = option(
-        '"prior", a released mixed model, or "unit_steps", which needs a rank', among(("prior", "unit_steps")), "prior"
+        '"prior", a mixed model, or "unit_steps", with a rank', among(("prior", "unit_steps")), "prior"
     )
     rank: int | None = option(
-        "of the released prior; by default all of it. A rank one too low is ruinous for every method that seeks a "
-        "subspace, one too high costs little",
-        unless(None, check_count),
+        "of the released prior; by default all of it. One too low is ruinous, one too high costs little",
+        check_count,
         None,
     )
     family: str = option(
-        '"gaussian", or "binary" for labels 0 and 1, predicted as probabilities', among((GAUSSIAN, BINARY)), GAUSSIAN
+        '"gaussian", or "binary": probabilities of labels 0 and 1', among((GAUSSIAN, BINARY)), GAUSSIAN
     )
     structure: str | Sequence[str] = option(
         'how users differ from the shared mean: "full", in all features; "level", in a constant; or a list of columns',
         default="full",
     )
     kinds: object = option(
-        'of features, by name or in order: "number" (the default), "flag", or the levels of a category', default=None
+        'of features, by name or in order: "number" (default), "flag" or the levels of a category', default=None
     )
     feature_bounds: object = option(
         "(low, high) of all numbers, or a pair for each. Required, public; values beyond count as nearest", default=None
     )
-    label_bounds: object = option(
-        "(low, high) of the label. Required, public; labels beyond count as nearest", default=None
-    )
-    unit: str = option(
-        '"user", or "row" where each row is a person, and fit takes no users', among(("user", "row")), "user"
-    )
-    users: str | None = option(
-        "column of a DataFrame with the user of each row; else `users` goes to fit", unless(None, check_text), None
-    )
+    label_bounds: object = option("(low, high). Required, public; labels beyond count as nearest", default=None)
+    unit: str = option('"user", or "row": each row is a person, and fit takes no users', among(("user", "row")), "user")
+    users: str | None = option("column with the user of each row; else `users` goes to fit", check_text, None)
     max_samples: int = option("rows of a user that are used at most, a random choice", integer(1, MOST_SAMPLES), 64)
     unseen: str = option(
-        'for users without a head: "shared", the shared mean with a warning, or "raise"',
-        among(("shared", "raise")),
-        "shared",
+        'for users without a head: "shared", the mean and a warning, or "raise"', among(("shared", "raise")), "shared"
     )
     heads: str = option(
-        'whether pickles have the users\' heads: "local", no, or "pickle", yes', among(("local", "pickle")), "local"
+        'whether pickles have heads: "local", no, or "pickle", yes', among(("local", "pickle")), "local"
     )
-    random_state: int | None = option(
-        "for experiments alone: seed of noise that can be drawn again", unless(None, check_whole), None
-    )
-    engine: str = option(
-        'where passes over users run, with one result: "process", "threads" or "dask"', among(ENGINES), "process"
-    )
-    scheduler: str | None = option(
-        "address of Dask, such as tcp://host:8786; by default one is started", unless(None, check_text), None
-    )
+    random_state: int | None = option("for experiments alone: seed of noise that can be drawn again", check_whole, None)
+    engine: str = option('where passes over users run: "process", "threads" or "dask"', among(ENGINES), "process")
+    scheduler: str | None = option("address of Dask, as tcp://host:8786; by default one is started", check_text, None)
 
 
 def declared(kind: type[Parameters]) -> list[Field]:

@@ -34,7 +34,7 @@ from privrep.methods.running.runner import open_release
 from privrep.methods.steps.posterior import Mixture, by_size
 from privrep.methods.unit_steps.method import UnitSteps
 from privrep.methods.unit_steps.round import Round
-from privrep.options import check_fields, misnamed
+from privrep.options import check_fields, ensure, misnamed
 from privrep.privacy.accounting import Budget, gdp_mu
 from privrep.privacy.lattice import SystemNoise
 from privrep.privacy.ledger import Ledger
@@ -184,8 +184,7 @@ class PrivateRepresentation(RegressorMixin, Parameters, BaseEstimator):
             As `ScatteredUsers.of`, and if a parameter makes no sense.
         """
         self._check()
-        if self.unit != "user":
-            raise ValueError(f"unit is {self.unit!r}; a table on disk has a column of users, and unit must be 'user'")
+        ensure(self.unit == "user", "unit", self.unit, "a table on disk has a column of users, and unit must be 'user'")
         with running_on(self.engine, self.scheduler):
             named: Any = {"user": user, "label": label, "schema": schema, "rank": self._rank(schema)}
             data = ScatteredUsers.of(
@@ -291,8 +290,7 @@ class PrivateRepresentation(RegressorMixin, Parameters, BaseEstimator):
 
     def _check(self) -> None:
         check_fields(self)
-        if self.method == "unit_steps" and self.rank is None:
-            raise ValueError("rank is None; unit steps need one")
+        ensure(self.method == "prior" or self.rank, "rank", self.rank, "unit steps need one")
 
     def _read(self, X, users, *, reset: bool, needed: bool = True) -> tuple[pd.DataFrame, Any]:
         """Return features as a table, and the ids of the rows' users, (N,), or None."""
@@ -305,8 +303,8 @@ class PrivateRepresentation(RegressorMixin, Parameters, BaseEstimator):
                 users = column if users is None else same_people(users, column)
             elif users is None and self.users in X.index.names:
                 raise ValueError(f"users is {self.users!r}, which is the index; X.reset_index() makes it a column")
-            elif users is None and needed:
-                raise ValueError(f"users is {self.users!r}; the table has no such column")
+            else:
+                ensure(users is not None or not needed, "users", self.users, "the table has no such column")
         if isinstance(X, pd.DataFrame):
             validate(self, X, reset=reset, skip_check_array=True)
             if len(X) < 1:
@@ -327,9 +325,7 @@ class PrivateRepresentation(RegressorMixin, Parameters, BaseEstimator):
         if self.unit == "row":
             return frame, np.arange(len(frame))
         if needed:
-            raise ValueError(
-                "users is None; say whose each row is, or set unit='row' where each row is a person of its own"
-            )
+            raise ValueError("users is None; say whose each row is, or set unit='row' where each row is a person")
         return frame, None
 
     def _array(self, X, reset: bool) -> np.ndarray:
@@ -363,14 +359,14 @@ class PrivateRepresentation(RegressorMixin, Parameters, BaseEstimator):
         return check_finite(numbers(labels, "y"), "y")
 
     def _rank(self, schema: Schema) -> int:
-        if self.rank is not None and self.rank > schema.dim:
-            raise ValueError(f"rank is {self.rank}; the scaled features have {schema.dim} dimensions")
-        return self.rank or schema.dim
+        rank = self.rank or schema.dim
+        ensure(rank <= schema.dim, "rank", rank, f"the scaled features have {schema.dim} dimensions")
+        return rank
 
     def _method(self, schema: Schema) -> Method:
         label, family = schema.label, self.family
-        if family == BINARY and (self.method, label.low, label.high) != ("prior", 0, 1):
-            raise ValueError(f"family is {family!r}; it needs method 'prior' and labels from 0 to 1")
+        fits = family != BINARY or (self.method, label.low, label.high) == ("prior", 0, 1)
+        ensure(fits, "family", family, "it needs method 'prior' and labels from 0 to 1")
         if self.method == "prior":
             return MixedModel(LABEL_SD, self.rank, True, varying(schema, self.structure), family)
         signal = LABEL_SD**2 / (1 + UNIT_STEPS_NOISE**2)
@@ -476,8 +472,7 @@ def noise_from(seed: int | None) -> Callable[[str], np.random.Generator]:
     raises ValueError for other roles, whose draws would be public."""
 
     def start(role: str) -> np.random.Generator:
-        if role not in NOISE_ROLES:
-            raise ValueError(f"role is {role!r}; a fit of given rows draws from {' and '.join(NOISE_ROLES)} alone")
+        ensure(role in NOISE_ROLES, "role", role, f"a fit of given rows draws from {' and '.join(NOISE_ROLES)} alone")
         if seed is None:
             return SystemNoise()  # pyright: ignore[reportReturnType] -- of these roles Gaussian noise alone is drawn
         return stream(int(seed), role, {"estimator": "PrivateRepresentation"})

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from sklearn.model_selection import BaseCrossValidator
 
-from privrep.options import check_whole, integer, unless
+from privrep.options import check_whole, integer
 from privrep.users.identity import people
 
 
@@ -24,7 +24,8 @@ class RowsWithinUsers(BaseCrossValidator):
 
     def __init__(self, n_splits: int = 5, random_state: int | None = None):
         integer(2)("n_splits", n_splits)
-        unless(None, check_whole)("random_state", random_state)
+        if random_state is not None:
+            check_whole("random_state", random_state)
         self.n_splits = n_splits
         self.random_state = random_state
 

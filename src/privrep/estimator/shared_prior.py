@@ -10,6 +10,7 @@ import numpy as np
 
 from privrep.methods.mixed_model.calibration import Calibration
 from privrep.methods.steps.posterior import Mixture, Prior
+from privrep.options import ensure
 from privrep.users.schema import Schema
 
 VERSION = 5
@@ -85,8 +86,8 @@ class SharedPrior:
     @classmethod
     def from_dict(cls, read: dict) -> SharedPrior:
         """Invert `to_dict`; raise ValueError for another version or a missing field."""
-        if read.get("version") != VERSION:
-            raise ValueError(f"version is {read.get('version')!r}; this privrep reads {VERSION}")
+        version = read.get("version")
+        ensure(version == VERSION, "version", version, f"this privrep reads {VERSION}")
         try:
             priors = tuple(Prior(**{name: numbers(entry[name]) for name in PRIOR}) for entry in read["priors"])
             mean, noise = numbers(read["mean"]), numbers(read["mean_noise"])

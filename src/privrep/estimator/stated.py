@@ -63,9 +63,7 @@ def stated(names: Sequence[str], kinds: object, feature_bounds: object, label_bo
         elif name in bounds:
             features[name] = number(bounds[name], f"feature_bounds of {name!r}")
         else:
-            raise ValueError(
-                f"feature_bounds has none for {name!r}; state its least and largest value, not taken from the data"
-            )
+            raise ValueError(f"feature_bounds has none for {name!r}; state its range, not taken from the data")
     return Schema(features, number(label_bounds, "label_bounds"))
 
 

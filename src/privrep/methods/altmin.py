@@ -28,7 +28,7 @@ from privrep.methods.spectral_init import StartedSpectrally
 from privrep.methods.steps.clip_units import CLIP_SCALE_COLUMN, SCALES, USER_SCALES
 from privrep.methods.steps.moment_step import FALLBACKS, MOMENT_COLUMNS, MomentStep, check_split, disjoint_batches
 from privrep.methods.steps.starts import START_COLUMNS, check_start
-from privrep.options import among, check_any_sine, check_count, check_share, option, unless
+from privrep.options import among, check_any_sine, check_count, check_share, ensure, option
 from privrep.privacy.accounting import Cost, Theorem, sequential_theorem
 from privrep.privacy.clipping import check_bound
 from privrep.privacy.mechanisms import Release
@@ -54,9 +54,7 @@ class AltminOptions(StartedSpectrally):
     batches: int = option("disjoint batches of users per epoch, T", check_count, 1)
     clip_unit: str = option("unit of clipping: each sample, or each user's sums", among(("sample", "user")), "sample")
     init_label_clip: float = option("clipping bound of the labels in Algorithm 3", check_bound, 2.0)
-    init_share: float | None = option(
-        "share of the privacy cost that Algorithm 3 takes", unless(None, check_share), None
-    )
+    init_share: float | None = option("share of the privacy cost that Algorithm 3 takes", check_share, None)
     clip_scale: str = option(CLIP_SCALE_COLUMN, among(SCALES), "absolute")
     start_sine: float = option(START_COLUMNS["start_sine"], check_any_sine, 0.1)
     fallback: str = option("how the noisy linear system is solved: solve, ridge, or eigclip", among(FALLBACKS), "solve")
@@ -65,16 +63,16 @@ class AltminOptions(StartedSpectrally):
 
     def __post_init__(self):
         super().__post_init__()
-        if self.clip_unit == "user" and self.clip_scale not in USER_SCALES:
-            raise ValueError(f"clip_scale is {self.clip_scale!r}; clip_unit 'user' needs 'absolute' or 'data'")
-        if self.init_share is not None and self.init != "spectral":
-            raise ValueError(f"init_share is {self.init_share!r}; init {self.init!r} takes none, only 'spectral' does")
+        fits = self.clip_unit == "sample" or self.clip_scale in USER_SCALES
+        ensure(fits, "clip_scale", self.clip_scale, "clip_unit 'user' needs 'absolute' or 'data'")
+        fits = self.init_share is None or self.init == "spectral"
+        ensure(fits, "init_share", self.init_share, f"init {self.init!r} takes none, only 'spectral' does")
 
     def build(self, known: Known) -> AltminOptions:
         split, scale = check_split(self.split, known), self.clip_scale
         check_start(self.init, known)
-        if self.batches > known.users:
-            raise ValueError(f"batches is {self.batches}; it must not exceed users, which is {known.users}")
+        few = self.batches <= known.users
+        ensure(few, "batches", self.batches, f"it must not exceed users, which is {known.users}")
         feature, label = SCALES[scale](known)
         start = {"init_label_clip": self.init_label_clip * label}
         if self.clip_unit == "user":

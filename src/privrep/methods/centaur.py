@@ -34,7 +34,7 @@ from privrep.methods.steps.clip_units import CLIP_SCALE_COLUMN, UPDATE_SCALES, g
 from privrep.methods.steps.descent import Descent
 from privrep.methods.steps.server import DIVISORS, SERVER_COLUMNS, Server, check_rate
 from privrep.methods.steps.starts import START_COLUMNS, Start, check_start
-from privrep.options import among, check_count, check_positive, check_share, check_sine, option
+from privrep.options import among, check_count, check_positive, check_share, check_sine, ensure, option
 from privrep.privacy.accounting import Cost, Theorem
 from privrep.privacy.clipping import check_bound
 from privrep.privacy.contributions import Outer
@@ -100,8 +100,8 @@ class CentaurOptions(Descent, StartedSpectrally):
 
     def build(self, known: Known) -> CentaurOptions:
         """Return the method with clips and step in absolute terms, after checking that there are enough samples."""
-        if self.batch_samples < known.rank:
-            raise ValueError(f"batch_samples is {self.batch_samples}; it must be at least the rank, {known.rank}")
+        batch = self.batch_samples
+        ensure(batch >= known.rank, "batch_samples", batch, f"it must be at least the rank, {known.rank}")
         before = [self.init_samples] * self.iterations if self.init == "power_method" else []
         check_draws(self.sample_use, known.samples, before + [2 * self.batch_samples] * self.rounds)
         check_start(self.init, known)

@@ -35,9 +35,7 @@ class NonprivateAltminOptions(Declared):
 
     init: str = option(START_COLUMNS["init"], among(("random", "spectral")), "random")
     split: str = option(SPLIT_COLUMN["split"], default="all-samples-reused")
-    tolerance: float = option(
-        "distance between successive subspaces at which alternation stops", check_nonnegative, 1.0e-5
-    )
+    tolerance: float = option("distance of successive subspaces at which alternation stops", check_nonnegative, 1e-5)
     max_epochs: int = option("limit on the number of epochs", check_count, 200)
     numbers: ClassVar = {"epochs_run": "epochs until convergence", "min_eigenvalue": MOMENT_COLUMNS["min_eigenvalue"]}
 

@@ -49,7 +49,7 @@ from privrep.methods.steps.server import SERVER_COLUMNS, Server
 from privrep.methods.steps.starts import START_COLUMNS, check_start
 from privrep.methods.unit_steps.schedule import SCALE, descent_share
 from privrep.methods.unit_steps.whitening import WhitenedUsers, learned_whitening
-from privrep.options import among, check_count, check_positive, check_share, check_sine, option
+from privrep.options import among, check_count, check_positive, check_share, check_sine, ensure, option
 from privrep.privacy.accounting import Cost
 from privrep.privacy.clipping import check_bound
 from privrep.privacy.mechanisms import Release
@@ -78,11 +78,11 @@ class PrivateFedrepOptions(Descent, StartedSpectrally):
     def build(self, known: Known) -> PrivateFedrepOptions:
         """Return the method with clips and step in absolute terms, after checking that there are samples for a head."""
         check_start(self.init, known)
-        if self.init == "planted" and self.features == "whitened":
-            raise ValueError('init is "planted"; it must be spectral or random where features are whitened')
+        fits = self.init != "planted" or self.features == "given"
+        ensure(fits, "init", self.init, "it must be spectral or random where features are whitened")
         # Least squares on k samples leaves no residual, and no gradient on the same ones.
-        if known.samples <= known.rank:
-            raise ValueError(f"samples is {known.samples}; it must be at least rank + 1 = {known.rank + 1}")
+        least = known.rank + 1
+        ensure(known.samples >= least, "samples", known.samples, f"it must be at least rank + 1 = {least}")
         return replace(
             self,
             clip_scale="absolute",

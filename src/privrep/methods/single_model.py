@@ -24,7 +24,7 @@ import numpy as np
 from privrep.methods.gradient_descent import Sequential, gradients
 from privrep.methods.running.method import Iterate, LowRank
 from privrep.methods.steps.moment_step import MOMENT_COLUMNS, MomentStep
-from privrep.options import Declared, among, check_count, option
+from privrep.options import Declared, among, check_count, ensure, option
 from privrep.privacy.accounting import Cost
 from privrep.privacy.clipping import check_bound
 from privrep.privacy.mechanisms import GAUSSIAN_COST, Release
@@ -54,8 +54,8 @@ class SingleModelOptions(Sequential, Declared):
 
     def __post_init__(self):
         super().__post_init__()
-        if self.method == "moments" and self.epochs != 1:
-            raise ValueError(f"epochs is {self.epochs!r}; method moments releases once, so it must be 1")
+        fits = self.method == "gradient" or self.epochs == 1
+        ensure(fits, "epochs", self.epochs, "method moments releases once, so it must be 1")
 
     def build(self, known: Known) -> SingleModelOptions:
         return self

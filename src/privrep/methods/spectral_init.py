@@ -131,7 +131,7 @@ class StartedSpectrally(Declared):
         start_sine: ClassVar[float | None]
         clip_scale: ClassVar[str]
     init_pairs: str = option(
-        "contribution of users in Algorithm 3: disjoint pairs, all, or models squared", among(PAIRS), "disjoint"
+        "pairs of samples in Algorithm 3: disjoint, all, or models squared", among(PAIRS), "disjoint"
     )
 
     def start(self, samples: slice = slice(None)) -> Start:

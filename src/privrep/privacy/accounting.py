@@ -15,7 +15,7 @@ from functools import cache
 import scipy
 from scipy.special import log_ndtr
 
-from privrep.options import among, check_finite, check_positive, check_share, check_whole
+from privrep.options import among, check_finite, check_positive, check_share, check_whole, ensure
 
 CALIBRATIONS = ("paper", "exact")
 
@@ -93,8 +93,7 @@ def zcdp_rho(epsilon: float, delta: float) -> float:
 
     Parameters
     ----------
-    epsilon : positive and finite, else ValueError.
-    delta : strictly between 0 and 1, else ValueError.
+    epsilon, delta : as in `gdp_mu`.
     """
     check_positive("epsilon", epsilon)
     check_delta(delta)
@@ -289,11 +288,10 @@ class Budget:
         check_delta(self.delta)
         check_whole("redraw", self.redraw)
         among(CALIBRATIONS)("calibration", self.calibration)
-        limit = math.log(1 / self.delta)
-        if self.calibration == "paper" and self.epsilon > limit:
-            raise ValueError(
-                f"epsilon is {self.epsilon!r}; the printed theorems need at most ln(1/delta) = {limit:.4g}"
-            )
+        if self.calibration == "paper":
+            limit = math.log(1 / self.delta)
+            what = f"the printed theorems need at most ln(1/delta) = {limit:.4g}"
+            ensure(self.epsilon <= limit, "epsilon", self.epsilon, what)
 
     def noise_multiplier(self, cost: Cost, theorem: Theorem | None) -> float:
         """Return the noise multiplier for releases of the given total cost.

@@ -17,7 +17,7 @@ from typing import Any, TypedDict
 import numpy as np
 import pandas as pd
 
-from privrep.options import check_positive, check_share, integer, unless
+from privrep.options import Declared, check_count, check_positive, check_share, ensure, integer, option
 from privrep.privacy.accounting import gdp_mu
 from privrep.theory.choice import CLOSE, METHODS, NAMES, expected, method_to_use
 from privrep.theory.residuals import RANGES, interval, place
@@ -45,16 +45,20 @@ class Row(TypedDict):
 
 
 @dataclass(frozen=True)
-class Setting:
+class Setting(Declared):
     """Sizes, budget (delta None for 1/n^2), and label noise over the standard deviation of a coordinate of a head."""
 
-    users: int
-    samples: int
-    dim: int
-    rank: int
-    epsilon: float
-    delta: float | None
-    noise: float
+    users: int = option("number of users, n", integer(2))
+    samples: int = option("samples per user, m", integer(LEAST_SAMPLES))
+    dim: int = option("number of features, d", integer(2))
+    rank: int = option("dimension of the subspace of the heads, k", check_count)
+    epsilon: float = option("budget", check_positive)
+    noise: float = option("label noise", check_positive)
+    delta: float | None = option("of the budget", check_share, None)
+
+    def __post_init__(self):
+        super().__post_init__()
+        ensure(self.rank < self.dim, "rank", self.rank, f"it must be below dim, which is {self.dim}")
 
     @property
     def sizes(self) -> Regime:
@@ -207,15 +211,10 @@ def advise(
     unknown = [name for name, value in asked.items() if value is None]
     if len(unknown) > 1:
         raise ValueError(f"{' and '.join(unknown)} are left out; at most one of {', '.join(asked)} may be")
-    given = {"users": users, "samples": samples, "dim": dim, "rank": rank}
-    for name, least in {"users": 2, "samples": LEAST_SAMPLES, "dim": 2, "rank": 1}.items():
-        unless(None, integer(least))(name, given[name])
-    if rank >= dim:
-        raise ValueError(f"rank is {rank}; it must be below dim, which is {dim}")
-    unless(None, check_share)("target", target)
-    unless(None, check_positive)("epsilon", epsilon)
-    unless(None, check_share)("delta", delta)
-    base: dict[str, Any] = given | {"epsilon": epsilon, "delta": delta, "noise": noise_of(label_noise, signal, rank)}
+    if target is not None:
+        check_share("target", target)
+    base: dict[str, Any] = {"dim": dim, "rank": rank, "users": users, "samples": samples, "epsilon": epsilon}
+    base |= {"delta": delta, "noise": noise_of(label_noise, signal, rank)}
 
     def having(more: dict[str, Any]) -> Setting:
         return Setting(**base | more)

@@ -51,7 +51,7 @@ def pickled(statistic: Callable[[Block], object], task: range) -> bytes:
 def worker_values(users: UserData, statistic: bytes, over: range, narrow: bool) -> list:
     """Run `task_values` on a worker, with BLAS on one thread from then on, since a reset would change roundings."""
     threadpool_limits(1)
-    return task_values(users, pickle.loads(statistic), over, narrow)
+    return task_values(users, pickle.loads(statistic), narrow, over)
 
 
 def code_checksum() -> str:

@@ -9,9 +9,11 @@ import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
+from functools import partial
 
 from threadpoolctl import threadpool_limits
 
+from privrep.options import among, ensure
 from privrep.users.blocks import UserData
 from privrep.users.passes import ENGINE, values
 from privrep.users.tasks import AHEAD, in_order, task_values, tasks
@@ -19,17 +21,11 @@ from privrep.users.tasks import AHEAD, in_order, task_values, tasks
 ENGINES = ("process", "threads", "dask")
 
 
-class Threads:
-    """Threads of this process, one for each core that it may use; NumPy releases the interpreter while it works."""
-
-    def __init__(self, pool: ThreadPoolExecutor, count: int):
-        self._pool, self._count = pool, count
-
-    def __call__(self, users: UserData, statistic: Callable, over: range, narrow: bool) -> Iterator:
-        def submit(task: range):
-            return self._pool.submit(task_values, users, statistic, task, narrow)
-
-        return in_order(submit, tasks(users, over), AHEAD * self._count)
+def on_threads(
+    pool: ThreadPoolExecutor, count: int, users: UserData, statistic: Callable, over: range, narrow: bool
+) -> Iterator:
+    """Yield a statistic's values from threads of this process; NumPy releases the interpreter while it works."""
+    return in_order(partial(pool.submit, task_values, users, statistic, narrow), tasks(users, over), AHEAD * count)
 
 
 @contextmanager
@@ -48,17 +44,16 @@ def running_on(engine: str = "process", scheduler: str | None = None) -> Iterato
         If the engine is unknown, a scheduler is given for an engine other than dask or cannot be reached, Dask is not
         installed, or a worker runs other code.
     """
-    if engine not in ENGINES:
-        raise ValueError(f"engine is {engine!r}; it must be one of {', '.join(map(repr, ENGINES))}")
-    if scheduler is not None and engine != "dask":
-        raise ValueError(f"scheduler is {scheduler!r}; engine {engine!r} takes none: it must be None")
+    among(ENGINES)("engine", engine)
+    fits = scheduler is None or engine == "dask"
+    ensure(fits, "scheduler", scheduler, f"engine {engine!r} takes none: it must be None")
     # Cores that this process may use; macOS does not say, so all cores count.
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     with ExitStack() as stack:
         stack.enter_context(threadpool_limits(1))
         runner = values
         if engine == "threads":
-            runner = Threads(stack.enter_context(ThreadPoolExecutor(cores)), cores)
+            runner = partial(on_threads, stack.enter_context(ThreadPoolExecutor(cores)), cores)
         if engine == "dask":
             try:
                 from privrep.users.dask_engine import connected

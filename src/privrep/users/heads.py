@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from privrep.options import ensure
 from privrep.users.blocks import Block
 from privrep.users.known import Known
 
@@ -68,8 +69,7 @@ def projected(features: np.ndarray, basis: np.ndarray) -> np.ndarray:
 def fit_heads(features: np.ndarray, labels: np.ndarray, basis: np.ndarray, penalty: float = 0.0) -> np.ndarray:
     """Return ridge heads (B, k) of labels (q, B) on U^T x, x (q, B, d) (jain2021 Algorithm 1, line 5)."""
     samples, rank = len(features), basis.shape[1]
-    if samples < rank and not penalty:
-        raise ValueError(f"samples for the head is {samples}; it must be at least the rank, {rank}")
+    ensure(samples >= rank or penalty, "samples for the head", samples, f"it must be at least the rank, {rank}")
     z = projected(features, basis)
     gram = np.einsum("iqb,jqb->ijb", z, z)
     if penalty:

@@ -17,6 +17,8 @@ from functools import cache
 
 import numpy as np
 
+from privrep.options import among, check_positive, ensure
+
 QUADRATURE = 200  # nodes of the Gauss-Legendre rule on either side of 0, out to `REACH` standard deviations
 REACH = 12.0
 
@@ -71,12 +73,11 @@ class Loss:
     width: float = 1.0
 
     def __post_init__(self):
-        if self.name not in LOSSES:
-            raise ValueError(f"loss is {self.name!r}; it must be one of {', '.join(LOSSES)}")
-        if self.name == "absolute" and self.width != 0:
-            raise ValueError(f"loss_width is {self.width!r}; the absolute loss has width 0")
-        if self.name != "absolute" and not 0 < self.width < math.inf:
-            raise ValueError(f"loss_width is {self.width!r}; loss {self.name!r} needs a positive, finite width")
+        among(LOSSES)("loss", self.name)
+        if self.name == "absolute":
+            ensure(self.width == 0, "loss_width", self.width, "the absolute loss has width 0")
+        else:
+            check_positive("loss_width", self.width)
 
     def value(self, residual: np.ndarray) -> np.ndarray:
         if self.name == "absolute":

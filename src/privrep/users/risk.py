@@ -13,6 +13,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from privrep.options import ensure
 from privrep.users.blocks import Block, Truth, true_heads
 from privrep.users.heads import FittedHeads, HeadRule
 from privrep.users.losses import Loss
@@ -66,10 +67,9 @@ def personalised_risk(users: Users, basis: np.ndarray, samples: slice) -> float:
 def personal_loss(users: Users, basis: np.ndarray, heads: HeadRule, loss: Loss) -> float:
     """Return the mean loss above that of the true models (jain2021, Theorem 5.2); ValueError where that is unknown."""
     for name in MISSPECIFICATIONS:
-        if name != "fewest_samples" and getattr(users.problem, name) != getattr(Problem, name):
-            raise ValueError(
-                f"{name} is {getattr(users.problem, name)!r}; the mean loss is known for the papers' model alone"
-            )
+        value = getattr(users.problem, name)
+        as_in_papers = name == "fewest_samples" or value == getattr(Problem, name)
+        ensure(as_in_papers, name, value, "the mean loss is known for the papers' model alone")
     noise = users.problem.label_noise_sd
 
     def losses(block: Block) -> float:

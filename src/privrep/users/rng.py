@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 from collections.abc import Callable, Mapping
-from numbers import Real
 
 import numpy as np
 from numpy.random import Generator, Philox, SeedSequence
@@ -26,13 +24,8 @@ def canonical(axes: Mapping[str, Axis]) -> str:
     """
 
     def spell(value: Axis) -> Axis:
-        if type(value) in (str, int, bool):
-            return value
-        if isinstance(value, np.bool_):
-            return bool(value)
-        if isinstance(value, Real):
-            return int(value) if math.isfinite(value) and value == int(value) else float(value)
-        return value
+        single = value.item() if isinstance(value, np.generic) else value
+        return int(single) if isinstance(single, float) and single.is_integer() else single
 
     return json.dumps({name: spell(value) for name, value in axes.items()}, sort_keys=True)
 

@@ -22,6 +22,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
+from privrep.options import check_count, ensure
 from privrep.users.blocks import STREAMS_PER_BLOCK, Block, UserData, users_of_a_stream
 from privrep.users.given_users import laid_out, positions
 from privrep.users.identity import hashed_numbers, sketch
@@ -96,8 +97,7 @@ class ScatteredUsers(UserData):
         ValueError
             As `TableFile`; if max_samples is less than 1, a row has no user id, or no row has a label.
         """
-        if max_samples < 1:
-            raise ValueError(f"max_samples is {max_samples!r}; it must be at least 1")
+        check_count("max_samples", max_samples)
         table, odd = TableFile(Path(path), user, label, schema), Oddities()
         ids, counts, labels = [], [], np.empty(0, np.uint64)
         check_room()
@@ -157,8 +157,7 @@ def check_room() -> None:
     if not hasattr(os, "preadv"):
         raise ValueError("this system reads no tables on disk (it has no preadv); fit them in memory")
     room = os.environ.get("TMPDIR")
-    if room and not os.path.isdir(room):
-        raise ValueError(f"TMPDIR is {room!r}; it must be a folder that exists")
+    ensure(not room or os.path.isdir(room), "TMPDIR", room, "it must be a folder that exists")
 
 
 def named_file() -> IO[bytes]:

@@ -23,6 +23,7 @@ from privrep.options import (
     check_positive,
     check_ratio,
     check_whole,
+    ensure,
     option,
     requires,
 )
@@ -96,9 +97,7 @@ class Problem(Declared):
 
     head_condition: float = option("condition number of the heads, sqrt(lam_1 / lam_k)", check_ratio, 1.0)
     head_factor: float = option("length of long heads over that of the others", check_ratio, 1.0)
-    head_bias: float = option(
-        "b: the first coordinate of a head is positive with probability (1 + b) / 2", check_any_sine, 0.0
-    )
+    head_bias: float = option("b: a first coordinate is positive with probability (1 + b) / 2", check_any_sine, 0.0)
 
     @property
     def longest_head(self) -> float:
@@ -133,9 +132,7 @@ class Problem(Declared):
         check_positive,
         1.0,
     )
-    feature_condition: float = option(
-        "largest standard deviation of a feature's coordinate over the smallest", check_ratio, 1.0
-    )
+    feature_condition: float = option("largest over smallest standard deviation of the coordinates", check_ratio, 1.0)
     feature_axes: str = option(
         "axes of the feature scales: coordinates, or the directions of a cosine transform, which mix coordinates",
         among(("coordinates", "mixed")),
@@ -187,9 +184,7 @@ class Problem(Declared):
             features *= np.sqrt((tail - 2) / rng.chisquare(tail, shape[:2])).astype(np.float32)[:, :, None]
         return features
 
-    fewest_samples: int = option(
-        "fewest samples of a user; numbers are uniform from it to m; 0: all users have m", check_whole, 0
-    )
+    fewest_samples: int = option("fewest samples of a user, uniform from it to m; 0: all users have m", check_whole, 0)
 
     def draw_present(self, users: int, rng: np.random.Generator) -> np.ndarray:
         """Draw a mask (m, users) of present samples: m_j for user j, uniform on fewest_samples, ..., m."""
@@ -235,18 +230,14 @@ class Problem(Declared):
             if isinstance(value, np.generic):  # a cell's key is made of plain numbers
                 object.__setattr__(self, name, value.item())
         super().__post_init__()
-        self._require("rank", self.rank <= self.dim, f"it must not exceed dim, which is {self.dim}")
+        ensure(self.rank <= self.dim, "rank", self.rank, f"it must not exceed dim, which is {self.dim}")
         for name, most in (("fewest_samples", self.samples), ("adversaries", self.users - 1)):
-            self._require(name, getattr(self, name) <= most, f"it must be at most {most}")
+            ensure(getattr(self, name) <= most, name, getattr(self, name), f"it must be at most {most}")
         for name, law in (("head_condition", "aniso"), ("head_factor", "heavy")):
             fits = getattr(self, name) == 1 or self.head_law == law
-            self._require(name, fits, f"head_law {self.head_law!r} needs 1")
+            ensure(fits, name, getattr(self, name), f"head_law {self.head_law!r} needs 1")
         room = not self.adversaries or self.rank < self.dim
-        self._require("adversaries", room, f"no direction is off a subspace of rank {self.rank}")
-
-    def _require(self, name: str, sound: bool, what: str) -> None:
-        if not sound:
-            raise ValueError(f"{name} is {getattr(self, name)!r}; {what}")
+        ensure(room, "adversaries", self.adversaries, f"no direction is off a subspace of rank {self.rank}")
 
 
 _NAMES = tuple(parameter.name for parameter in fields(Problem))

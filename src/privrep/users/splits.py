@@ -10,6 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from privrep.options import among, ensure
+
 SAMPLE_USE_COLUMN = {"sample_use": "whether samples serve one round alone (fresh) or are drawn anew in each (reuse)"}
 SPLIT_COLUMN = {"split": "which samples serve which step, see privrep.users.splits"}
 
@@ -41,11 +43,9 @@ PRESETS: dict[str, tuple[Callable[[int], Split], int]] = {
 
 def split_samples(preset: str, samples: int) -> Split:
     """Return the ranges of a preset for m samples; raise ValueError if m is not a multiple of the preset's number."""
-    if preset not in PRESETS:
-        raise ValueError(f"split is {preset!r}; it must be one of {', '.join(PRESETS)}")
+    among(PRESETS)("split", preset)
     ranges, multiple = PRESETS[preset]
-    if samples < 1 or samples % multiple:
-        raise ValueError(f"samples is {samples}; split {preset!r} needs a multiple of {multiple}")
+    ensure(samples and samples % multiple == 0, "samples", samples, f"split {preset!r} needs a multiple of {multiple}")
     return ranges(samples)
 
 
@@ -78,5 +78,4 @@ class SampleDraws:
 def check_draws(use: str, samples: int, rounds: list[int]) -> None:
     """Raise ValueError unless the samples suffice for rounds that take these numbers of samples."""
     needed = sum(rounds) if use == "fresh" else max(rounds)
-    if needed > samples:
-        raise ValueError(f"samples is {samples}; sample_use {use!r} needs at least {needed}")
+    ensure(needed <= samples, "samples", samples, f"sample_use {use!r} needs at least {needed}")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from privrep.options import ensure
+
 
 def orthonormalise(matrix: np.ndarray) -> np.ndarray:
     """Return the Q factor of a (d, k) matrix in float64."""
@@ -22,8 +24,7 @@ def random_subspaces(count: int, dim: int, rank: int, rng: np.random.Generator) 
 
 def check_planted(dim: int, rank: int) -> None:
     """Raise ValueError unless d >= 2 k: a planted start needs k directions outside the true subspace."""
-    if dim < 2 * rank:
-        raise ValueError(f"dim is {dim}; a planted start needs at least 2 rank = {2 * rank}")
+    ensure(dim >= 2 * rank, "dim", dim, f"a planted start needs at least 2 rank = {2 * rank}")
 
 
 def planted_subspace(truth: np.ndarray, sine: float, rng: np.random.Generator) -> np.ndarray:

@@ -34,6 +34,6 @@ def in_order(submit: Callable, tasks: list[range], ahead: int) -> Iterator:
         yield from waiting.popleft().result()
 
 
-def task_values(users: UserData, statistic: Callable[[Block], T], over: range, narrow: bool) -> list[T]:
+def task_values(users: UserData, statistic: Callable[[Block], T], narrow: bool, over: range) -> list[T]:
     """Return the statistic's values of a task's blocks."""
     return list(values(users, statistic, over, narrow))

@@ -21,7 +21,7 @@ from scipy.special import logsumexp
 
 from privrep.methods.running.experiment import Spending, experiment
 from privrep.methods.running.method import Task
-from privrep.options import among, check_count, option, unless
+from privrep.options import among, check_whole, option
 from privrep.privacy.accounting import Budget
 from privrep.privacy.mechanisms import PURE_COST, Release
 from privrep.users.blocks import Block
@@ -101,7 +101,7 @@ def exponential_neighbours(
     others: str = option(
         "others: of the first kind, half and half, or uneven and less apart", among(OTHERS), "agreeing"
     ),
-    chain_steps: int = option("steps of a Metropolis chain from uniform; 0: the exact draw", unless(0, check_count), 0),
+    chain_steps: int = option("steps of a Metropolis chain from uniform; 0: the exact draw", check_whole, 0),
 ) -> dict[str, float]:
     """Compute the privacy loss on one pair of neighbours."""
     problem, score = task.simulated.problem, options.score(task.users.known)

@@ -22,7 +22,7 @@ from privrep.methods.running.experiment import Spending, experiment
 from privrep.methods.running.method import Outcome, Task
 from privrep.methods.steps.moment_step import disjoint_batches
 from privrep.methods.unit_steps.round import unit
-from privrep.options import check_count, check_positive, check_sine, option, unless
+from privrep.options import check_count, check_positive, check_sine, option
 from privrep.privacy.contributions import Outer
 from privrep.privacy.mechanisms import GAUSSIAN_COST, Release
 from privrep.theory.unit_steps import Plain
@@ -77,9 +77,7 @@ def unit_steps_plain(
     release: Release,
     *,
     rounds: int = option("rounds, each with users of its own", check_count),
-    start_sine: float | None = option(
-        "sine of the angles of a planted start; none: random", unless(None, check_sine), None
-    ),
+    start_sine: float | None = option("sine of the angles of a planted start; none: random", check_sine, None),
     longer: float = option("step over that of the theorem", check_positive, 1.0),
 ) -> Outcome:
     """Run plain unit steps with the schedule of Theorem 1 or 3 (R)."""

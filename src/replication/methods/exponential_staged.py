@@ -21,7 +21,7 @@ import numpy as np
 from privrep.methods.centaur import CentaurOptions
 from privrep.methods.spectral_init import SpectralInit
 from privrep.methods.steps.clip_units import label_threshold
-from privrep.options import among, check_count, check_positive, option, unless
+from privrep.options import among, check_count, check_positive, check_whole, option
 from privrep.privacy.accounting import Cost
 from privrep.privacy.clipping import check_bound
 from privrep.privacy.mechanisms import Release
@@ -69,7 +69,7 @@ class ExponentialStagedOptions(ScoreOptions):
         "first stage: Algorithm 3 of jain2021 (spectral), or CENTAUR from a random start", among(FIRST), "spectral"
     )
     runs: int = option("runs of the first stage", check_count, 1)
-    around: int = option("perturbed subspaces around the last release of each run", unless(0, check_count), 100)
+    around: int = option("perturbed subspaces around the last release of each run", check_whole, 100)
     init_noise: float = option(
         "noise multiplier of the first stage over that of the choice, as if each made one release", check_positive, 4.2
     )

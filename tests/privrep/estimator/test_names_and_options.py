@@ -174,7 +174,7 @@ def test_of_the_summary(files):
 
 def test_of_the_curves(tmp_path):
     """Each is that of its method, in a band between its ends; a line stands at the given users."""
-    setting, some, drawn = Setting(5000, 20, 20, 2, 1.0, None, 1.4), ("unit", "own"), []
+    setting, some, drawn = Setting(5000, 20, 20, 2, 1.0, 1.4), ("unit", "own"), []
     saved = patch.object(Figure, "savefig", lambda self, path, **_: drawn.append(self) or path.touch())
     with saved, patch.object(curves, "METHODS", some):
         curves.draw_curves(setting, tmp_path / "curves.svg")

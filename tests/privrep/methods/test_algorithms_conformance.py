@@ -117,6 +117,19 @@ def test_outcome_is_sound(case):
     assert 0 < spent < math.inf if case.budgeted else spent == (math.inf if case.releases else 0)
 
 
+@pytest.mark.parametrize("size", [1, 2, 4])
+@pytest.mark.parametrize("case", {case.name: case for case in CASES}.values(), ids=str)
+def test_the_subspace_may_be_the_whole_space(case, size):
+    """Where the rank is all dimensions a method runs, or says which number is too small."""
+    users = Users(replace(PROBLEM, dim=size, rank=size))
+    try:
+        outcome, _ = run(case, users=users)
+    except ValueError as error:
+        assert re.match(r"(dim|rank|assumed_rank|batch_samples) is \d+; ", str(error))
+    else:
+        assert outcome.excess_risk is None or math.isfinite(outcome.excess_risk)
+
+
 @every_case
 def test_same_streams_same_result(case):
     """Byte for byte, whether blocks are kept or drawn again."""

@@ -23,7 +23,7 @@ class ExampleOptions(Rounds):
     """With options of its own."""
 
     kind: str = options.option("which", options.among(("one", "other")), "one")
-    few: int | None = options.option("so many, or all", options.unless(None, options.check_count), None)
+    few: int | None = options.option("so many, or all", options.check_count, None)
     free: float = options.option("anything", default=math.nan)
     numbers: ClassVar = Rounds.numbers | {"length": "of the mean"}
 
@@ -39,6 +39,14 @@ def test_a_declaration_gives_columns():
         "length": "of the mean",
     }
     assert list(ExampleOptions.columns.items()) == list(ExampleOptions(3).columns.items()) == list(expected.items())
+
+
+def test_none_is_allowed_where_it_is_the_default():
+    """And nowhere else."""
+    assert ExampleOptions(3, few=None).few is None
+    for given in ({"rounds": None}, {"rounds": 3, "few": 0}):
+        with pytest.raises(ValueError, match="it must be an integer of at least 1"):
+            ExampleOptions(**given)
 
 
 def test_a_default_is_checked_too():
@@ -59,8 +67,6 @@ def test_a_default_is_checked_too():
         (options.check_nonnegative, (0, 2.0, math.inf), (-1e-9, math.nan)),
         (options.check_sine, (0, 0.999), (-0.1, 1, math.nan)),
         (options.check_any_sine, (0, 0.5, 1), (-0.1, 1.1, math.nan)),
-        (options.unless(0, options.check_count), (0, 1, 5), (-1, 0.5)),
-        (options.unless(None, options.check_share), (None, 0.5), (0, 1)),
         (options.among(("a", "b")), ("a", "b"), ("", "ab", "c")),
         (options.requires(lambda value: value > 2, "be more than 2"), (3,), (2,)),
     ],

@@ -115,7 +115,7 @@ def test_the_mean_over_a_gaussian_against_closed_forms():
     [
         ("logistic", 1.0, r"^loss is 'logistic'; it must be one of absolute, huber, pseudo-huber$"),
         ("absolute", 1.0, r"^loss_width is 1\.0; the absolute loss has width 0"),
-        ("huber", 0.0, r"^loss_width is 0\.0; loss 'huber' needs a positive, finite width"),
+        ("huber", 0.0, r"^loss_width is 0\.0; it must be positive and finite"),
         ("pseudo-huber", -1.0, r"^loss_width is -1\.0"),
         ("huber", math.inf, "^loss_width is inf"),
         ("pseudo-huber", math.nan, "^loss_width is nan"),

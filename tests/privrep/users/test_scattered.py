@@ -289,7 +289,7 @@ def test_a_part_cut_short_is_named(tmp_path):
     ("change", "message"),
     [
         ({"label": "age"}, "user, label and features are 'who', 'age', 'age', .*must all differ"),
-        ({"max_samples": 0}, "max_samples is 0; it must be at least 1"),
+        ({"max_samples": 0}, "max_samples is 0; it must be an integer of at least 1"),
     ],
 )
 def test_arguments_that_cannot_be(tmp_path, change, message):

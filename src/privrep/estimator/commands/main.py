@@ -94,13 +94,15 @@ LABEL = Annotated[str, typer.Option(help="Column of the label.")]
 RANK_IN_DOUBT = "One too low is ruinous for every method, one too high costs little."
 
 
-def in_one_line(command: Callable) -> Callable:
-    """Report errors of the user (status 2), warnings and interrupts (status 130) of a command in one line each."""
+def command(function: Callable) -> Callable:
+    """Make a function a command that reports errors of the user (status 2), warnings and interrupts (status 130) in one
+    line each."""
 
     def warned(message: Warning, *_) -> None:
         typer.echo(f"privrep: {message}", err=True)
 
-    @wraps(command)
+    @app.command()
+    @wraps(function)
     def wrapped(*arguments, **options):
         try:
             # These signals end as an interrupt does: half-written files are removed.
@@ -108,7 +110,7 @@ def in_one_line(command: Callable) -> Callable:
                 signal.signal(ends, signal.default_int_handler)
             with warnings.catch_warnings():
                 warnings.showwarning = warned
-                return command(*arguments, **options)
+                return function(*arguments, **options)
         except (ValueError, OSError, MemoryError) as error:
             text = str(error) or "there is too little memory"
             if isinstance(error, OSError) and error.filename:
@@ -124,8 +126,7 @@ def in_one_line(command: Callable) -> Callable:
     return wrapped
 
 
-@app.command()
-@in_one_line
+@command
 def bounds(
     table: TABLE,
     user: USER,
@@ -209,8 +210,7 @@ def with_parameters(command: Any) -> Any:
     return command
 
 
-@app.command()
-@in_one_line
+@command
 @with_parameters
 def fit(
     table: TABLE,
@@ -241,8 +241,7 @@ def fit(
     typer.echo(f"{out}: {PUBLIC} may be published; {PRIVATE} may not")
 
 
-@app.command()
-@in_one_line
+@command
 def personalise(
     release: Annotated[Path, typer.Argument(help="release.json of a fit.")],
     rows: TABLE,
@@ -264,8 +263,7 @@ def personalise(
     typer.echo(f"{out}: heads of {len(ids):,} users; they are not private")
 
 
-@app.command()
-@in_one_line
+@command
 def predict(
     release: Annotated[Path, typer.Argument(help="release.json of a fit.")],
     rows: TABLE,
@@ -301,8 +299,7 @@ def predict(
     typer.echo(f"{out}: {odd.rows:,} predictions; they are not private")
 
 
-@app.command()
-@in_one_line
+@command
 def show(release: Annotated[Path, typer.Argument(help="release.json of a fit.")]) -> None:
     """Print the contents of a release.
 
@@ -315,8 +312,7 @@ def show(release: Annotated[Path, typer.Argument(help="release.json of a fit.")]
     typer.echo(f"Spectrum of the prior over the label noise: {spectrum}{', ...' if len(shared.spectrum) > 10 else ''}")
 
 
-@app.command()
-@in_one_line
+@command
 def audit(
     out: Annotated[Path, typer.Argument(help="Folder of a fit; of its private folder nothing is needed.")],
 ) -> None:
@@ -329,8 +325,7 @@ def audit(
     typer.echo(f"{read['privacy']}\n\n{out}: {AUDIT.format(len(read['privacy']['releases']), heads)}")
 
 
-@app.command()
-@in_one_line
+@command
 def advise(
     dim: Annotated[int, typer.Option(help="Features, d.")],
     rank: Annotated[int, typer.Option(help=f"Rank of the subspace of the heads, k. {RANK_IN_DOUBT}")],

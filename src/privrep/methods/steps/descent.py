@@ -15,7 +15,7 @@ import numpy as np
 
 from privrep.methods.running.method import Iterate, LowRank
 from privrep.methods.steps.server import Server
-from privrep.options import Declared, check_any_sine, option, unless
+from privrep.options import Declared, check_any_sine, option
 from privrep.privacy.clipping import check_bound
 from privrep.privacy.mechanisms import Release
 from privrep.users.blocks import UserData
@@ -32,12 +32,8 @@ class Descent(Declared):
         clip: ClassVar[float]
         step: ClassVar[float]
         final_heads: ClassVar[str]
-    last_clip: float | None = option(
-        "clipping bound in the last round, from that of the first in equal ratios", unless(None, check_bound), None
-    )
-    average_last: float = option(
-        "share of the rounds, the last ones, whose subspaces are averaged", check_any_sine, 0.0
-    )
+    last_clip: float | None = option("clipping bound of the last round, reached in equal ratios", check_bound, None)
+    average_last: float = option("share of rounds, the last ones, whose subspaces are averaged", check_any_sine, 0.0)
 
     @property
     def clips(self) -> dict[str, float]:

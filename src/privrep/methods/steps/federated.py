@@ -13,7 +13,7 @@ import numpy as np
 
 from privrep.methods.steps.clip_units import CLIP_SCALE_COLUMN, UPDATE_SCALES, gradient_threshold
 from privrep.methods.steps.server import DIVISORS, SERVER_COLUMNS, Server, check_rate
-from privrep.options import Declared, among, check_count, option
+from privrep.options import Declared, among, check_count, ensure, option
 from privrep.privacy.accounting import Cost, Theorem
 from privrep.privacy.clipping import check_bound
 from privrep.privacy.mechanisms import Release
@@ -68,8 +68,7 @@ class LocalGradients(Federated):
     def build(self, known: Known) -> Self:
         """Return the method, after checking that mini-batches and the final heads have samples."""
         for name, needed in (("batch_samples", self.batch_samples), ("the rank", known.rank)):
-            if known.samples < needed:
-                raise ValueError(f"samples is {known.samples}; it must be at least {name}, {needed}")
+            ensure(known.samples >= needed, "samples", known.samples, f"it must be at least {name}, {needed}")
         return super().build(known)
 
     def batches(self, users: UserData, release: Release) -> Callable[[], list[np.ndarray]]:

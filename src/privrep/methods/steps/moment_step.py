@@ -17,6 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from privrep.options import ensure
 from privrep.privacy.mechanisms import NamedSum, Release
 from privrep.privacy.regression_moments import MomentClip, Moments
 from privrep.users.blocks import Block, UserData
@@ -38,11 +39,8 @@ def check_split(preset: str, known: Known) -> Split:
     split = split_samples(preset, known.samples)
     for step in ("heads", "final"):
         samples = count(getattr(split, step))
-        if samples < known.rank:
-            raise ValueError(
-                f"samples is {known.samples}; split {preset!r} leaves {samples} for {step}, which need at least rank = "
-                f"{known.rank}"
-            )
+        what = f"split {preset!r} leaves {samples} for {step}, which need at least rank = {known.rank}"
+        ensure(samples >= known.rank, "samples", known.samples, what)
     return split
 
 

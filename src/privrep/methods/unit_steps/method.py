@@ -56,7 +56,7 @@ from privrep.methods.unit_steps.round import PrincipalRows, Round, log_powers, r
 from privrep.methods.unit_steps.schedule import Sizes, descent_share, schedule
 from privrep.methods.unit_steps.tracking import FilterState
 from privrep.methods.unit_steps.whitening import Whitening, learned_whitening, shrunk
-from privrep.options import Declared, check_count, check_positive, option, unless
+from privrep.options import Declared, check_count, check_positive, ensure, option
 from privrep.privacy.contributions import Scalars, Semidefinite, SymmetricOuter
 from privrep.privacy.mechanisms import GAUSSIAN_COST, NamedSum, Release
 from privrep.users.blocks import Block, UserData
@@ -220,9 +220,7 @@ class UnitSteps:
 class UnitStepsOptions(HyperparameterOptions):
     """Options of unit steps."""
 
-    assumed_rank: int | None = option(
-        "dimension of the subspace that is sought, where it is not k", unless(None, check_count), None
-    )
+    assumed_rank: int | None = option("dimension of the subspace that is sought, where it is not k", check_count, None)
     numbers: ClassVar = {
         "rounds": "rounds of the server",
         "start_share": "share of the privacy cost that the start takes",
@@ -233,7 +231,6 @@ class UnitStepsOptions(HyperparameterOptions):
 
     def build(self, known: Known) -> UnitSteps:
         rank = known.rank if self.assumed_rank is None else self.assumed_rank
-        if rank > known.dim:
-            raise ValueError(f"assumed_rank is {rank}; it must not exceed dim, which is {known.dim}")
+        ensure(rank <= known.dim, "assumed_rank", rank, f"it must not exceed dim, which is {known.dim}")
         scale = self.scale_guess * math.sqrt(known.head_variance * known.rank / rank)
         return UnitSteps(rank, scale, self.noise_guess * known.label_noise_sd)
