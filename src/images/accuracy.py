@@ -1,7 +1,7 @@
 """Counts of test images classified correctly by clients' models, by class, and two scores computed from them.
 
 All clients share one test set. A shared representation is applied to it once, and then each head; a client that trained
-alone has its own network, which is tested on the client's own classes only.
+alone applies its own network. A score looks at a client's own classes only.
 """
 
 from __future__ import annotations
@@ -56,19 +56,31 @@ class Counts(NamedTuple):
     validation: np.ndarray
 
 
+def counted(method, pixels, body, head, features, kept, test) -> tuple[jax.Array, jax.Array]:
+    """Return the numbers of test images with these features that one client classifies correctly, (classes,), and its
+    accuracy on the images that it kept."""
+    classes, most = test.images.shape[:2]
+    labels = jnp.repeat(jnp.arange(classes), most)
+    there = jnp.tile(jnp.arange(most), classes) < jnp.repeat(test.counts, most)
+    right = (jnp.argmax(apply(head, features), axis=1) == labels) & there
+    validated = jnp.argmax(apply(head, method.task.network.forward(body, pixels(kept.images))), axis=1)
+    return right.reshape(-1, most).sum(axis=1), (validated == kept.labels).mean()
+
+
+def features_of(method, pixels, body, test) -> jax.Array:
+    """Return the features of all test images, those of the padding included."""
+    return method.task.network.forward(body, pixels(test.images.reshape(-1, *test.images.shape[2:])))
+
+
 @partial(jax.jit, static_argnames=("method", "pixels", "chunk"))
 def _federated(method, pixels, shared, own, clients, kept, test, keys, chunk):
-    body, most = method.representation(shared), test.images.shape[1]
-    features = method.task.network.forward(body, pixels(test.images.reshape(-1, *test.images.shape[2:])))
-    labels = jnp.repeat(jnp.arange(len(test.counts)), most)
-    there = jnp.tile(jnp.arange(most), len(test.counts)) < jnp.repeat(test.counts, most)
+    body = method.representation(shared)
+    features = features_of(method, pixels, body, test)
 
     def client_counts(given):
         own, client, kept, key = given
         head = method.final_head(shared, own, pixels.client(client), key)
-        right = (jnp.argmax(apply(head, features), axis=1) == labels) & there
-        validated = jnp.argmax(apply(head, method.task.network.forward(body, pixels(kept.images))), axis=1)
-        return right.reshape(-1, most).sum(axis=1), (validated == kept.labels).mean()
+        return counted(method, pixels, body, head, features, kept, test)
 
     return jax.lax.map(client_counts, (own, clients, kept, keys), batch_size=None if chunk == 1 else chunk)
 
@@ -86,30 +98,15 @@ def federated(
 
 
 @partial(jax.jit, static_argnames=("method", "pixels", "chunk"))
-def _alone(method, pixels, clients, kept, test, shards, keys, chunk):
-    classes = len(test.counts)
-
+def _alone(method, pixels, clients, kept, test, keys, chunk):
     def client_counts(given):
-        client, kept, mine, key = given
+        client, kept, key = given
         body, head = method.trained(pixels.client(client), key)
-        own = jnp.argsort(mine == 0, stable=True)
+        return counted(method, pixels, body, head, features_of(method, pixels, body, test), kept, test)
 
-        def tested(place, right):
-            label = own[place]
-            predicted = jnp.argmax(apply(head, method.task.network.forward(body, pixels(test.images[label]))), axis=1)
-            there = jnp.arange(len(predicted)) < test.counts[label]
-            return right.at[label].set(((predicted == label) & there).sum())
-
-        right = jax.lax.fori_loop(0, (mine > 0).sum(), tested, jnp.zeros(classes, int))
-        validated = jnp.argmax(apply(head, method.task.network.forward(body, pixels(kept.images))), axis=1)
-        return right, (validated == kept.labels).mean()
-
-    return jax.lax.map(client_counts, (clients, kept, shards, keys), batch_size=None if chunk == 1 else chunk)
+    return jax.lax.map(client_counts, (clients, kept, keys), batch_size=None if chunk == 1 else chunk)
 
 
-def alone(
-    method: StandAlone, pixels: Pixels, some: Client, kept: Client, test: TestSet, shards: np.ndarray, keys: jax.Array
-) -> Counts:
-    """Test clients that train alone, with a key for each; counts are 0 for classes that a client does not have."""
-    chunk = min(client_chunk(), len(shards))
-    return Counts(*map(np.asarray, _alone(method, pixels, some, kept, test, jnp.asarray(shards), keys, chunk)))
+def alone(method: StandAlone, pixels: Pixels, some: Client, kept: Client, test: TestSet, keys: jax.Array) -> Counts:
+    """Test clients that train alone, with a key for each."""
+    return Counts(*map(np.asarray, _alone(method, pixels, some, kept, test, keys, min(client_chunk(), len(keys)))))

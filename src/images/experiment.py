@@ -135,7 +135,7 @@ def train_alone(federation: Federation, options: ImageOptions, seed: int, saved:
     for start in range(len(counts.right), watched, block):
         which = slice(start, min(start + block, watched))
         some, kept = federation.part(which)
-        tested = accuracy.alone(method, pixels, some, kept, federation.test, federation.shards[which], keys[which])
+        tested = accuracy.alone(method, pixels, some, kept, federation.test, keys[which])
         counts = Counts(*map(np.concatenate, zip(counts, tested, strict=True)))
         if saved:
             saved.save(which.stop, watched, scored(federation, counts)[0]["accuracy"], counts._asdict)
@@ -176,7 +176,7 @@ def train_together(
     again at the end, with final heads fitted on images moved by up to this number of pixels; nothing is released."""
     method, pixels = federated_method(options, federation.task(options.shift)), federation.pixels
     training, final = jax.random.split(jax.random.key(seed))
-    watched, plan = min(options.watched, len(federation.shards)), rounds.RoundPlan(options.rounds, options.clip)
+    watched, sizes = min(options.watched, len(federation.shards)), (options.rounds, options.clip)
     progress, begun, stops = Progress(), None, checkpoints(options.rounds)
     state: Any = saved and saved.load()
     if state:
@@ -185,7 +185,7 @@ def train_together(
     def tested(last: rounds.Round, some: int, method: ImageMethod = method) -> Counts:
         return accuracy.federated(method, pixels, last, *federation.part(slice(some)), federation.test, final)
 
-    for last in rounds.run(method, pixels, federation.users, plan, release, training, begun):
+    for last in rounds.run(method, pixels, federation.users, *sizes, release, training, begun):
         progress.lengths.append(last.lengths)
         if last.number < options.rounds:
             if last.number in stops:

@@ -22,7 +22,7 @@ from jax.flatten_util import ravel_pytree
 from images.image_users import Everybody, ImageUsers
 from images.method import Client, ImageMethod, Pixels
 from images.training import Parameters
-from privrep.privacy.clipping import check_bound, within_float32
+from privrep.privacy.clipping import within_float32
 from privrep.privacy.contributions import of_any_two
 from privrep.privacy.mechanisms import NamedSum, Release
 from privrep.privacy.noise import NoiseSpec
@@ -152,28 +152,18 @@ class Displacements:
         return NoiseSpec.of_one(self.sensitivity(clip), clip)
 
 
-@dataclass(frozen=True)
-class RoundPlan:
-    """T rounds with a positive clipping bound zeta."""
-
-    rounds: int
-    clip: float
-
-    def __post_init__(self):
-        check_bound("clip", self.clip)
-
-
 def run(
     method: ImageMethod,
     pixels: Pixels,
     users: ImageUsers,
-    plan: RoundPlan,
+    count: int,
+    clip: float,
     release: Release,
     key: jax.Array,
     begun: Begun | None = None,
 ) -> Iterator[Round]:
-    """Yield all rounds, or those after `begun`, to which `release` was restored. The public key decides starts,
-    mini-batches and their orders; a round's number determines its own key."""
+    """Yield `count` rounds, or those after `begun`, to which `release` was restored, with a clipping bound of updates.
+    The public key decides starts, mini-batches and their orders; a round's number determines its own key."""
     n = users.known.users
     chunk, everybody = min(client_chunk(), n), cast(UserData, users)  # ImageUsers has all that is used of UserData
     start, keep, orders = jax.random.split(key, 3)
@@ -183,13 +173,13 @@ def run(
     if begun is not None:
         first, flat, own = begun.number, begun.flat, jax.tree.unflatten(structure, begun.own)
     shared = unravel(jnp.asarray(flat))
-    for t in range(first, plan.rounds):
+    for t in range(first, count):
         turn = jax.random.fold_in(orders, t)
 
         def sent(block: Everybody, shared=shared, own=own, turn=turn) -> Displacements:
             return Displacements(method, pixels, block.clients, shared, own, turn, chunk)
 
-        total, *kept, lengths = release.sums(everybody, sent, NamedSum("displacement", plan.clip))
+        total, *kept, lengths = release.sums(everybody, sent, NamedSum("displacement", clip))
         own = jax.tree.unflatten(structure, [leaf.rows for leaf in kept])
         flat = np.asarray(flat + (total.value / n).astype(np.float32))
         shared = unravel(jnp.asarray(flat))

@@ -28,7 +28,7 @@ import numpy as np
 
 from images.federated_images import experiments, spent
 from images.options import LAST_SHIFT, STAND_ALONE, ImageOptions
-from privrep.options import check_count, requires
+from privrep.options import Declared, build, check_count, check_whole, option, requires
 from privrep.privacy.accounting import Budget
 from privrep.privacy.ledger import Ledger
 from privrep.privacy.mechanisms import Release
@@ -41,31 +41,23 @@ SAVED_EVERY = 60.0
 
 
 @dataclass(frozen=True)
-class Row:
-    """Settings of one run."""
+class Row(Declared):
+    """Settings of one run. Without noise epsilon is inf; where clients train alone it has no meaning."""
 
-    clients: int
-    samples: int  # images of a client, validation included
-    rank: int  # S, shards of a client
-    epsilon: float  # for adding or removing a client; inf without noise; without meaning where clients train alone
-    seed: int  # seed of partition, starts and mini-batches, which rows with the same clients share
-    options: ImageOptions
+    clients: int = option("number of clients", check_count)
+    samples: int = option("images of a client, validation included", check_count)
+    rank: int = option("shards of a client, S", check_count)
+    epsilon: float = option("budget, for adding or removing a client", requires(lambda value: value > 0, "be positive"))
+    seed: int = option("of partition, starts and mini-batches, which rows with the same clients share", check_whole)
+    options: ImageOptions = option("method and training of the clients")  # noqa: RUF009 -- a declaration
 
     @classmethod
     def of(cls, values: dict[str, Any]) -> Row:
         """Read a row from the values of a block or a line; raise ValueError for a missing or unknown key, or a wrong
         value."""
-        for name in values:
-            if name not in SETTINGS:
-                raise ValueError(f"{name} is no key of a row; keys are {', '.join(SETTINGS)}")
-        for name in REQUIRED:
-            if name not in values:
-                raise ValueError(f"{name} is missing")
-        for name in ("clients", "samples", "rank"):
-            check_count(name, values[name])
-        requires(lambda value: value > 0, "be positive")("epsilon", values["epsilon"])
-        own = {name: values[name] for name in OWN}
-        row = cls(**own, options=ImageOptions(**{name: values[name] for name in values if name not in OWN}))
+        own = {name: value for name, value in values.items() if name in OWN}
+        of_clients = {name: value for name, value in values.items() if name not in OWN}
+        row = build(cls, own | {"options": build(ImageOptions, of_clients, "a row")}, "a row")
         row.options.check_clients(row.samples, row.rank)
         return row
 
@@ -89,7 +81,6 @@ class Row:
 OWN = tuple(field.name for field in fields(Row) if field.name != "options")
 OPTIONS = tuple(field.name for field in fields(ImageOptions) if field.name not in ("images", "method"))
 SETTINGS = ("images", *OWN[:3], "method", *OWN[3:], *OPTIONS)
-REQUIRED = (*OWN, "images", "method", "batch", "local_epochs")
 ABOUT = ("checksum", "device", "commit", "seconds")
 """Columns besides settings and numbers: sha256 of the set's files, device, commit and duration of the run."""
 BY_CLIENT = "by_client"

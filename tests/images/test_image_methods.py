@@ -27,11 +27,11 @@ from images.clients import split  # noqa: E402
 from images.experiment import scored  # noqa: E402
 from images.fedavg import FedAvg  # noqa: E402
 from images.image_users import ImageUsers  # noqa: E402
-from images.method import Client, ImageTask, Pixels, drawn_moves, fitted_head, head_features, jittered  # noqa: E402
-from images.networks import Moves, apply, lenet, mlp, patches  # noqa: E402
+from images.method import Client, ImageTask, Pixels, fitted_head, head_features, jittered  # noqa: E402
+from images.networks import apply, lenet, mlp, patches  # noqa: E402
 from images.pmtl import Pmtl  # noqa: E402
 from images.ppsgd import Ppsgd  # noqa: E402
-from images.rounds import RoundPlan, clipped_sum, length, run  # noqa: E402
+from images.rounds import clipped_sum, length, run  # noqa: E402
 from images.stand_alone import StandAlone  # noqa: E402
 from images.training import Descent, cross_entropy, descend  # noqa: E402
 from privrep.privacy.accounting import UNLIMITED  # noqa: E402
@@ -77,7 +77,7 @@ def with_another_first():
 
 def rounds(method, clients, *, count=2, clip=0.5, release=None, begun=None):
     users = ImageUsers.of(clients, rank=2)
-    return list(run(method, PIXELS, users, RoundPlan(count, clip), release or handle(CLIENTS), KEY, begun))
+    return list(run(method, PIXELS, users, count, clip, release or handle(CLIENTS), KEY, begun))
 
 
 def summed(method, clients, clip, chunk=1, own=None):
@@ -244,7 +244,7 @@ def test_jittered_images_are_moved_and_mirrored():
     images = jnp.asarray(np.random.default_rng(0).random((30, 6, 6, 1)), jnp.float32)
     padded = np.pad(images, ((0, 0), (2, 2), (2, 2), (0, 0)))
     found = set()
-    for whole, got in zip(padded, np.asarray(jittered(images, drawn_moves(KEY, 30, 2), 2)), strict=True):
+    for whole, got in zip(padded, np.asarray(jittered(KEY, images, 2)), strict=True):
         possible = {
             (down, right, way): whole[down : down + 6, right : right + 6][:, ::way]
             for down in range(5)
@@ -263,8 +263,7 @@ def test_heads_on_moved_images_take_the_same_steps(monkeypatch, batch):
     client, body, head = one_of(synthetic(), 0), TASK.network.init(KEY), TASK.head(KEY)
     first, *others = head_features(body, replace(TASK, shift=1), client, KEY, HEAD.epochs)
     assert first.shape == (IMAGES, TASK.network.features) and not any(np.array_equal(first, one) for one in others)
-    still = Moves(jnp.ones((IMAGES, 2), int), jnp.zeros(IMAGES, bool))
-    monkeypatch.setattr(images.method, "drawn_moves", lambda *_: still)
+    monkeypatch.setattr(images.method, "jittered", lambda key, images, shift: images)
     still, moved = (
         flat(fitted_head(body, head, replace(TASK, shift=shift), client, KEY, replace(HEAD, batch=batch)))
         for shift in (0, 1)
@@ -435,16 +434,16 @@ def test_clients_of_a_method_learn_and_are_counted(name, at_once, monkeypatch):
 
 @pytest.mark.parametrize("at_once", [1, 3])
 def test_clients_alone_learn_and_are_counted(at_once, monkeypatch):
-    """Each has a model of its own, as in a loop, and is tested on its own classes."""
+    """Each has a model of its own, as in a loop; the score is that of its own classes."""
     method, clients, kept = StandAlone(TASK, Descent(0.05, 30, batch=5)), synthetic(), synthetic(seed=2, images=4)
     images, labels, test = some_tests()
     shards = np.array([[1, 1, 0], [0, 2, 0], [1, 0, 1], [1, 1, 0], [0, 0, 2], [1, 1, 1], [0, 1, 1]])
     keys, trained = jax.random.split(KEY, CLIENTS), jax.jit(method.trained)
     monkeypatch.setattr(accuracy, "client_chunk", lambda: at_once)
-    got = accuracy.alone(method, PIXELS, clients, kept, test, shards, keys)
+    got = accuracy.alone(method, PIXELS, clients, kept, test, keys)
     for i, key in enumerate(keys):
         model = trained(one_of(clients, i), key)
-        np.testing.assert_array_equal(got.right[i], right(model, images, labels) * (shards[i] > 0))
+        np.testing.assert_array_equal(got.right[i], right(model, images, labels))
         assert got.validation[i] == pytest.approx(right(model, kept.images[i], kept.labels[i]).sum() / 4)
     assert accuracy.own_classes_once(got.right, test.counts, shards).mean() > 0.8
 

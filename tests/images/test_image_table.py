@@ -82,9 +82,9 @@ method = ["centaur", "ppsgd"]
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        (("seed = 0", "seed = 0\ncolour = 3"), ", block 1 of [[rows]]: colour is no key of a row; keys are images, "),
+        (("seed = 0", "seed = 0\ncolour = 3"), ", block 1 of [[rows]]: colour is no option of a row; the nearest is "),
         (("seed = 0", ""), ", block 1 of [[rows]]: seed is missing"),
-        (('images = "digits"', 'images = "mnist"'), ", block 1 of [[rows]]: clients is missing"),
+        (('images = "digits"', 'images = "mnist"'), ", block 1 of [[rows]]: batch is missing; a row needs "),
         (("batch = 18", "batch = 19"), ", block 1 of [[rows]]: batch is 19; a client trains on 18 images"),
         (("rank = 2", "rank = 11"), ", block 1 of [[rows]]: rank is 11; digits has 10 classes"),
         (("epsilon = 1.0", "epsilon = 0"), ", block 1 of [[rows]]: epsilon is 0; it must be positive"),

@@ -2,32 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from functools import wraps
 from inspect import signature
-from typing import Any
-
-import numpy as np
 
 from privrep.users.rng import stream
 
 
-class Several(tuple[Any, ...]):
-    """Numbers that a text lists, each to three digits unless the text says otherwise."""
-
-    def __format__(self, form: str) -> str:
-        return ", ".join(format(value, form or ".3g") for value in self)
-
-
+@dataclass(frozen=True)
 class Finding:
-    """Whether a demonstration confirms its erratum, and its numbers in the order of the erratum's text `measured`."""
+    """The measurement of a demonstration, in words with numbers, and whether it confirms the erratum."""
 
-    def __init__(self, confirmed: object, *numbers: Any):
-        self.confirmed, self.numbers = bool(confirmed), numbers
-
-    def said(self, text: str) -> str:
-        """Fill the braces of the text with the numbers; one that is an array or a list is listed."""
-        return text.format(*(number if np.ndim(number) == 0 else Several(number) for number in self.numbers))
+    measured: str
+    confirmed: bool
 
 
 ENTERED: dict[str, Callable[[], Finding]] = {}  # erratum -> its demonstration, for the modules imported so far
@@ -54,3 +42,8 @@ def demonstrates(erratum: str, role: str = "erratum") -> Callable[[Callable[...,
 def decides(measured: float, *, printed: float, correct: float, within: float) -> bool:
     """Return whether a measurement agrees with the corrected value and not with the printed one."""
     return bool(abs(measured - correct) <= within < abs(measured - printed))
+
+
+def spell(values: Iterable[float]) -> str:
+    """Write numbers to three digits, as a list."""
+    return ", ".join(f"{value:.3g}" for value in values)

@@ -42,7 +42,6 @@ class Erratum(Model):
     printed: str
     correct: str
     demonstration: str
-    measured: str
 
 
 class Candidate(Model):

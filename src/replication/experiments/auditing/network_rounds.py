@@ -38,9 +38,9 @@ class NetworkRounds:
 
     def fit(self, users: UserData, release: Release) -> Iterator[Iterate]:
         """Run the rounds; replacing a user moves each sum of displacements by at most twice the clip."""
-        rounds = experiments().rounds
+        experiments()  # raises NotRun where a package is missing
         from images.small import small_rounds
 
         images, classes = rows(users, pixels_and_classes)
-        for _ in small_rounds(images, classes, rounds.RoundPlan(self.count, self.clip), release):
+        for _ in small_rounds(images, classes, self.count, self.clip, release):
             yield Iterate(None)

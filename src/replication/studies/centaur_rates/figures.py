@@ -2,10 +2,14 @@
 
 import numpy as np
 
-from replication.drawing import ENDS, DataFrame, Look, Picture, PlotSettings, around, graded, looks
+from replication.drawing import ENDS, DataFrame, Look, Picture, PlotSettings, around, graded
 from replication.studies.centaur_rates.analysis import BALL
 
-FORMS, DIVISORS = looks("centaur_rates", "forms"), looks("centaur_rates", "divisors")
+FORMS = {"corrected": Look("corrected", "#0072B2", dash=""), "printed": Look("as printed", "#D55E00", "^", dash="")}
+DIVISORS = {
+    "expected": Look("divided by the expected number", "#0072B2", dash=""),
+    "realised": Look("divided by the realised number", "#D55E00", "^", dash=""),
+}
 
 
 def draw_centaur_rate(figure: Picture, numbers: DataFrame, study: PlotSettings) -> None:
