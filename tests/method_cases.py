@@ -15,7 +15,7 @@ from privrep.methods.running.runner import is_private, open_release, prepared
 from privrep.users.given_users import GivenUsers
 from privrep.users.simulated import Problem, Users
 from privrep.users.splits import count, split_samples
-from replication.experiments.auditing.examples import example_options
+from replication.experiments.auditing.mechanisms import example_options
 from replication.experiments.unit_steps_ablations import ABLATIONS
 from replication.run.registry import load_options
 

@@ -14,13 +14,13 @@ def main() -> None:
     rows, texts = [], read_errata(args.texts)
     for text in texts["errata"]:
         finding = DEMONSTRATIONS[text["id"]]()
-        outcome = {"measured": finding.measured, "confirmed": "yes" if finding.confirmed else "no"}
+        outcome = {"measured": finding.said(text["measured"]), "confirmed": "yes" if finding.confirmed else "no"}
         rows.append(text | {"claims": "; ".join(text["claims"])} | outcome)
     for text in texts["candidates"]:
         known = {name: text[name] for name in ("id", "paper", "place")}
         outcome = {"confirmed": MENDED if text.get("mended") else SET_ASIDE}
         rows.append(known | {"printed": text["suspected"], "correct": text["why"]} | outcome)
-    write_rows(args.output, rows, (*Erratum.model_fields, "measured", "confirmed"))
+    write_rows(args.output, rows, (*Erratum.model_fields, "confirmed"))
 
 
 if __name__ == "__main__":

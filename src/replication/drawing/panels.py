@@ -16,8 +16,9 @@ from matplotlib.ticker import NullLocator
 from numpy.typing import ArrayLike
 
 from privrep.options import T
+from replication.drawing.looks import Look
 from replication.drawing.points import Drawn
-from replication.drawing.style import GREY, LAW, Look, log_ticks, short
+from replication.drawing.style import GREY, LAW, log_ticks, short
 
 CI, ENDS = ("ci_low", "ci_high"), ("low", "high")
 """Names of the columns with the ends of a confidence interval, and of any other interval."""

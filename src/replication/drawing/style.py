@@ -1,5 +1,5 @@
-"""The style of all figures: seaborn's theme for papers, one look for each method, one format of numbers on an axis; and
-the files of figures: SVG and PDF with the same bytes in every run.
+"""The style of all figures: seaborn's theme for papers with the changes in style.mplstyle, one format of numbers on an
+axis; and the files of figures: SVG and PDF with the same bytes in every run.
 
 The only module that sets up matplotlib; no simulation imports it.
 """
@@ -9,10 +9,7 @@ from __future__ import annotations
 import io
 import json
 import math
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
 from html import escape
-from itertools import cycle
 from pathlib import Path
 from typing import Any
 
@@ -28,37 +25,8 @@ from replication.drawing.points import drawn_points
 
 matplotlib.rcdefaults()  # whatever matplotlibrc and styles a person has
 matplotlib.use("Agg")
-sns.set_theme(
-    context="paper",
-    style="ticks",
-    palette="colorblind",
-    font="DejaVu Sans",
-    rc={
-        "axes.edgecolor": "0.35",
-        "axes.grid": True,
-        "axes.labelsize": 9.5,
-        "axes.spines.right": False,
-        "axes.spines.top": False,
-        "axes.titlelocation": "left",
-        "axes.titlesize": 9.5,
-        # DejaVu Sans comes with matplotlib and sets the layout; the others are for readers of the SVG who lack it.
-        "font.sans-serif": ["DejaVu Sans", "Verdana", "Helvetica Neue", "Arial"],
-        "grid.color": "0.92",
-        "legend.fontsize": 8.5,
-        "legend.frameon": False,
-        "legend.handlelength": 2.4,
-        "mathtext.fontset": "dejavusans",
-        "pdf.fonttype": 42,
-        "svg.fonttype": "none",
-        "svg.hashsalt": "privrep",
-        "xtick.color": "0.35",
-        "xtick.labelcolor": "0.15",
-        "xtick.labelsize": 8.5,
-        "ytick.color": "0.35",
-        "ytick.labelcolor": "0.15",
-        "ytick.labelsize": 8.5,
-    },
-)
+RC: Any = matplotlib.rc_params_from_file(Path(__file__).with_suffix(".mplstyle"), use_default_template=False)
+sns.set_theme(context="paper", style="ticks", palette="colorblind", font="DejaVu Sans", rc=RC)
 
 POINTS = "points"
 """Id of the metadata with the numbers that an SVG shows."""
@@ -66,65 +34,6 @@ GREY, LAW = "0.45", "0.25"
 """Colours of a line at a constant level, such as a claimed value, and of the curve of a law."""
 NOTE: dict[str, Any] = {"fontsize": 8.5, "color": "0.35", "textcoords": "offset points"}
 """Keyword arguments of matplotlib for an annotation."""
-
-
-@dataclass(frozen=True)
-class Look:
-    """Label, colour, marker and line of a series. dash : matplotlib's line style, "" for none. filled : of markers."""
-
-    label: str
-    colour: str
-    marker: str = "o"
-    dash: str = "-"
-    filled: bool = True
-
-    def but(self, label: str | None = None, **changed: object) -> Look:
-        """Return a copy of the look with another label, where one is given, and with other fields changed."""
-        return replace(self, label=self.label if label is None else label, **changed)
-
-
-METHODS = {
-    "altmin": Look("alternating minimisation", "#D55E00", "^"),
-    "centaur": Look("CENTAUR", "#0072B2", "o"),
-    "fedrep": Look("private FedRep", "#CC79A7", "s"),
-    "unit": Look("unit steps", "#009E73", "D"),
-    "exponential": Look("exponential mechanism", "#56B4E9", "h"),
-    "fedavg": Look("DP-FedAvg", "#E69F00", "v"),
-    "ppsgd": Look("PPSGD", "#000000", "P"),
-    "pmtl": Look("PMTL", "#7F7F7F", "X"),
-    "own": Look("own data", "#8C6D31", "*"),
-    "mixed": Look("mixed model", "#44AA99", "d"),
-    "zero": Look("predicting zero", "#AAAAAA", "x"),
-}
-"""Method -> its look in every figure: colours that colour-blind readers tell apart (Okabe and Ito), and a mark of its
-own, for print in grey."""
-
-
-def look(method: str, label: str | None = None, **changed: object) -> Look:
-    """Return the look of a method with another label, where one is given, and with other fields changed."""
-    return METHODS[method].but(label, **changed)
-
-
-def graded(values: Iterable[object], label: str = "{}", **changed: object) -> dict[object, Look]:
-    """Return looks for ordered values, from light to dark: numbers by size, texts in the given order. label : text in
-    which {} stands for a value, as `short` writes it."""
-    different: list[Any] = list(dict.fromkeys(values))
-    different.sort(key=lambda value: 0 if isinstance(value, str) else value)
-    return _looks(different, sns.color_palette("crest", len(different)).as_hex(), "osD^vPX*", label, changed)
-
-
-def distinct(values: Iterable[object], label: str = "{}", **changed: object) -> dict[object, Look]:
-    """Return looks for values without an order."""
-    colours = [
-        METHODS[name].colour for name in ("centaur", "altmin", "unit", "fedrep", "fedavg", "ppsgd", "exponential")
-    ]
-    return _looks(dict.fromkeys(values), colours, "o^DsvPh", label, changed)
-
-
-def _looks(values: Iterable[Any], colours: Iterable[str], marks: str, label: str, changed: dict) -> dict:
-    texts = [label.format(value if isinstance(value, str) else short(value)) for value in values]
-    drawn = zip(values, texts, cycle(colours), cycle(marks))
-    return {value: Look(text, colour, mark, **changed) for value, text, colour, mark in drawn}
 
 
 # Numbers

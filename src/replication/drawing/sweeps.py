@@ -7,8 +7,8 @@ import textwrap
 
 import pandas as pd
 
+from replication.drawing.looks import METHODS, Look
 from replication.drawing.panels import Panel, Picture, used
-from replication.drawing.style import METHODS, Look
 
 COLUMNS = 3
 """Largest number of panels in a row."""

@@ -19,7 +19,7 @@ from privrep.users.rng import stream
 from privrep.users.simulated import Problem, Users
 from privrep.users.splits import SampleDraws
 from privrep.users.subspace import dist2, orthonormalise, planted_subspace
-from replication.errata.finding import Finding, decides, demonstrates, spell
+from replication.errata.finding import Finding, decides, demonstrates
 from replication.errata.tools import head_moments, sphere
 from replication.evidence.intervals import log_slope
 
@@ -56,11 +56,7 @@ def printed_sign_leads_away() -> Finding:
     problem = sphere(users=300, samples=24, dim=20, rank=2)
     after = [4, 9, 19, 39]
     plus, minus = (distances(problem, 40, direction=sign)[after] for sign in (1.0, -1.0))
-    return Finding(
-        f"distance after 5, 10, 20, 40 rounds from 0.1: {spell(plus)} with the sign of (24), {spell(minus)} with the "
-        "other",
-        plus[-1] > 0.9 and minus[-1] < 0.01,
-    )
+    return Finding(plus[-1] > 0.9 and minus[-1] < 0.01, plus, minus)
 
 
 @demonstrates("E12")
@@ -71,11 +67,8 @@ def least_eigenvalue_is_one_minus_the_squared_start(rng: np.random.Generator) ->
     moments = head_moments(users)
     # V^T V for heads without error, V = V* B*^T B, over s_k^2.
     ratio = np.linalg.eigvalsh(overlap.T @ moments @ overlap)[0] / np.linalg.eigvalsh(moments)[0]
-    return Finding(
-        f"least eigenvalue of V^T V over s_k^2 at distance {START:g} is {ratio:.4f}; sqrt(1 - eps_0^2) = "
-        f"{math.sqrt(1 - START**2):.4f}, 1 - eps_0^2 = {1 - START**2:.4f}",
-        decides(ratio, printed=math.sqrt(1 - START**2), correct=1 - START**2, within=0.005),
-    )
+    confirmed = decides(ratio, printed=math.sqrt(1 - START**2), correct=1 - START**2, within=0.005)
+    return Finding(confirmed, START, ratio, math.sqrt(1 - START**2), 1 - START**2)
 
 
 @demonstrates("E40")
@@ -86,11 +79,8 @@ def rounds_grow_as_the_noise_falls() -> Finding:
     needed = [int((path <= 2 * np.median(path[-15:])).argmax()) + 1 for path in paths]
     # For a distance e times smaller the noise must be e times smaller; a round multiplies the distance by 3/4.
     growth = float(np.polyfit(-np.log(noises), needed, 1)[0])
-    return Finding(
-        f"rounds until twice the final distance is reached {spell(needed)} at eta sigma zeta / n = {spell(noises)}: "
-        f"{growth:.2f} more for each factor e; the printed logarithm is {spell(printed)}",
-        decides(growth, printed=-1, correct=1 / math.log(4 / 3), within=1.2) and max(printed) < 0,
-    )
+    confirmed = decides(growth, printed=-1, correct=1 / math.log(4 / 3), within=1.2) and max(printed) < 0
+    return Finding(confirmed, needed, noises, growth, printed)
 
 
 def printed_cap(n: float, d: float, k: float) -> float:
@@ -118,12 +108,9 @@ def distance_at_the_printed_cap_grows_with_the_rank() -> Finding:
     ranks = [1, 2, 4]
     printed, corrected = ([at_cap(cap, rank) for rank in ranks] for cap in (printed_cap, corrected_cap))
     growth, kept = log_slope(ranks, printed), log_slope(ranks, corrected)
-    return Finding(
-        f"steady distance at a hundredth of the cap for k = {spell(ranks)}, kappa = 1: {spell(printed)} as printed, "
-        f"exponent {growth:.2f}; {spell(corrected)} corrected, exponent {kept:.2f}",
-        # Another universal constant c_sigma changes the distances by a factor, not their exponent.
-        decides(growth, printed=0, correct=1, within=0.3) and decides(kept, printed=1, correct=0, within=0.3),
-    )
+    # Another universal constant c_sigma changes the distances by a factor, not their exponent.
+    confirmed = decides(growth, printed=0, correct=1, within=0.3) and decides(kept, printed=1, correct=0, within=0.3)
+    return Finding(confirmed, ranks, printed, growth, corrected, kept)
 
 
 def gradient_parts(problem: Problem, sine: float) -> tuple[np.ndarray, np.ndarray]:
@@ -152,11 +139,7 @@ def gradient_bound_lacks_the_mean_and_the_longest_head() -> Finding:
         deviations.append(float(np.linalg.norm(gradient - mean, 2)) / bound)
         whole.append(float(np.linalg.norm(gradient, 2)) / bound)
         mus.append(problem.longest_head**2)
-    return Finding(
-        f"||G - Q V|| over the printed bound is {spell(deviations)} for mu^2 = {spell(mus)}; the printed left side, "
-        f"which does not subtract the mean, is {spell(whole)} times the bound",
-        deviations[0] < 1 < deviations[1] and whole[0] > 1,
-    )
+    return Finding(deviations[0] < 1 < deviations[1] and whole[0] > 1, deviations, mus, whole)
 
 
 def printed_normal_matrix(users: Users, basis: np.ndarray) -> np.ndarray:
@@ -170,10 +153,7 @@ def square_needs_the_factor_of_the_users(rng: np.random.Generator) -> Finding:
     n, d, k = 5, 6, 2
     direction = orthonormalise(rng.standard_normal((d, k))) @ [0.6, 0.8]
     square = float(((rng.standard_normal((200_000, d)) @ direction) ** 2).mean())
-    return Finding(
-        f"mean square {square:.3f}, and {n * square:.2f} with the factor n = {n}",
-        decides(square, printed=n, correct=1, within=0.05),
-    )
+    return Finding(decides(square, printed=n, correct=1, within=0.05), square, n * square, n)
 
 
 @demonstrates("E45")
@@ -184,11 +164,7 @@ def printed_normal_matrix_shrinks_with_the_users() -> Finding:
         basis = planted_subspace(users.truth.basis, START, stream(0, "erratum", {"erratum": 45}))
         least.append(float(np.linalg.eigvalsh(printed_normal_matrix(users, basis))[0]))
     power = log_slope(sizes, least)
-    return Finding(
-        f"least singular value of the printed H {spell(least)} for n = {spell(sizes)}, exponent {power:.2f}; times n "
-        f"{spell(np.array(sizes) * least)}, where Lemma D.2 has 1 - delta_1",
-        decides(power, printed=0, correct=-1, within=0.15),
-    )
+    return Finding(decides(power, printed=0, correct=-1, within=0.15), least, sizes, power, np.array(sizes) * least)
 
 
 def least_batch(n: float, d: float, k: float, kappa: float) -> float:
@@ -213,11 +189,8 @@ def batch_grows_with_the_fourth_power_of_the_condition() -> Finding:
     power = log_slope(kappas, batches)
     few = 2 * k + 8
     reached = distances(sphere(500, 2 * few, d, k), 25, sine=START, batch=few)[-1]
-    return Finding(
-        f"least mbar by Remark C.1 at n = {n}, d = {d}, k = {k}: {spell(batches)} for kappa = {spell(kappas)}, "
-        f"exponent {power:.2f}; without noise mbar = {few} goes from {START:g} to {reached:.0e} in 25 rounds",
-        decides(power, printed=2, correct=4, within=0.15) and reached < 0.01,
-    )
+    confirmed = decides(power, printed=2, correct=4, within=0.15) and reached < 0.01
+    return Finding(confirmed, n, d, k, batches, kappas, power, few, START, reached)
 
 
 def largest_labels(sets: int, users: int, samples: int, rng: np.random.Generator) -> np.ndarray:
@@ -233,11 +206,7 @@ def some_label_exceeds_the_clip_in_many_data_sets(rng: np.random.Generator) -> F
     above = largest_labels(sets, n, batch, rng) > threshold
     clients, some = float(above.mean()), float(above.any(axis=1).mean())
     allowed = batch * n**-k
-    return Finding(
-        f"a label above zeta_y in {100 * clients:.2g} % of clients and {100 * some:.0f} % of data sets; mbar n^-k is "
-        f"{100 * allowed:.2g} %",
-        clients <= allowed < some / 10,
-    )
+    return Finding(clients <= allowed < some / 10, 100 * clients, 100 * some, 100 * allowed)
 
 
 @demonstrates("E57")
@@ -254,12 +223,8 @@ def noise_of_rounds_adds_in_squares(rng: np.random.Generator) -> Finding:
     left, heads = rows(users, lambda block: representation_gradients(block, np.arange(16), np.arange(16, 32), basis))
     norms = np.linalg.norm(left, axis=1) * np.linalg.norm(heads, axis=1)
     spare = gradient_threshold("prescribed", 1.0, problem.known) / np.quantile(norms, [0.5, 1.0])
-    return Finding(
-        f"steady distance over the noise of a round {spell(ratios)} for kappa = {spell(conditions)}, exponent "
-        f"{power:.2f}; the prescribed zeta_g with constant 1 is {spare[1]:.0f} times the largest gradient and "
-        f"{spare[0]:.0f} times the median one",
-        decides(power, printed=2, correct=1, within=0.4) and spare[1] > 10,
-    )
+    confirmed = decides(power, printed=2, correct=1, within=0.4) and spare[1] > 10
+    return Finding(confirmed, ratios, conditions, power, spare[1], spare[0])
 
 
 def gaussian_square_exponential(scale: float) -> float:
@@ -276,11 +241,8 @@ def unit_variance_has_a_larger_subgaussian_norm(rng: np.random.Generator) -> Fin
     # |B^T S_i B - 1| of each user for k = 1, where B^T x is one standard normal.
     deviations = [np.abs((rng.standard_normal((n, q)) ** 2).mean(axis=1) - 1).max() for n in counts]
     ratios = [deviation / math.sqrt(math.log(n) / q) for n, deviation in zip(counts, deviations, strict=True)]
-    return Finding(
-        f"least subgaussian norm at variance 1: {least:.3f}; of a standard normal: {gaussian:.3f}; largest deviation "
-        f"for n = {spell(counts)}: {spell(ratios)} times delta_1",
-        min(least, gaussian) > 1.1 and bool(1 < min(ratios) <= max(ratios) < 8 / 3),
-    )
+    confirmed = min(least, gaussian) > 1.1 and 1 < min(ratios) <= max(ratios) < 8 / 3
+    return Finding(confirmed, least, gaussian, counts, ratios)
 
 
 @demonstrates("E67")
@@ -288,7 +250,7 @@ def noise_has_the_entries_of_the_features(rng: np.random.Generator) -> Finding:
     n, d, k = 9, 6, 2
     outside = np.linalg.qr(rng.standard_normal((d, d)))[0][:, k:]
     shape = (outside.T @ rng.standard_normal((d, k))).shape
-    return Finding(f"{shape[0]} x {shape[1]} for n = {n}, d = {d}, k = {k}", shape == (d - k, k) != (n - k, k))
+    return Finding(shape == (d - k, k) != (n - k, k), shape[0], shape[1], n, d, k)
 
 
 @demonstrates("E68")
@@ -298,4 +260,4 @@ def printed_product_does_not_exist(rng: np.random.Generator) -> Finding:
     heads = rng.standard_normal((d, k))
     right = basis @ (basis.T @ (truth @ heads.T)) - truth @ heads.T
     apart = float(np.abs((basis @ basis.T - np.eye(d)) @ truth @ heads.T - right).max())
-    return Finding(f"both sides agree to 1e-12; B B is {d} x {k} times {d} x {k}", apart < 1e-12 and k != d)
+    return Finding(apart < 1e-12 and k != d, d, k, d, k)

@@ -15,7 +15,7 @@ from privrep.users.losses import Loss
 from privrep.users.passes import total
 from privrep.users.simulated import Users
 from privrep.users.subspace import orthonormalise, random_subspaces
-from replication.errata.finding import Finding, decides, demonstrates, spell
+from replication.errata.finding import Finding, decides, demonstrates
 from replication.errata.tools import sphere
 from replication.evidence.intervals import log_slope
 from replication.experiments.exponential_neighbours import delta_at, exact_law, neighbouring_scores
@@ -54,11 +54,8 @@ def printed_exponent_breaks_the_guarantee() -> Finding:
     printed, proved = ([privacy_loss(net, n, beta(epsilon, n, PAIR.width)) / epsilon for n in sizes] for beta in betas)
     n = sizes[-1]
     delta = delta_at(epsilon, *laws(net, n, "balanced", printed_exponent(epsilon, n, PAIR.width)))
-    return Finding(
-        f"log-ratio over epsilon {spell(printed)} as printed, {spell(proved)} with (34); as printed, delta at "
-        f"epsilon = {epsilon:g} is at least {delta:.2f} for {n} users",
-        min(printed) > 1 >= max(proved) and log_slope(sizes, printed) > 0.9 and delta > 0.01,
-    )
+    confirmed = min(printed) > 1 >= max(proved) and log_slope(sizes, printed) > 0.9 and delta > 0.01
+    return Finding(confirmed, printed, proved, epsilon, delta, n)
 
 
 def longest_projection(users: Users, bases: np.ndarray) -> float:
@@ -84,12 +81,8 @@ def projections_are_far_below_the_threshold(rng: np.random.Generator) -> Finding
         cut, whole = (UserScore(SMOOTH, clip, k**0.5, half).totals(users, bases) for clip in (small, math.inf))
         moved.append(float(np.abs(cut - whole).max() / np.ptp(whole)))
     power = log_slope(dims, projections)
-    return Finding(
-        f"L_f over the largest ||x|| {spell(ratios)}; exponent of d in the largest ||U^T x|| {power:.2f}; L_f = 1.5 "
-        f"sqrt(k ln(nm)), which is {less:.0f} times less at d = {dims[-1]}, moves no score by more than "
-        f"{max(moved):.0e} of the range of scores",
-        decides(power, printed=0.5, correct=0, within=0.1) and min(ratios) > 20 and max(moved) < 0.01,
-    )
+    confirmed = decides(power, printed=0.5, correct=0, within=0.1) and min(ratios) > 20 and max(moved) < 0.01
+    return Finding(confirmed, ratios, power, less, dims[-1], max(moved))
 
 
 def population_risk(users: Users, basis: np.ndarray, heads) -> float:
@@ -118,11 +111,8 @@ def true_heads_fit_one_basis_alone() -> Finding:
         score = UserScore(SMOOTH, math.inf, bound, slice(0, m // 2))
         at_basis, at_truth = score.totals(users, np.array([basis, truth])) / n
         right.append(at_basis - at_truth + bound * math.sqrt(d / (n * m)))
-    return Finding(
-        f"for {', '.join(map(str, sizes))} users the left side of (45) is {spell(left)}, the right side with constant "
-        f"1 {spell(right)}, and the risk in the subspace {max(risks):.0e} or less",
-        min(left) > 1 and log_slope(sizes, right) < -0.4 and max(risks) < 0.001,
-    )
+    confirmed = min(left) > 1 and log_slope(sizes, right) < -0.4 and max(risks) < 0.001
+    return Finding(confirmed, sizes, left, right, max(risks))
 
 
 def largest_correlation(products: np.ndarray) -> float:
@@ -145,7 +135,7 @@ def complexity_grows_with_the_rank(rng: np.random.Generator) -> Finding:
         ratios.append(float(measured / (k**0.5 * math.sqrt(d / (n * m)))))
     power = log_slope(ranks, ratios)
     right = decides(power, printed=0, correct=0.5, within=0.1)
-    return Finding(f"complexity over C sqrt(d/(mn)) {spell(ratios)}; exponent of k {power:.2f}", right)
+    return Finding(right, ratios, power)
 
 
 def expected_risk(users: Users, unit: float, clip: float, epsilon: float, net: Net) -> float:
@@ -171,10 +161,7 @@ def risk_bound_fails_in_other_units() -> Finding:
     net = chart_net(d, k, 1 / (epsilon * problem.users))
     bound = k * d**1.5 / (epsilon * problem.users) + math.sqrt(k / problem.samples)
     ratios = [expected_risk(users, unit, clip, epsilon, net) / bound for unit in units]
-    return Finding(
-        f"risk over the bound with constant 1 {spell(ratios)} for features {spell(units)} times as long",
-        ratios[0] < 10 and ratios[-1] > 100 * ratios[0],
-    )
+    return Finding(ratios[0] < 10 and ratios[-1] > 100 * ratios[0], ratios, units)
 
 
 def samples_exponential(rank: float, risk: float) -> float:
@@ -198,11 +185,7 @@ def alternation_needs_at_most_rank_times_as_much() -> Finding:
     in_samples = [power(lambda k, a: max(k / a, k**2), samples_exponential, risks) for risks in (same, share)]
     # The least eps n / d^1.5 at which the first term of each theorem is at most the risk, C = sqrt(k) in Theorem 5.2.
     in_users = [power(lambda k, a: k**2.5 / a**0.5, lambda k, b: k**1.5 / b, risks) for risks in (same, share)]
-    return Finding(
-        f"exponents of k in m {in_samples[0]:.2f} at risk 1 in both and {in_samples[1]:.2f} at a tenth of the risk of "
-        f"predicting 0; in n {in_users[0]:.2f} and {in_users[1]:.2f}",
-        max(in_samples + in_users) < 1.25,
-    )
+    return Finding(max(in_samples + in_users) < 1.25, in_samples[0], in_samples[1], in_users[0], in_users[1])
 
 
 @demonstrates("E34")
@@ -215,7 +198,5 @@ def exponential_needs_twice_the_width(rng: np.random.Generator) -> Finding:
     # The loss at each user's best head minus the loss at head 0, a contribution to the score; L_f = C = 1, k = 1.
     terms = fit_bounded(projected, labels, ABSOLUTE, 1.0).values - ABSOLUTE.value(labels).mean(axis=0)
     least, most = float(terms.min()), float(terms.max())
-    return Finding(
-        f"log-ratio over epsilon {spell(losses)}; 10000 random users add {least:.2f} to {most:.2f} times xi L_f C",
-        decides(max(losses), printed=1, correct=0.25, within=0.001) and -1.001 < least < -0.9 and most < 0.001,
-    )
+    confirmed = decides(max(losses), printed=1, correct=0.25, within=0.001) and -1.001 < least < -0.9 and most < 0.001
+    return Finding(confirmed, losses, least, most)

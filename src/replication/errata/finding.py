@@ -2,20 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable
 from functools import wraps
 from inspect import signature
+from typing import Any
+
+import numpy as np
 
 from privrep.users.rng import stream
 
 
-@dataclass(frozen=True)
-class Finding:
-    """The measurement of a demonstration, in words with numbers, and whether it confirms the erratum."""
+class Several(tuple[Any, ...]):
+    """Numbers that a text lists, each to three digits unless the text says otherwise."""
 
-    measured: str
-    confirmed: bool
+    def __format__(self, form: str) -> str:
+        return ", ".join(format(value, form or ".3g") for value in self)
+
+
+class Finding:
+    """Whether a demonstration confirms its erratum, and its numbers in the order of the erratum's text `measured`."""
+
+    def __init__(self, confirmed: object, *numbers: Any):
+        self.confirmed, self.numbers = bool(confirmed), numbers
+
+    def said(self, text: str) -> str:
+        """Fill the braces of the text with the numbers; one that is an array or a list is listed."""
+        return text.format(*(number if np.ndim(number) == 0 else Several(number) for number in self.numbers))
 
 
 ENTERED: dict[str, Callable[[], Finding]] = {}  # erratum -> its demonstration, for the modules imported so far
@@ -42,8 +54,3 @@ def demonstrates(erratum: str, role: str = "erratum") -> Callable[[Callable[...,
 def decides(measured: float, *, printed: float, correct: float, within: float) -> bool:
     """Return whether a measurement agrees with the corrected value and not with the printed one."""
     return bool(abs(measured - correct) <= within < abs(measured - printed))
-
-
-def spell(values: Iterable[float]) -> str:
-    """Write numbers to three digits, as a list."""
-    return ", ".join(f"{value:.3g}" for value in values)

@@ -13,7 +13,7 @@ from privrep.users.blocks import UserData, true_heads
 from privrep.users.given_users import GivenUsers
 from privrep.users.simulated import Users
 from privrep.users.subspace import dist2, dist_frobenius
-from replication.errata.finding import Finding, decides, demonstrates, spell
+from replication.errata.finding import Finding, decides, demonstrates
 from replication.errata.tools import head_moments, sphere
 from replication.evidence.intervals import log_slope
 from replication.experiments.auditing.canaries import Canary
@@ -39,10 +39,7 @@ def mean_norm_is_twice_the_printed(rng: np.random.Generator) -> Finding:
     # The printed expression has sqrt(2) in the denominator, the mean has it in the numerator.
     correct = [float(mean / np.asarray(signal_scale(d))) for mean, d in zip(norms, dims, strict=True)]
     printed = [2 * ratio for ratio in correct]
-    return Finding(
-        f"mean norm over d is {spell(printed)} times the printed expression, {spell(correct)} times the corrected one",
-        all(decides(ratio, printed=0.5, correct=1, within=0.01) for ratio in correct),
-    )
+    return Finding(all(decides(ratio, printed=0.5, correct=1, within=0.01) for ratio in correct), printed, correct)
 
 
 def top_projectors(eigenvectors: np.ndarray, count: int) -> np.ndarray:
@@ -68,11 +65,7 @@ def sine_theorem_needs_the_gap_between_both_matrices(rng: np.random.Generator) -
     sides = [sine_theorem(g, h, i, j) for i in range(1, p) for j in range(i, p)]
     printed, corrected = (np.mean([side[k] > side[2] * (1 + 1e-9) for side in sides]) for k in (0, 1))
     left, _, right = sine_theorem(np.diag([1.0, 0.0]), np.diag([0.49, 0.51]), 1, 1)
-    return Finding(
-        f"{left:.2f} against {right:.2f} for the diagonal pair; violated in {100 * printed:.2g} % of random cases as "
-        f"printed, in {100 * corrected:.2g} % with eig^(j+1)(H)",
-        bool(left > right and printed > 0 and corrected == 0),
-    )
+    return Finding(left > right and printed > 0 and corrected == 0, left, right, 100 * printed, 100 * corrected)
 
 
 @demonstrates("E16")
@@ -87,7 +80,7 @@ def frobenius_distance_exceeds_the_spectral_bound(rng: np.random.Generator) -> F
         ratios.append(np.mean([dist_frobenius(each, truth) / dist2(each, truth) for each in noisy]))
     power = log_slope(ranks, ratios)
     right = decides(power, printed=0, correct=0.5, within=0.2)
-    return Finding(f"ratio {spell(ratios)}, exponent {power:.2f}; sqrt(k) is {spell(np.sqrt(ranks))}", right)
+    return Finding(right, ratios, power, np.sqrt(ranks))
 
 
 @demonstrates("E17")
@@ -103,11 +96,8 @@ def subspace_error_is_quadratic_in_the_clip(rng: np.random.Generator) -> Finding
 
     by_clip = log_slope(clips, [moved(2, clip)[1] for clip in clips])
     spectral, frobenius = (log_slope(ranks, values) for values in zip(*(moved(k, 16.0) for k in ranks), strict=True))
-    return Finding(
-        f"exponent of zeta {by_clip:.2f} in Frobenius norm; exponent of k {frobenius:.2f} in Frobenius, "
-        f"{spectral:.2f} in spectral norm",
-        decides(by_clip, printed=0, correct=2, within=0.2) and frobenius - spectral > 0.25,
-    )
+    confirmed = decides(by_clip, printed=0, correct=2, within=0.2) and frobenius - spectral > 0.25
+    return Finding(confirmed, by_clip, frobenius, spectral)
 
 
 @demonstrates("E18")
@@ -120,11 +110,7 @@ def pair_matrix_is_indefinite_and_may_exceed_the_clip() -> Finding:
     # x_1 = e1, x_2 = (e1 + e2) / sqrt 2, both labels 1.
     pair = single_user(Canary(np.array([[1.0, 0.0], [2**-0.5, 2**-0.5]]), np.ones(2)))
     norm = np.linalg.norm(spectral_matrix(pair, 1.0), ord=2)
-    return Finding(
-        f"smallest over largest eigenvalue of H between {min(smallest):.2f} and {max(smallest):.2f} in {len(smallest)} "
-        f"data sets; norm of W is {norm:.3f} zeta^2",
-        bool(max(smallest) < 0 and norm > 1),
-    )
+    return Finding(max(smallest) < 0 and norm > 1, min(smallest), max(smallest), len(smallest), norm)
 
 
 @demonstrates("E19")
@@ -132,7 +118,7 @@ def printed_pairs_read_past_the_last_sample() -> Finding:
     m = 10
     printed = {index for i in range(1, m // 2 + 1) for index in (2 * i, 2 * i + 1)}
     outside, unused = sorted(printed - set(range(1, m + 1))), sorted(set(range(1, m + 1)) - printed)
-    return Finding(f"reads sample {outside}, never sample {unused}", outside == [m + 1] and unused == [1])
+    return Finding(outside == [m + 1] and unused == [1], outside, unused)
 
 
 @demonstrates("E39")
@@ -146,18 +132,14 @@ def root_has_the_degree_of_the_squared_eigenvalue() -> Finding:
         losses.append(abs(values[-known.rank] - signal_scale(known.dim) ** 2 * lam[0]))
     power = log_slope(factors, losses)
     # lam_k is of second degree in the labels, so the root of lam_k is of first and that of lam_k^2 of second degree.
-    return Finding(
-        f"|lam_k of M - lam_k/d| has degree {power:.2f} in the units; the root has degree 1 with lam_k, 2 with lam_k^2",
-        decides(power, printed=1, correct=2, within=0.01),
-    )
+    return Finding(decides(power, printed=1, correct=2, within=0.01), power)
 
 
 @demonstrates("E66")
 def eigenvalues_are_those_of_the_matrix() -> Finding:
     users = Users(sphere(users=20_000, samples=8, dim=10, rank=2))
     matrix, signal = spectral_matrix(users), np.linalg.eigvalsh(head_moments(users))[0] * signal_scale(10) ** 2
-    kinds = {"H": matrix, "the projector": top_projectors(np.linalg.eigh(matrix)[1], 2)}
-    ratios = {name: np.linalg.eigvalsh(each)[[-2, -3]].round(9) / signal for name, each in kinds.items()}
-    inside = {name: bool(0.5 <= kth <= 2 and next_one <= 0.5) for name, (kth, next_one) in ratios.items()}
-    said = "; ".join(f"{name}: {spell(pair)} times that of G" for name, pair in ratios.items())
-    return Finding(said, inside["H"] and not inside["the projector"])
+    kinds = matrix, top_projectors(np.linalg.eigh(matrix)[1], 2)
+    ratios = [np.linalg.eigvalsh(each)[[-2, -3]].round(9) / signal for each in kinds]
+    inside = [0.5 <= kth <= 2 and next_one <= 0.5 for kth, next_one in ratios]
+    return Finding(inside[0] and not inside[1], *ratios)

@@ -18,7 +18,7 @@ from privrep.users.passes import rows
 from privrep.users.rng import stream
 from privrep.users.simulated import Users
 from privrep.users.subspace import dist_frobenius, orthonormalise, planted_subspace
-from replication.errata.finding import Finding, decides, demonstrates, spell
+from replication.errata.finding import Finding, decides, demonstrates
 from replication.errata.tools import head_moments, noisy_steps, sphere, thresholds
 from replication.evidence.intervals import log_slope
 
@@ -39,11 +39,8 @@ def step_needs_more_users_than_assumed_as_the_rank_grows(rng: np.random.Generato
         return float(np.mean(distances)), float(np.mean(definite))
 
     (distances, shares), (_, enough) = (zip(*(step(k, power) for k in ranks), strict=True) for power in (1.0, 1.5))
-    return Finding(
-        f"with k d^1.5: Frobenius distance {spell(distances)}, A positive definite in "
-        f"{spell(100 * np.array(shares))} % of draws; with (dk)^1.5: in {spell(100 * np.array(enough))} %",
-        distances[-1] > 4 * distances[0] and shares[-1] < 0.2 and min(enough) > 0.8,
-    )
+    confirmed = distances[-1] > 4 * distances[0] and shares[-1] < 0.2 and min(enough) > 0.8
+    return Finding(confirmed, distances, 100 * np.array(shares), 100 * np.array(enough))
 
 
 @demonstrates("E24")
@@ -68,11 +65,8 @@ def printed_rounds_are_negative_and_forget_the_users(rng: np.random.Generator) -
     passes = [1, 2, 4, 8]
     distances = [float(np.mean([distance(rounds) for _ in range(4)])) for rounds in passes]
     power = log_slope(passes, distances)
-    return Finding(
-        f"the logarithm is {spell(printed)} at epsilon = {spell(epsilons)}; rounds needed {spell(needed)}; "
-        f"Frobenius distance {spell(distances)}, exponent of T {power:.2f}",
-        printed[0] < 0 and needed[-1] > needed[0] + 1 and decides(power, printed=0, correct=1, within=0.3),
-    )
+    confirmed = printed[0] < 0 and needed[-1] > needed[0] + 1 and decides(power, printed=0, correct=1, within=0.3)
+    return Finding(confirmed, printed, epsilons, needed, distances, power)
 
 
 @demonstrates("E25")
@@ -87,11 +81,8 @@ def heads_do_not_shrink_with_the_users() -> Finding:
         # mu^2 k lam_k is the largest ||v_j*||^2, which is k here.
         bounds.append(users.problem.rank / n)
     power, ratios = log_slope(sizes, norms), np.array(norms) ** 2 / users.problem.rank
-    return Finding(
-        f"largest norm {spell(norms)}, mu^2 k lam_k / n {spell(bounds)}; largest square over mu^2 k lam_k "
-        f"{spell(ratios)}",
-        decides(power, printed=-1, correct=0, within=0.1) and max(ratios.tolist()) < 2,
-    )
+    confirmed = decides(power, printed=-1, correct=0, within=0.1) and max(ratios.tolist()) < 2
+    return Finding(confirmed, norms, bounds, ratios)
 
 
 @demonstrates("E26")
@@ -115,11 +106,8 @@ def whitened_noise_falls_as_one_over_users(rng: np.random.Generator) -> Finding:
     right = [4 * 2 * (d * k) ** 1.5 / n for n in sizes]
     power = log_slope(sizes, measured)
     small, printed, lam = norms(sizes[0], 1e-3)
-    return Finding(
-        f"exponent of n {power:.2f}; {spell(np.array(measured) / right)} times the corrected value; "
-        f"in units with lam_k = {lam:.0e} {small:.2g} Delta against {printed:.2g} Delta printed",
-        decides(power, printed=-0.5, correct=-1, within=0.1) and bool(small > printed),
-    )
+    confirmed = decides(power, printed=-0.5, correct=-1, within=0.1) and small > printed
+    return Finding(confirmed, power, np.array(measured) / right, lam, small, printed)
 
 
 @demonstrates("E27")
@@ -136,11 +124,8 @@ def frobenius_deviation_is_linear_in_dim() -> Finding:
         spectral.append(np.linalg.norm(deviation, ord=2))
         frobenius.append(np.linalg.norm(deviation))
     powers = log_slope(dims, spectral), log_slope(dims, frobenius)
-    return Finding(
-        f"exponent of d {powers[1]:.2f} in Frobenius norm, {powers[0]:.2f} in spectral norm; norms "
-        f"{spell(frobenius)} and {spell(spectral)}",
-        decides(powers[1], printed=0.5, correct=1, within=0.15) and abs(powers[0] - 0.5) < 0.15,
-    )
+    confirmed = decides(powers[1], printed=0.5, correct=1, within=0.15) and abs(powers[0] - 0.5) < 0.15
+    return Finding(confirmed, powers[1], powers[0], frobenius, spectral)
 
 
 @demonstrates("E28")
@@ -157,7 +142,4 @@ def samples_must_grow_with_the_squared_noise_ratio() -> Finding:
 
     linear = [head_bias(ratio, constant * (ratio * k + k**2)) for ratio in ratios]
     square = [head_bias(ratio, constant * (ratio**2 * k + k**2)) for ratio in ratios]
-    return Finding(
-        f"norm of M {spell(linear)} with NSR k, {spell(square)} with NSR^2 k; the proof needs {1 / 64:.3f}",
-        linear[-1] > 10 * linear[0] and square[-1] < 2 * square[1],
-    )
+    return Finding(linear[-1] > 10 * linear[0] and square[-1] < 2 * square[1], linear, square, 1 / 64)

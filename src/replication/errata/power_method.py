@@ -15,7 +15,7 @@ from privrep.users.blocks import Block
 from privrep.users.passes import parts, rows
 from privrep.users.simulated import Users
 from privrep.users.subspace import dist2, planted_subspace, random_subspace
-from replication.errata.finding import Finding, decides, demonstrates, spell
+from replication.errata.finding import Finding, decides, demonstrates
 from replication.errata.tools import sphere
 from replication.evidence.intervals import log_slope
 from replication.printed.prescribed_powers import (
@@ -45,11 +45,8 @@ def replacing_costs_twice_the_printed() -> Finding:
     removed, replaced = float(np.linalg.norm(user)), float(np.linalg.norm(user - other))
     # A release is (change / sigma_0)^2 alpha / 2-RDP; (67) has alpha / sigma_0^2.
     costs = [change**2 / 2 for change in (replaced, removed)]
-    return Finding(
-        f"replacing a user moves the sum by {replaced:.3f} zeta_0, removing one by {removed:.3f} zeta_0: "
-        f"{spell(costs)} times (67)",
-        decides(costs[0], printed=1, correct=2, within=0.02) and decides(costs[1], printed=1, correct=0.5, within=0.02),
-    )
+    twice = decides(costs[0], printed=1, correct=2, within=0.02)
+    return Finding(twice and decides(costs[1], printed=1, correct=0.5, within=0.02), replaced, removed, costs)
 
 
 @demonstrates("E44")
@@ -67,11 +64,7 @@ def printed_start_clip_is_loose_in_the_rank(rng: np.random.Generator) -> Finding
         label, length, projected = np.max(parts(users, largest), axis=1)
         ratios.append(float(label**2 * length * projected / moment_threshold("prescribed", 1.0, users.problem.known)))
     growth, correct = log_slope(ranks, ratios), power(moment_norm, "k") - power(moment_clip, "k")
-    return Finding(
-        f"largest |y|^2 times largest ||x|| times largest ||x^T X|| over the printed zeta_0 is {spell(ratios)}, "
-        f"exponent of k {growth:.2f}",
-        decides(growth, printed=0, correct=correct, within=0.2),
-    )
+    return Finding(decides(growth, printed=0, correct=correct, within=0.2), ratios, growth)
 
 
 @demonstrates("E48")
@@ -87,13 +80,10 @@ def half_of_the_runs_do_not_decide(rng: np.random.Generator) -> Finding:
     # Signs of the columns are free, so B_i may be -B*.
     turned = float(np.linalg.norm(np.eye(k) + truth.T @ truth, 2))
     p, runs = 0.99, math.ceil(8 * 0.99 * math.log(1e4))
-    return Finding(
-        f"with 2 of 4 runs successful a candidate at distance {wrong:.2f} {'passes' if tied.passed else 'fails'}, with "
-        f"3 of 5 the choice is at {right:.3f}; x^T A y reaches {least:.2f} where s_min is {values[-1]:.2f}; ||I - B*^T "
-        f"B_i|| is {turned:.0f} for B_i = -B*; t = T_0/2 leaves {p - 0.5:.2f} T_0 successes; chance that at most half "
-        f"of {runs} runs succeed {binom.cdf(runs // 2, runs, p):.0e}",
-        bool(tied.passed and wrong > 0.2 > right and least < 0 and turned > 1 - (1 - 0.01**2) ** 0.5 and p - 0.5 < 0.5),
-    )
+    outcome, chance = "passes" if tied.passed else "fails", binom.cdf(runs // 2, runs, p)
+    chosen = tied.passed and wrong > 0.2 > right
+    confirmed = chosen and least < 0 and turned > 1 - (1 - 0.01**2) ** 0.5 and p - 0.5 < 0.5
+    return Finding(confirmed, wrong, outcome, right, least, values[-1], turned, p - 0.5, runs, chance)
 
 
 def sixth_moment(d: int) -> tuple[float, float]:
@@ -114,11 +104,7 @@ def sixth_moment_has_larger_entries() -> Finding:
         and decides(b, printed=3 * d + 15, correct=3 * d + 18, within=1e-6)
         for d, a, b in zip(dims, along, across, strict=True)
     )
-    return Finding(
-        f"d = {spell(dims)}: entry along the head {spell(along)}, printed {spell(5 * d + 90 for d in dims)}; others "
-        f"{spell(across)}, printed {spell(3 * d + 15 for d in dims)}",
-        agree,
-    )
+    return Finding(agree, dims, along, [5 * d + 90 for d in dims], across, [3 * d + 15 for d in dims])
 
 
 @demonstrates("E52")
@@ -126,11 +112,7 @@ def fresh_samples_need_rank_to_the_sixth() -> Finding:
     scarce, plenty = Size(d=1e80), Size(n=1e200)
     needed, assumed = (power(law, "k", scarce) for law in (fresh_samples, assumed_samples))
     both = [power(law, "k", plenty) for law in (fresh_samples, assumed_samples)]
-    return Finding(
-        f"exponent of k where d/n decides: {needed:.2f} for fresh samples, {assumed:.2f} assumed; where it does not: "
-        f"{spell(both)}",
-        decides(needed, printed=assumed, correct=6, within=0.01),
-    )
+    return Finding(decides(needed, printed=assumed, correct=6, within=0.01), needed, assumed, both)
 
 
 def mean_gain(users: Users, summed: int, divided_by: int) -> float:
@@ -149,7 +131,5 @@ def mean_is_over_the_summed_samples() -> Finding:
     users = Users(sphere(users=20_000, samples=16, dim=10, rank=2))
     right, printed = mean_gain(users, 4, 4), mean_gain(users, 4, 16)
     growth = gradient_clip(Size(d=80)) / gradient_clip(Size(d=20))
-    return Finding(
-        f"{right:.3f} by the mean over what is summed, {printed:.3f} as printed; zeta_g grows {growth:.3g} times",
-        decides(right, printed=printed, correct=1, within=0.05) and decides(growth, printed=1, correct=2, within=0.01),
-    )
+    confirmed = decides(right, printed=printed, correct=1, within=0.05)
+    return Finding(confirmed and decides(growth, printed=1, correct=2, within=0.01), right, printed, growth)

@@ -13,7 +13,7 @@ from privrep.privacy.contributions import Rows
 from privrep.privacy.ledger import Ledger
 from privrep.privacy.mechanisms import Release
 from privrep.users.simulated import Problem, Users
-from replication.errata.finding import Finding, decides, demonstrates, spell
+from replication.errata.finding import Finding, decides, demonstrates
 from replication.printed.accounting_shen2023 import (
     DELTA,
     EPSILONS,
@@ -41,12 +41,8 @@ def replacing_costs_four_times_removing() -> Finding:
     # With the theorem's sigma_g, T / sigma_g^2 is eps^2 / (4 L), and the start may cost as much as the rounds.
     mu = math.sqrt(2 * replaced**2 / (4 * math.log(1 / DELTA)))
     ratio, delta = achieved(WHOLE, 1.0, DELTA), gdp_delta(1.0, mu)
-    return Finding(
-        f"removing a user moves the sum by {removed:.2f} zeta, replacing one by {replaced:.2f} zeta, {replaced**2:.0f} "
-        f"times Remark 4.1's cost; where (1, 1e-5) is claimed Theorem A.1 gives epsilon {ratio:.2f}, exact accounting "
-        f"delta {delta:.1e}",
-        decides(replaced**2, printed=1, correct=4, within=0.01) and ratio > 2 and delta > 10 * DELTA,
-    )
+    confirmed = decides(replaced**2, printed=1, correct=4, within=0.01) and ratio > 2 and delta > 10 * DELTA
+    return Finding(confirmed, removed, replaced, replaced**2, ratio, delta)
 
 
 @demonstrates("E41")
@@ -54,13 +50,10 @@ def start_sets_the_least_epsilon() -> Finding:
     symbols = ("k", "kappa", "mu", "d", "n")
     printed, right = ({name: power(least_epsilon(cap), name) for name in symbols} for cap in (utility_cap, privacy_cap))
     reached = power(utility(privacy_cap), "k")
-    return Finding(
-        f"exponents of k, kappa, mu, d, n in the least epsilon {spell(right.values())}, by Theorem 5.1's bound on "
-        f"sigma_g alone {spell(printed.values())}; the accuracy at it has k^{reached:.3g}",
-        decides(right["k"], printed=printed["k"], correct=4, within=0.01)
-        and decides(right["kappa"], printed=printed["kappa"], correct=1, within=0.01)
-        and decides(reached, printed=0, correct=-2.5, within=0.01),
-    )
+    correct = {"k": 4, "kappa": 1}
+    confirmed = all(decides(right[name], printed=printed[name], correct=correct[name], within=0.01) for name in correct)
+    confirmed &= decides(reached, printed=0, correct=-2.5, within=0.01)
+    return Finding(confirmed, [*right.values()], [*printed.values()], reached)
 
 
 @demonstrates("E50")
@@ -70,12 +63,8 @@ def printed_divergence_is_negative() -> Finding:
     at_one = printed_divergence(alpha, 1.0, sd) / full
     kinds = printed_divergence, printed_order, removal_divergence, replacement_divergence
     printed, order, removed, replaced = (divergence(alpha, rate, sd) for divergence in kinds)
-    return Finding(
-        f"at p = 1 the printed S_alpha is {at_one:.2f} times alpha/(2 sigma^2); at alpha = {alpha}, p = {rate:g}, "
-        f"sigma = {sd:g} it is {printed:.2g}, with the mixture mended {order:.2g}, in the other order {removed:.3g}; "
-        f"replacing a user costs {replaced:.3g}",
-        at_one < 0 and printed < 0 and order < 0.1 * removed,
-    )
+    confirmed = at_one < 0 and printed < 0 and order < 0.1 * removed
+    return Finding(confirmed, at_one, alpha, rate, sd, printed, order, removed, replaced)
 
 
 def mean_of_present(others: int, rate: float, own_rate: float, update: float, sd: float) -> tuple[Mixture, float]:
@@ -114,20 +103,14 @@ def dividing_by_participants_reveals_them(rng: np.random.Generator) -> Finding:
     removed, replaced = ([mean_divergence(alpha, others, p, sd, replaced=swap) for sd in sds] for p, swap in cases)
     half = [removal_divergence(alpha, 0.5, sd) for sd in sds]
     tenth = [replacement_divergence(alpha, 0.1, sd) for sd in sds]
-    return Finding(
-        f"RDP of a round of {others + 1} users at alpha = {alpha}, sigma = {spell(sds)}, over that of the sum: "
-        f"removing a user with update 0, p = 0.5, {spell(np.divide(removed, half))}; replacing a user, p = 0.1, "
-        f"{spell(np.divide(replaced, tenth))}; an empty round is {'not defined' if empty_fails else 'defined'}",
-        removed[-1] > 10 * half[-1] and replaced[-1] > 1.5 * tenth[-1] and empty_fails,
-    )
+    confirmed = removed[-1] > 10 * half[-1] and replaced[-1] > 1.5 * tenth[-1] and empty_fails
+    over = np.divide(removed, half), np.divide(replaced, tenth)
+    return Finding(confirmed, others + 1, alpha, sds, *over, "not defined" if empty_fails else "defined")
 
 
 @demonstrates("E56")
 def stated_epsilons_are_for_removal() -> Finding:
     removed, replaced = ([experiments_epsilon(epsilon, shift) for epsilon in EPSILONS] for shift in (1.0, 2.0))
-    return Finding(
-        f"epsilon {spell(replaced)} for {spell(EPSILONS)} when a user is replaced, {spell(removed)} when one is "
-        "removed",
-        decides(replaced[EPSILONS.index(1.0)], printed=1, correct=1.97, within=0.01)
-        and all(spent <= stated for spent, stated in zip(removed, EPSILONS, strict=True)),
-    )
+    covered = all(spent <= stated for spent, stated in zip(removed, EPSILONS, strict=True))
+    confirmed = covered and decides(replaced[EPSILONS.index(1.0)], printed=1, correct=1.97, within=0.01)
+    return Finding(confirmed, replaced, EPSILONS, removed)

@@ -16,7 +16,7 @@ from privrep.users.risk import personalised_risk
 from privrep.users.rng import stream
 from privrep.users.simulated import Problem, Users
 from privrep.users.subspace import dist2, dist_frobenius, orthonormalise, planted_subspace
-from replication.errata.finding import Finding, decides, demonstrates, spell
+from replication.errata.finding import Finding, decides, demonstrates
 from replication.errata.tools import noisy_steps, sphere, subspace_risk
 from replication.evidence.intervals import log_slope
 
@@ -35,7 +35,7 @@ def privacy_risk_is_quadratic_in_the_noise(rng: np.random.Generator) -> Finding:
     power = log_slope(multipliers, risks)
     growth = risks[-1] / risks[0] / (multipliers[-1] / multipliers[0])
     right = decides(power, printed=1, correct=2, within=0.2)
-    return Finding(f"exponent {power:.2f}; risk over Delta grows {growth:.0f} times over the grid", right)
+    return Finding(right, power, growth)
 
 
 @demonstrates("E8")
@@ -48,11 +48,8 @@ def final_fit_costs_more_risk_than_printed(rng: np.random.Generator) -> Finding:
     printed, exact = outside + noise**2 * k / h, float(np.asarray(personal_risk(outside, k, h, noise)))
     # With U = U* and m = 2 h only the last term of the theorem is left.
     floor = personalised_risk(users, users.truth.basis, slice(0, h)) / (noise**2 * k / (2 * h))
-    return Finding(
-        f"{measured:.3f}, (22) with the {h} samples as its m {printed:.3f}, exact {exact:.3f}; "
-        f"with U = U* {floor:.2f} times (k/m) sigma_F^2",
-        decides(measured, printed=printed, correct=exact, within=0.02 * exact) and floor > 2,
-    )
+    confirmed = decides(measured, printed=printed, correct=exact, within=0.02 * exact) and floor > 2
+    return Finding(confirmed, measured, h, printed, exact, floor)
 
 
 @demonstrates("E22")
@@ -69,11 +66,8 @@ def privacy_risk_has_rank_to_the_fourth(rng: np.random.Generator) -> Finding:
             ratios.append(distance(basis, truth) ** 2 * k / subspace_risk(users, basis))
     power = log_slope(ranks, risks)
     lost = log_slope(ranks, frobenius) - log_slope(ranks, spectral)
-    return Finding(
-        f"exponent {power:.2f}; (24) over the risk is {spell(spectral)} with its own spectral norm, {spell(frobenius)} "
-        "with the Frobenius norm of Lemma 4.4",
-        decides(power, printed=5, correct=4, within=0.3) and decides(lost, printed=0, correct=1, within=0.1),
-    )
+    confirmed = decides(power, printed=5, correct=4, within=0.3) and decides(lost, printed=0, correct=1, within=0.1)
+    return Finding(confirmed, power, spectral, frobenius)
 
 
 @demonstrates("E60")
@@ -88,11 +82,8 @@ def mean_risk_exceeds_twice_its_expectation_too_often(rng: np.random.Generator) 
         return float(np.mean(risks > 2 * personal_risk(0.0, k, h, 1.0)))
 
     few, many = ([above(n, h) for h in samples] for n in users)
-    return Finding(
-        f"shares for h = {spell(samples)}: {spell(few)} with n = {users[0]}, {spell(many)} with n = {users[1]}; "
-        f"n^-9 is {users[0] ** -9.0:.0e} or less",
-        few[0] > many[0] > 10 / sets and few[-1] < few[0] / 5,
-    )
+    confirmed = few[0] > many[0] > 10 / sets and few[-1] < few[0] / 5
+    return Finding(confirmed, samples, few, users[0], many, users[1], users[0] ** -9.0)
 
 
 def bound_of_theorem_1_1(n: float, d: int, k: int, epsilon: float) -> float:
@@ -115,11 +106,8 @@ def bound_says_nothing_at_its_premise(rng: np.random.Generator) -> Finding:
 
     risks = [risk_over_rank(constant, 20, 4) for constant in (1, 40)]
     random = 1 - 4 / 20
-    return Finding(
-        f"bound over k {spell(trivial)} at the premise; it reaches k at n of exponent {power:.2f} in k; measured risk "
-        f"over k {risks[0]:.2f} at (kd)^1.5 Delta, {risks[1]:.3f} at 40 times that, {random:.2f} for a random subspace",
-        min(trivial) > 1 - 1e-9 and power > 1.9 and risks[0] > 0.7 * random and risks[1] < 0.1,
-    )
+    confirmed = min(trivial) > 1 - 1e-9 and power > 1.9 and risks[0] > 0.7 * random and risks[1] < 0.1
+    return Finding(confirmed, trivial, power, risks[0], risks[1], random)
 
 
 @demonstrates("E37")
@@ -134,17 +122,14 @@ def assumed_users_grow_with_the_rank() -> Finding:
         task = Task(users, None, lambda role, users=users: stream(0, role, users.problem.axes), Ledger())
         outcome = fit(nonprivate_altmin.NonprivateAltminOptions(tolerance=1e-4), task)
         distances.append(dist_frobenius(np.asarray(outcome.subspace), users.truth.basis))
-    return Finding(
-        f"Assumption 4.1 over d {spell(over_dim)}, exponent of k {power:.2f}; Frobenius distance without privacy at "
-        f"n = 2d, m = k^2: {spell(distances)}",
-        decides(power, printed=0, correct=1, within=0.3) and max(distances) < 0.01,
-    )
+    confirmed = decides(power, printed=0, correct=1, within=0.3) and max(distances) < 0.01
+    return Finding(confirmed, over_dim, power, distances)
 
 
 @demonstrates("E36")
 def ten_samples_do_not_suit_the_algorithm() -> Finding:
     m, k = 10, 2
-    return Finding(f"m mod 4 = {m % 4}; m/4 = {m / 4:g} against k + 2 = {k + 2}", m % 4 != 0 and m / 4 < k + 2)
+    return Finding(m % 4 != 0 and m / 4 < k + 2, m % 4, m / 4, k + 2)
 
 
 def predicts(basis: np.ndarray, numbers: int) -> bool:
@@ -160,6 +145,5 @@ def predicts(basis: np.ndarray, numbers: int) -> bool:
 def prediction_needs_a_head_in_the_subspace(rng: np.random.Generator) -> Finding:
     d, k = 6, 2
     basis = orthonormalise(rng.standard_normal((d, k)))
-    defined = {numbers: predicts(basis, numbers) for numbers in (k, d)}
-    words = [f"{numbers} numbers: {'defined' if yes else 'not defined'}" for numbers, yes in defined.items()]
-    return Finding("; ".join(words), defined[k] and not defined[d])
+    defined = [predicts(basis, numbers) for numbers in (k, d)]
+    return Finding(defined == [True, False], *("defined" if yes else "not defined" for yes in defined))

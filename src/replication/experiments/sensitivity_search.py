@@ -4,45 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from privrep.methods import (
-    altmin,
-    centaur,
-    dp_fedavg,
-    full_prior,
-    general_centaur,
-    pmtl,
-    ppsgd,
-    single_model,
-    spectral_init,
-)
 from privrep.methods.running.experiment import Spending, experiment
 from privrep.methods.running.method import Task
 from privrep.options import among, check_count, option
-from replication.experiments.audit import CLIPS, ReplayedRun, Stage, attained
+from replication.experiments.audit import ReplayedRun, Stage, attained
 from replication.experiments.auditing.canaries import Pair, worst_pair
+from replication.experiments.auditing.mechanisms import stated_options
 
-ONCE = {"rounds": 1, "clip": 0.4, "batch_samples": 1, "local_step": 0.1}
-RELEASES = {
-    "pair of Algorithm 2": altmin.AltminOptions(**CLIPS, init="random", split="all-samples-reused"),
-    "pair of Algorithm 2, users clipped": altmin.AltminOptions(
-        **CLIPS, init="random", split="all-samples-reused", clip_unit="user"
-    ),
-    "moments of one model": single_model.SingleModelOptions(method="moments", clip_feature=1.0, clip_label=1.0),
-    **{
-        f"matrix of Algorithm 3{what}": spectral_init.SpectralInitOptions(
-            init_label_clip=1.0, clip_scale="absolute", init_pairs=pairs
-        )
-        for what, pairs in (("", "disjoint"), (", all pairs", "all"), (", models", "models"))
-    },
-    "full prior": full_prior.FullPriorOptions(),
-    "gradient of CENTAUR": centaur.CentaurOptions(
-        rounds=1, clip=0.4, batch_samples=1, clip_scale="absolute", init="random"
-    ),
-    "displacement of CENTAUR": general_centaur.GeneralCentaurOptions(**ONCE),
-    "displacement of DP-FedAvg": dp_fedavg.DpFedavgOptions(**ONCE),
-    "displacement of PPSGD": ppsgd.PpsgdOptions(**ONCE, personal_step=0.1),
-    "displacement of PMTL": pmtl.PmtlOptions(rounds=1, clip=0.4),
-}
+RELEASES = stated_options("releases")
 """Release -> options of a mechanism that makes this one release only."""
 
 

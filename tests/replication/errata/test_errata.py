@@ -122,8 +122,8 @@ def test_the_table_has_the_claims(tmp_path):
 
 def test_an_erratum_has_one_demonstration_which_draws_the_same_again(monkeypatch):
     monkeypatch.setattr("replication.errata.finding.ENTERED", {})
-    drawn = demonstrates("E34")(lambda rng: Finding(str(rng.random()), True))
-    assert drawn() == drawn() == Finding(str(stream(0, "erratum", {"erratum": 34}).random()), True)
+    drawn = demonstrates("E34")(lambda rng: Finding(True, rng.random()))
+    assert drawn().numbers == drawn().numbers == (stream(0, "erratum", {"erratum": 34}).random(),)
     with pytest.raises(ValueError, match=r"E34 is demonstrated by <lambda>"):
         demonstrates("E34")(drawn)
 
@@ -141,8 +141,10 @@ def alike(sentence: str, other: str) -> bool:
 def test_demonstration_confirms(erratum, file_regression):
     """In the words of the reference, each number at its place."""
     finding, path = DEMONSTRATIONS[erratum](), ROOT / "tests" / "reference" / "errata" / f"{erratum}.txt"
-    assert finding.confirmed, finding.measured
-    said, held = f"{finding.measured}\n", path.read_text() if path.exists() else ""
+    (text,) = [text["measured"] for text in TEXTS if text["id"] == erratum]
+    assert finding.confirmed, finding.numbers
+    assert len(finding.numbers) == text.count("{")
+    said, held = f"{finding.said(text)}\n", path.read_text() if path.exists() else ""
     file_regression.check(held if alike(said, held) else said, fullpath=path)
 
 
@@ -249,4 +251,4 @@ def test_demonstration_would_find_otherwise(erratum, monkeypatch):
     module = sys.modules[DEMONSTRATIONS[erratum].__module__]
     monkeypatch.setattr(module, name, printed(getattr(module, name)))
     finding = DEMONSTRATIONS[erratum]()
-    assert not finding.confirmed, finding.measured
+    assert not finding.confirmed, finding.numbers

@@ -242,7 +242,7 @@ REQUIRED = {
     "Rate Equals": "quantity measured tolerance rule value",
     "Claim": "whose id place statement",
     "Whole": "quantity other_readings",
-    "Erratum": "id paper place severity changes claims printed correct demonstration",
+    "Erratum": "id paper place severity changes claims printed correct demonstration measured",
     "Candidate": "id paper place suspected why",
     "ErrataFile": "errata",
     "Deviation": "id kind where what why effect",

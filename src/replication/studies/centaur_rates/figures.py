@@ -2,14 +2,10 @@
 
 import numpy as np
 
-from replication.drawing import ENDS, DataFrame, Look, Picture, PlotSettings, around, graded
+from replication.drawing import ENDS, DataFrame, Look, Picture, PlotSettings, around, graded, looks
 from replication.studies.centaur_rates.analysis import BALL
 
-FORMS = {"corrected": Look("corrected", "#0072B2", dash=""), "printed": Look("as printed", "#D55E00", "^", dash="")}
-DIVISORS = {
-    "expected": Look("divided by the expected number", "#0072B2", dash=""),
-    "realised": Look("divided by the realised number", "#D55E00", "^", dash=""),
-}
+FORMS, DIVISORS = looks("centaur_rates", "forms"), looks("centaur_rates", "divisors")
 
 
 def draw_centaur_rate(figure: Picture, numbers: DataFrame, study: PlotSettings) -> None:

@@ -1,25 +1,14 @@
 """Figures of the study exponential (jain2021, Section 5)."""
 
-from replication.drawing import METHODS, DataFrame, Look, Picture, PlotSettings, distinct, graded, look
+from replication.drawing import METHODS, DataFrame, Look, Picture, PlotSettings, distinct, graded, looks
 from replication.studies.exponential.analysis import WORKS
 
 EXPONENTS = {"printed": "as printed", "exact": r"largest safe $\beta$", "proved": "as proved"}
 CHAIN = METHODS["exponential"].colour
-LOOKS = {
-    "mechanism": look("exponential", filled=False),
-    "smooth": Look("mechanism, pseudo-Huber loss", CHAIN, "o", "--", filled=False),
-    "proved": Look(r"mechanism, $\beta$ of the proof", "#0072B2", "v", "--", filled=False),
-    "as-printed": Look(r"mechanism, $\beta$ of the proof, printed clip", "#7F7F7F", "v", ":", filled=False),
-    "staged-B": Look("candidates of CENTAUR", CHAIN, "s"),
-    "staged-A": Look("candidates of Algorithm 3", CHAIN, "P", "--"),
-    "random": Look("random candidates", CHAIN, "X", ":"),
-    "altmin": look("altmin"),
-    "centaur": look("centaur"),
-    "random-start": look("centaur", "CENTAUR, random start", marker="s", dash="--"),
-}
+LOOKS = looks("exponential", "series")
 SAME = {"plane-chain": "mechanism", "plane-staged": "staged-B", "plane-altmin": "altmin", "plane-centaur": "centaur"}
 LOOKS |= {name: LOOKS[other] for name, other in SAME.items()}
-"""Series -> its look; methods with hollow marks are private only in the limit of a long chain."""
+"""Series -> its look."""
 
 
 def draw_exponential_privacy(figure: Picture, numbers: DataFrame, study: PlotSettings) -> None:

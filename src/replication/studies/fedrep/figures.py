@@ -1,17 +1,9 @@
 """Figures of the study fedrep (snedeker2025)."""
 
-from replication.drawing import CI, CLAIMED, GREY, DataFrame, Picture, PlotSettings, exponent_text, look
+from replication.drawing import CI, CLAIMED, GREY, DataFrame, Picture, PlotSettings, exponent_text, look, looks
 from replication.studies.fedrep.analysis import FACTORS
 
-LOOKS = {
-    "fedrep-code": look("fedrep", "private FedRep as in the code", dash=":", filled=False),
-    "fedrep-wide": look("fedrep", "private FedRep, spectral start", dash="--"),
-    "fedrep": look("fedrep", "private FedRep, tuned"),
-    "altmin": look("altmin"),
-    "altmin-user": look("altmin", "alternating minimisation, users clipped", marker="v", dash="--"),
-    "centaur": look("centaur"),
-    "unit-steps": look("unit"),
-}
+LOOKS = looks("fedrep", "series")
 EXPONENT = 1
 """Claimed exponent of d, and of k, in the ratio of the risks."""
 

@@ -2,27 +2,21 @@
 
 import numpy as np
 
-from replication.drawing import CI, GREY, METHODS, DataFrame, Look, Picture, PlotSettings, graded, look, power_of_ten
-from replication.studies.figure2.analysis import CHOSEN, COMPARABLE_EPSILON, DECIDING, PRINTED_RULE, SMALLEST_EPSILON
-
-ALTMIN = METHODS["altmin"].colour
-CURVES = (
-    look("altmin", filled=False),
-    Look("", "#0072B2", "s", filled=False),
-    look("altmin", dash="--"),
-    Look("", "#0072B2", "s", "--"),
-    Look("", "#E69F00", "v"),
-    Look("", METHODS["own"].colour, ""),
-    Look("", "#CC79A7", "", ":"),
-    Look("", "#000000", "", "-."),
+from replication.drawing import (
+    CI,
+    GREY,
+    DataFrame,
+    Look,
+    Picture,
+    PlotSettings,
+    graded,
+    looks,
+    power_of_ten,
 )
-"""Looks of the curves, in their order."""
+from replication.studies.figure2.analysis import CHOSEN, COMPARABLE_EPSILON, DECIDING, SMALLEST_EPSILON
+
 SHOWN = (1, 2, 5, 10)
 """Epsilons of the comparison of readings."""
-RULES = {PRINTED_RULE: Look("solve: as printed", ALTMIN, "^")}
-RULES |= {"ridge": Look("ridge: all eigenvalues raised", "#0072B2", "s", "--")}
-RULES |= {"eigclip": Look("eigclip: small eigenvalues raised", "#009E73", "D", ":")}
-"""Rule where no minimum exists -> its look."""
 
 
 def draw_figure2(figure: Picture, numbers: DataFrame, study: PlotSettings) -> None:
@@ -30,8 +24,7 @@ def draw_figure2(figure: Picture, numbers: DataFrame, study: PlotSettings) -> No
     axes = figure.panels(9.0, 4.8, ncols=2)
     x = rf"user-level $\epsilon$ ($\delta$ = {power_of_ten(numbers['delta'].iloc[0])})"
     for axis in axes:
-        for (name, part), style in zip(numbers.groupby("curve", sort=False), CURVES, strict=True):
-            axis.series(part, "epsilon", "mse", style.but(str(name)), ends=CI, band=True)
+        axis.groups(numbers, "epsilon", "mse", "curve", looks("figure2", "curves"), ends=CI, band=True)
         axis.level(COMPARABLE_EPSILON, "stated: comparable to non-private from here", along="y", dash=":")
     axes[1].level(4, "stated: about 4")
     axes[0].label(x, "population MSE", "Logarithmic axis", "y", numbers["epsilon"])
@@ -63,7 +56,7 @@ def draw_figure2_fallbacks(figure: Picture, numbers: DataFrame, study: PlotSetti
     titles = f"At the {CHOSEN}", rf"At $\epsilon$ = {SMALLEST_EPSILON}"
     for axis, panel, x, title in zip(axes, (CHOSEN, "epochs"), labels, titles, strict=True):
         shown = numbers[numbers["panel"] == panel]
-        for place, (rule, style) in enumerate(RULES.items()):
+        for place, (rule, style) in enumerate(looks("figure2", "rules").items()):
             part = shown[shown["rule"] == rule]
             part = part.assign(x=part["x"] * 1.03 ** (place - 1))  # side by side, so that bars do not overlap
             axis.series(part, "x", "mse", style, ends=CI, hollow=part["lost"] > 0)

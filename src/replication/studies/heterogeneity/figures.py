@@ -2,24 +2,10 @@
 
 import pandas as pd
 
-from replication.drawing import ENDS, DataFrame, Look, Panel, Picture, PlotSettings, look, power_of_ten
-from replication.studies.heterogeneity.analysis import CENTAUR
+from replication.drawing import ENDS, DataFrame, Panel, Picture, PlotSettings, looks, power_of_ten
 
-KINDS = {
-    "representation": Look("representation alone", "#0072B2"),
-    "shared": Look("representation and head", "#009E73", "s", "--"),
-    "full": Look("full model", "#E69F00", "v"),
-}
-"""Shared part of the model -> its look."""
-LOOKS = {
-    CENTAUR: look("centaur", "CENTAUR, random start", marker="s", dash="--"),
-    "centaur": look("centaur", "CENTAUR, power method"),
-    "ppsgd": look("ppsgd"),
-    "dp_fedavg": look("fedavg"),
-    "pmtl": look("pmtl"),
-    "altmin": look("altmin"),
-    "altmin-eigclip": look("altmin", "alternating minimisation, eigenvalues raised", marker="v", dash="--"),
-}
+KINDS = looks("heterogeneity", "shared")
+LOOKS = looks("heterogeneity", "series")
 
 
 def kinds(axis: Panel, rows: DataFrame, x: str, names: tuple[str, ...], what: str, of: str = "", **changed) -> None:

@@ -8,9 +8,11 @@ Accuracies are in percent, leads in percentage points.
 from __future__ import annotations
 
 import math
+import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -58,61 +60,14 @@ class Setting:
     clips: dict[str, float] = field(default_factory=dict)
     printed: dict[str, tuple[float, float]] = field(default_factory=dict)
 
-    def with_(self, **changed: float) -> Setting:
-        """Return the row with other values in these columns, without clips by method or printed numbers."""
-        return Setting(self.where | changed)
 
-
-def _printed(*numbers: float) -> dict[str, tuple[float, float]]:
-    """Return printed means and spreads by method, from numbers in the order of the paper's columns."""
-    order = ("stand_alone", "fedavg", "pmtl", "ppsgd", "centaur")
-    return dict(zip(order, zip(numbers[::2], numbers[1::2], strict=True), strict=True))
-
-
-def _cifar(clients: int, rank: int, rounds: int, *numbers: float) -> Setting:
-    """Return a row on CIFAR-10, whose 50,000 training images are divided equally among clients."""
-    where = {"images": "cifar10", "clients": clients, "samples": 50_000 // clients, "rank": rank, "rounds": rounds}
-    return Setting(where | {"epsilon": 1.0, "clip": 0.01}, printed=_printed(*numbers))
-
-
-def _emnist(clients: int, *numbers: float) -> Setting:
-    return Setting({"images": "emnist", "clients": clients, "rank": 5}, printed=_printed(*numbers))
-
-
-SIZES = {"images": "mnist", "clients": 998, "samples": 60, "rank": 5}
-MNIST = Setting(SIZES | {"epsilon": 1.0, "batch": 18, "rounds": 40, "clip": 0.25})
-CIFAR100 = Setting(
-    {"images": "cifar100", "clients": 1000, "rank": 5},
-    printed=_printed(39.20, 1.12, 22.17, 2.12, 24.17, 1.43, 32.97, 1.48, 44.54, 1.05),
+STATED = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+TABLE_1, TABLE_3, ON_MNIST, _BY_EPSILON = (
+    {row: Setting(**stated) for row, stated in STATED[table].items()}
+    for table in ("table_1", "table_3", "mnist", "figure_1")
 )
-TABLE_1 = {
-    "CIFAR10, n = 500, S = 5": _cifar(500, 5, 200, 50.03, 1.59, 46.17, 0.12, 49.35, 0.44, 48.69, 1.44, 53.23, 0.92),
-    "CIFAR10, n = 1000, S = 2": _cifar(1000, 2, 200, 74.06, 0.45, 57.02, 1.36, 67.79, 1.77, 71.52, 2.30, 76.23, 0.48),
-    "CIFAR10, n = 1000, S = 5": _cifar(1000, 5, 200, 44.60, 1.30, 37.15, 1.22, 35.99, 1.79, 44.61, 2.68, 49.92, 0.71),
-    "CIFAR100, n = 1000, S = 5": CIFAR100,
-    "EMNIST, n = 1000, S = 5": _emnist(1000, 93.47, 0.14, 91.32, 0.22, 92.32, 0.22, 93.44, 0.20, 94.17, 0.19),
-    "EMNIST, n = 2000, S = 5": _emnist(2000, 90.67, 0.46, 86.85, 1.11, 88.81, 2.08, 88.96, 1.93, 92.79, 0.25),
-}
-LONG_2 = _cifar(1000, 2, 400, 74.06, 0.45, 63.97, 0.98, 67.71, 0.78, 74.63, 0.76, 77.80, 0.52)
-LONG_5 = _cifar(1000, 5, 400, 44.60, 1.30, 41.12, 0.40, 45.75, 0.81, 48.29, 1.79, 51.05, 0.35)
-TABLE_3 = {"CIFAR10, n = 1000, S = 2, T = 400": LONG_2, "CIFAR10, n = 1000, S = 5, T = 400": LONG_5}
-ON_MNIST = {
-    "MNIST": MNIST,
-    "MNIST, batch 54": MNIST.with_(batch=54),
-    "MNIST, S = 2": MNIST.with_(rank=2, clients=997),
-    "MNIST, T = 80": MNIST.with_(rounds=80),
-} | {f"MNIST, epsilon = {e:g}": MNIST.with_(epsilon=e) for e in EPSILONS if e != 1}
-TABLE_2 = {
-    "centaur": (0.01, 0.01, 0.01, 0.04, 0.04),
-    "fedavg": (0.01, 0.01, 0.04, 0.06, 0.06),
-    "ppsgd": (0.01, 0.01, 0.01, 0.04, 0.04),
-    "pmtl": (0.01, 0.04, 0.04, 0.04, 0.06),
-}
-"""Method -> clips printed for Figure 1, by epsilon."""
-FIGURE_1 = {
-    e: replace(TABLE_1["CIFAR10, n = 500, S = 5"].with_(epsilon=e), clips=dict(zip(TABLE_2, clips, strict=True)))
-    for e, *clips in zip(EPSILONS, *TABLE_2.values(), strict=True)
-}
+FIGURE_1 = {float(epsilon): setting for epsilon, setting in _BY_EPSILON.items()}
+MNIST, LONG_5 = ON_MNIST["MNIST"], TABLE_3["CIFAR10, n = 1000, S = 5, T = 400"]
 
 
 def long_runs() -> pd.DataFrame:

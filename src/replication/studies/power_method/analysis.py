@@ -16,7 +16,7 @@ from replication.evidence.findings import Findings
 from replication.evidence.intervals import OUTSIDE, series_measures
 from replication.evidence.measured import Measured, bare, exact
 from replication.evidence.numbers import defined
-from replication.evidence.scaling import fit_all, fit_table
+from replication.evidence.scaling import fit_all
 from replication.run.settings import MeasureSettings
 
 
@@ -121,7 +121,7 @@ def analyse(cells: pd.DataFrame, study: MeasureSettings) -> Findings:
     measured = series_measures(cells, "clip", clip_ratios)
     measured += series_measures(cells, "steps", iterations_needed, OUTSIDE)
     measured += series_measures(cells, "noise", noise_of_half, OUTSIDE)
-    clips, fits = clip_points(cells), fit_all(study, cells)
+    clips = clip_points(cells)
     over = clips["permitted"] / clips["predicted"]
     clip_seeds = int(cells.loc[cells["series"] == "clip", "seed"].nunique())
     axes = {"printed": "noise_multiplier", "noise": "noise_multiplier", "steps": "iterations"}
@@ -136,11 +136,8 @@ def analyse(cells: pd.DataFrame, study: MeasureSettings) -> Findings:
     for name, row in (("at 0.01", printed.iloc[0]), ("at 0.2", noise.iloc[0]), ("by iterations", steps.iloc[-1])):
         measured.append(proportion(f"success {name}", row, "share", note.format(**row)))
     measured += bound_measures(cells) + defined(study, cells)
-    accuracy = fit_table(fits, [name for name in fits if name.startswith(("privacy", "prescribed"))])
-    series = accuracy["fit"].map(lambda name: fits[str(name)].sweep.spec.series)
     tables = {
-        "shen2023/power_accuracy": accuracy.assign(init_clip=series.map(cells.groupby("series")["init_clip"].first())),
         "shen2023/power_clip": clips.assign(prescribed=cells.loc[cells["series"] == "prescribed", "zeta"].mean()),
         "shen2023/power_success": pd.concat([steps.assign(panel="iterations"), noise.assign(panel="noise")]),
     }
-    return Findings(measured, tables, fits)
+    return Findings(measured, tables, fit_all(study, cells))

@@ -1,26 +1,7 @@
 """Figures of the study power_method (shen2023, Algorithm 3)."""
 
 from privrep.theory.shen2023 import TARGET
-from replication.drawing import CI, MEASURED, METHODS, DataFrame, Picture, PlotSettings, draw_sweeps
-
-ACCURACY = {
-    "privacy n": "$n$, random starts",
-    "privacy Delta": r"$\Delta$",
-    "prescribed n": "$n$, prescribed clip, over its logs",
-    "privacy d": r"$d$, clip {clip:g} √$d$ $k^{{1.5}}$",
-    "privacy d fixed": "$d$, one clip for all",
-    "privacy k": "√$k$ · distF: clip {clip:g} √$d$ $k^{{1.5}}$,\n$\\Delta \\sim 1/k$",
-    "privacy k fixed": "$k$, one clip for all",
-}
-"""Fit -> title, with its clip."""
-
-
-def draw_power_accuracy(figure: Picture, numbers: DataFrame, study: PlotSettings) -> None:
-    """Draw sweeps whose titles name clips."""
-    clips = numbers.groupby("fit")["init_clip"].first()
-    titles = {fit: title.format(clip=clips[fit]) for fit, title in ACCURACY.items()}
-    ordered = numbers.set_index("fit").loc[list(ACCURACY)].reset_index()
-    draw_sweeps(figure, ordered, titles, study.claimed, "dist2 by noise")
+from replication.drawing import CI, MEASURED, METHODS, DataFrame, Picture, PlotSettings
 
 
 def draw_power_clip(figure: Picture, numbers: DataFrame, study: PlotSettings) -> None:

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import itertools
 import math
+import tomllib
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -66,57 +68,17 @@ class Setting:
     paired: bool = True
 
 
-CLIPS = (
-    Setting("chosen clips", "A", "B"),
-    Setting("generous clips", "A-uncut", "B-uncut"),
-    Setting("clip 1e-4", "A-own"),
-    Setting("whole users clipped", "A-user"),
-    Setting("random start", "", "B-random"),
-    Setting("one clip for all d", "", "B-fixed", paired=False),
+STATED: dict[str, Any] = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+CLIPS, CONDITIONS = (
+    tuple(Setting(label, **series) for label, series in STATED[table].items()) for table in ("clips", "conditions")
 )
-CONDITIONS = (
-    Setting("label noise 0.5", "A-half", "B-half"),
-    Setting("label noise 1", "A-noisy", "B-noisy"),
-    Setting("k = 4", "A-rank", "B-rank"),
-    Setting("kappa = 3", "A-condition", "B-condition", paired=False),
-    Setting("epsilon = 1", "A-tight", "B-tight"),
-)
-"""The chosen clips under other conditions."""
-BY_CLIPS = {
-    "generous": "A over B, uncut",
-    "chosen for both": "A over B",
-    "1e-4 for jain2021, as in its experiments": "A over B, clip 1e-4",
-    "user-level clipping for jain2021, in neither paper": "A over B, whole users clipped",
-    "least of all pairs": "least factor over clips",
-    "largest of all pairs": "largest factor over clips",
+"""Clips of both methods, and the chosen clips under other conditions."""
+FACTORS: dict[str, tuple[str, str]] = STATED["factors"] | {
+    f"A over B, {case.label}": (case.first, case.second) for case in CONDITIONS if case.paired
 }
-BY_CONDITION = {
-    "label noise 0.5": "A over B, label noise 0.5",
-    "label noise 0.5, its own floor removed": "A over B, label noise 0.5, floor removed",
-    "label noise 1": "A over B, label noise 1",
-    "label noise 1, its own floor removed": "A over B, label noise 1, floor removed",
-    "epsilon = 1": "A over B, epsilon = 1",
-}
-"""Row of a table of the chapter -> beginning of the names of its quantities."""
-FACTORS = {
-    "A over B": ("A", "B"),
-    "A over B, whole users clipped": ("A-user", "B"),
-    "A over B, uncut": ("A-uncut", "B-uncut"),
-    "A over B, clip 1e-4": ("A-own", "B"),
-    "random start over B": ("B-random", "B"),
-    "A, uncut over chosen": ("A-uncut", "A"),
-    "B, uncut over chosen": ("B-uncut", "B"),
-    "B, printed over chosen": ("B-printed", "B"),
-    "A over B, both printed": ("A-printed", "B-printed"),
-    "A over B, printed": ("A", "B-printed"),
-} | {f"A over B, {setting.label}": (setting.first, setting.second) for setting in CONDITIONS if setting.paired}
 """Name of a factor -> series of its numerator and of its denominator."""
 NOISY = [setting for setting in CONDITIONS if setting.label.startswith("label noise")]
 """Conditions with label noise; their factors are also measured without the floor."""
-DRAWN = {"chosen clips": "A over B", "generous clips": "A over B, uncut"} | {
-    label: f"A over B, {label}" for label in ("whole users clipped", "label noise 0.5", "label noise 1")
-}
-"""Label of a factor that is drawn beside the band -> its name."""
 FIRST = tuple(setting.first for setting in CLIPS if setting.first and setting.paired)
 SECOND = tuple(setting.second for setting in CLIPS if setting.second and setting.paired)
 """Series of the two methods on the same users, one for each clip: the factor between the methods is shown as a band
@@ -391,8 +353,8 @@ def by_dimension(names: dict[str, str], cells: pd.DataFrame, quantities: Quantit
 
 
 FACTS = {
-    "factor by clips": partial(by_dimension, BY_CLIPS),
-    "factor by condition": partial(by_dimension, BY_CONDITION),
+    "factor by clips": partial(by_dimension, STATED["by clips"]),
+    "factor by condition": partial(by_dimension, STATED["by condition"]),
     "settings tried": partial(total, names=[f"settings tried, {name}" for name in CHOICES]),
 }
 
@@ -422,7 +384,7 @@ def analyse(cells: pd.DataFrame, study: MeasureSettings) -> Findings:
         numbers.append(exact(f"{what}: d from which A needs more", crossing(dims, does["A"][what], does["B"][what])))
         numbers += [exact(f"{what}, {who}, d = {COUNTED_DIM}", counts[what]) for who, counts in counted.items()]
     band = clips.groupby("dim")["factor"].agg(["min", "max"]).reset_index()
-    drawn = [(label, *row[:-1]) for label, name in DRAWN.items() for row in by_dim(compared[name])]
+    drawn = [(label, *row[:-1]) for label, name in STATED["drawn"].items() for row in by_dim(compared[name])]
     drawn = pd.DataFrame(drawn, columns=["setting", "dim", "factor", "ci_low", "ci_high"])
     settings = [slopes.drop(columns="seeds").assign(panel="exponent"), clips.assign(panel="pair of clips")]
     settings += [band.assign(panel="band"), drawn.assign(panel="factor")]

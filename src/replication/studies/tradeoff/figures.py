@@ -4,47 +4,24 @@ import numpy as np
 import seaborn as sns
 from matplotlib.colors import ListedColormap
 
-from replication.drawing import CI, GREY, DataFrame, Look, Panel, Picture, PlotSettings, exponent_text, look, short
+from replication.drawing import (
+    CI,
+    GREY,
+    DataFrame,
+    Look,
+    Panel,
+    Picture,
+    PlotSettings,
+    exponent_text,
+    looks,
+    short,
+)
 from replication.studies.tradeoff.analysis import CLIPS, CONDITIONS
 from replication.studies.tradeoff.choice import CHOICES, OWN
 
-PAPERS = {"jain2021": look("altmin", "jain2021", dash=""), "shen2023": look("centaur", "shen2023", dash="")}
-SERIES = {
-    "A dist2": PAPERS["jain2021"],
-    "A-user dist2": look("altmin", "jain2021, users clipped", marker="v", dash="", filled=False),
-    "B dist2": PAPERS["shen2023"],
-    "B-random dist2": look("centaur", "shen2023, random start", marker="s", dash="", filled=False),
-    "B-fixed dist2": Look("shen2023, one clip for all d", look("unit").colour, "D", ""),
-}
-USERS = {
-    "A users": PAPERS["jain2021"],
-    "B users": PAPERS["shen2023"],
-    "A kept": look("altmin", "jain2021, start kept", marker="v", dash="", filled=False),
-    "B kept": look("centaur", "shen2023, start kept", marker="s", dash="", filled=False),
-}
-FACTORS = {
-    "chosen clips": ("#000000", "o", "-"),
-    "generous clips": ("#CC79A7", "s", "-"),
-    "whole users clipped": ("#009E73", "D", "--"),
-    "label noise 0.5": ("#E69F00", "v", "--"),
-    "label noise 1": ("#7F7F7F", "^", ":"),
-}
-FACTORS = {name: Look(name, *style) for name, style in FACTORS.items()}
-"""Factors drawn beside the band."""
+PAPERS = looks("tradeoff", "papers")
 PROMISES = {"A-uncut dist2": ("jain2021", 1.5), "B-uncut dist2": ("shen2023", 1.0)}
 """Sweeps in d of both methods at generous clips -> paper and the power of d that it states."""
-CHOSEN = {
-    "A": look("altmin", "alternating minimisation, samples clipped"),
-    "A-user": look("altmin", "alternating minimisation, users clipped", marker="v", dash="--"),
-    "B": look("centaur"),
-    "B-random": look("centaur", "CENTAUR, random start", marker="s", dash="--"),
-}
-KINDS = {
-    "neither": Look("neither works", "0.75", "s", ""),
-    "A": look("altmin", "jain2021 alone", marker="s", dash=""),
-    "B": look("centaur", "shen2023 alone", marker="s", dash=""),
-    "both": look("unit", "both work", marker="s", dash=""),
-}
 
 
 def by_dimension(axis: Panel, numbers: DataFrame, looks: dict[str, Look], y: str) -> None:
@@ -78,7 +55,7 @@ def draw_settings(figure: Picture, numbers: DataFrame, study: PlotSettings) -> N
     right.fill_between(ends["dim"], ends["min"], ends["max"], color="0.88")
     right.named(Look("all pairs of clips", "0.8", "", "-"))
     factors = numbers[numbers["panel"] == "factor"]
-    right.groups(factors, "dim", "factor", "setting", FACTORS, ends=CI)
+    right.groups(factors, "dim", "factor", "setting", looks("tradeoff", "factors"), ends=CI)
     right.level(1, "equal errors")
     ticks = np.unique(numbers["dim"].dropna())
     right.label("$d$", "error of jain2021 over shen2023", "Which is better", "xy", ticks)
@@ -107,26 +84,27 @@ def draw_promise(figure: Picture, numbers: DataFrame, study: PlotSettings) -> No
 def draw_d_exponent(figure: Picture, numbers: DataFrame, study: PlotSettings) -> None:
     """Draw error times epsilon and n against d."""
     axis = figure.panel(5.4, 4.8)
-    by_dimension(axis, numbers, SERIES, r"dist2 $\cdot\ \epsilon\ \cdot\ n$")
+    by_dimension(axis, numbers, looks("tradeoff", "errors"), r"dist2 $\cdot\ \epsilon\ \cdot\ n$")
 
 
 def draw_users_needed(figure: Picture, numbers: DataFrame, study: PlotSettings) -> None:
     """Draw the smallest number of users that reaches the target."""
     axis = figure.panel(5.2, 4.4)
-    by_dimension(axis, numbers, USERS, "users needed")
+    by_dimension(axis, numbers, looks("tradeoff", "users"), "users needed")
 
 
 def draw_regions(figure: Picture, numbers: DataFrame, study: PlotSettings) -> None:
     """Draw a map over n and epsilon of the methods that work, with both methods' risks over k in each field."""
     dims = sorted(numbers["dim"].unique())
     axes = figure.panels(4.6 * len(dims) + 0.4, 4.6, ncols=len(dims), squeeze=False)
-    order = list(KINDS)
+    kinds = looks("tradeoff", "works")
+    order = list(kinds)
     for axis, dim in zip(axes[0], dims, strict=True):
         part = numbers[numbers["dim"] == dim]
         codes = part.assign(code=part["works"].map(order.index)).pivot(index="users", columns="epsilon", values="code")
         risks = part.assign(risks=[f"{row.A:.2g}\n{row.B:.2g}" for row in part.itertuples()])
         words = risks.pivot(index="users", columns="epsilon", values="risks")
-        palette = ListedColormap([style.colour for style in KINDS.values()])
+        palette = ListedColormap([style.colour for style in kinds.values()])
         look_of = {"vmin": -0.5, "vmax": len(order) - 0.5, "alpha": 0.45, "linewidths": 1, "cbar": False}
         sns.heatmap(
             codes, annot=words, fmt="", cmap=palette, ax=axis, annot_kws={"fontsize": 8.5, "color": "0.1"}, **look_of
@@ -138,16 +116,14 @@ def draw_regions(figure: Picture, numbers: DataFrame, study: PlotSettings) -> No
         axis.grid(False)
     for kind in order:
         if (numbers["works"] == kind).any():
-            axes[0, 0].named(KINDS[kind])
+            axes[0, 0].named(kinds[kind])
 
 
 def draw_cost(figure: Picture, numbers: DataFrame, study: PlotSettings) -> None:
     """Draw numbers sent and multiplications per user against d."""
     axes = figure.panels(7.6, 3.8, ncols=2)
-    lines = {name: Look(name, style.colour, "") for name, style in PAPERS.items()}
-    lines["shen2023, random start"] = Look("shen2023, random start", look("centaur").colour, "", "--")
     for axis, count in zip(axes, ("numbers sent", "multiplications"), strict=True):
-        for method, style in lines.items():
+        for method, style in looks("tradeoff", "cost").items():
             axis.curve(numbers["dim"], numbers[f"{count}, {method}"], style)
         axis.label("$d$", f"{count} per user", log="xy", xticks=[10, 30, 100, 300, 1000])
 
@@ -155,7 +131,7 @@ def draw_cost(figure: Picture, numbers: DataFrame, study: PlotSettings) -> None:
 def draw_clip_choice(figure: Picture, numbers: DataFrame, study: PlotSettings) -> None:
     """Draw the error of both methods against their clips."""
     axis = figure.panel(5.4, 4.6)
-    for name, style in CHOSEN.items():
+    for name, style in looks("tradeoff", "clips").items():
         part = numbers[numbers["series"].isin(CHOICES[name])]
         sized = part[part["size"].notna()].sort_values("size")
         axis.curve(sized["size"], sized["dist2"], Look("", style.colour, "", style.dash))

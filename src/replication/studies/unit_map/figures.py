@@ -15,42 +15,21 @@ from replication.drawing import (
     Picture,
     PlotSettings,
     look,
+    looks,
     power_of_ten,
     thinned,
 )
 from replication.run.ingredients import called
-from replication.studies.unit_map.analysis import BARE, COMPARED, RIVALS
+from replication.studies.unit_map.analysis import BARE, RIVALS
 from replication.studies.unit_map.analysis import METHODS as METHODS_SHOWN
 
-CURVES = (
-    look("altmin", filled=False, dash="--"),
-    look("altmin", marker="v"),
-    look("fedrep"),
-    look("centaur"),
-    look("unit"),
-    Look("", "0.25", "x", ""),
-)
-"""Looks of the curves of Figure 2, in their order."""
-PRIORS = (look("mixed"), look("unit"), look("unit", marker="s", dash="--"))
-"""Looks of the curves for heads of full rank."""
 LOOKS = {name: look(name, METHODS_SHOWN[name]) for name in ("unit", "centaur", "fedrep", "altmin")}
-RIVAL_LOOKS = {
-    "pairs": look("fedrep"),
-    "disjoint": look("fedrep", marker="o", dash="--"),
-    "averaged": look("centaur", marker="^"),
-    "falling": look("altmin", marker="v"),
-    "models": look("fedavg", marker="P"),
-    "unit": look("unit"),
-    "oracle": Look(COMPARED["oracle"], "0.25", "x", ""),
-}
-"""Series -> look; labels of private FedRep are the descriptions of its series in ingredients.csv."""
 USERS_LOOKS = {f"{name}-published": look(name, filled=False, dash="") for name in METHODS_SHOWN if name != "unit"}
 
 
-def by_epsilon(axis: Panel, numbers: DataFrame, looks: tuple[Look, ...], y: str) -> None:
+def by_epsilon(axis: Panel, numbers: DataFrame, shown: dict[str, Look], y: str) -> None:
     """Draw curves with their intervals against epsilon."""
-    for (name, table), style in zip(numbers.groupby("curve", sort=False), looks, strict=True):
-        axis.series(table, "x", "y", style.but(str(name)), ends=CI)
+    axis.groups(numbers, "x", "y", "curve", shown, ends=CI)
     delta = rf" ($\delta$ = {power_of_ten(numbers['delta'].iloc[0])})" if "delta" in numbers else ""
     axis.label(rf"user-level $\epsilon${delta}", y, log="xy", xticks=numbers["x"])
 
@@ -59,7 +38,7 @@ def draw_figure2(figure: Picture, numbers: DataFrame, study: PlotSettings) -> No
     """Draw Figure 2 of jain2021 with a curve of unit steps."""
     axis = figure.panel(7.4, 5.2)
     curves, floor = numbers.iloc[:-1], numbers["y"].iloc[-1]
-    by_epsilon(axis, curves, CURVES, "excess risk")
+    by_epsilon(axis, curves, looks("unit_map", "curves"), "excess risk")
     axis.level(floor, "heads in the true subspace, non-private", dash=":")
     axis.set_ylim(floor / 3)
 
@@ -84,10 +63,10 @@ def draw_rivals(figure: Picture, numbers: DataFrame, study: PlotSettings) -> Non
     parts = list(numbers.groupby("problem"))
     added = {name: f"the same with {called('unit_map', f'rival-{name}', f'rival-{BARE}')}" for name in RIVALS}
     labels = added | {BARE: f"{METHODS_SHOWN['fedrep']}, {called('unit_map', f'rival-{BARE}')}"}
-    looks = {name: style.but(labels.get(name, style.label)) for name, style in RIVAL_LOOKS.items()}
+    rivals = {name: style.but(labels.get(name, style.label)) for name, style in looks("unit_map", "rivals").items()}
     axes = figure.panels(9.4, 4.4, ncols=len(parts), sharex=True, sharey=True)
     for axis, (problem, part) in zip(axes, parts, strict=True):
-        axis.groups(part, "epsilon", "ratio", "method", looks, ends=CI)
+        axis.groups(part, "epsilon", "ratio", "method", rivals, ends=CI)
         axis.level(1, "heads in the true subspace, non-private", dash=":")
         y = "excess risk over the non-private one" if problem == "F" else ""
         axis.label(r"user-level $\epsilon$", y, f"Problem {problem}", "xy", numbers["epsilon"])
@@ -111,7 +90,7 @@ def draw_full_prior(figure: Picture, numbers: DataFrame, study: PlotSettings) ->
     """Draw risks for heads of full rank: a prior, two subspaces, and each user alone."""
     axis = figure.panel(5.8, 4.2)
     curves, own = numbers.iloc[:-1], numbers.iloc[-1]
-    by_epsilon(axis, curves, PRIORS, "risk over that of predicting zero")
+    by_epsilon(axis, curves, looks("unit_map", "priors"), "risk over that of predicting zero")
     axis.level(own["y"], own["curve"], colour=METHODS["own"].colour)
 
 
@@ -147,6 +126,6 @@ def draw_users_methods(figure: Picture, numbers: DataFrame, study: PlotSettings)
     names = {
         name: f"{METHODS_SHOWN[name.split('-')[0]]}, {called('unit_map', f'users-{name}')}" for name in USERS_LOOKS
     }
-    looks = LOOKS | {name: style.but(names[name]) for name, style in USERS_LOOKS.items()}
-    axis.groups(numbers, "dim", "needed", "method", looks, ends=CI)
+    shown = LOOKS | {name: style.but(names[name]) for name, style in USERS_LOOKS.items()}
+    axis.groups(numbers, "dim", "needed", "method", shown, ends=CI)
     axis.label("$d$", "users", log="xy", xticks=numbers["dim"])
