@@ -55,6 +55,7 @@ PARTS = (
 )
 """Parts of a proof that a release is private: where they are proved and tested."""
 FILES = method_files([*METHODS, "replication.methods"])
+EXPERIMENTS = method_files(["replication.experiments"])
 LITTLE = 1e-3
 """Noise multiplier at which no release is left out for its noise."""
 Releases = dict[str, list[tuple[str, str]]]
@@ -178,6 +179,18 @@ def listed() -> tuple[Releases, Releases]:
         lists.append({name: re.findall(r"`(\w+)`: ([\w ]+)", pairs) for name, pairs in rows})
     methods, estimator = lists
     return methods, estimator
+
+
+def unlisted(name: str, found: list[tuple[str, str]]) -> list[str]:
+    """Return a line for each release of a method or a configuration that the page in docs/ lacks; experiments are not
+    listed there."""
+    methods, estimator = listed()
+    known = (methods | estimator).get(name, found if name in EXPERIMENTS else [])
+    return [
+        f"{name}: {release}, {kind}; python tests/proofs.py adds it"
+        for release, kind in found
+        if (release, kind) not in known
+    ]
 
 
 if __name__ == "__main__":

@@ -7,11 +7,13 @@ triangle; averaged noise is smaller by sqrt(2) beside the diagonal.
 
 import math
 import pickle
+import re
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 
 import numpy as np
+import proofs
 import pytest
 from conftest import fake_users, handle
 from contribution_cases import CASES, CHOICE, SIZE, Case, slanted, user
@@ -177,6 +179,15 @@ def test_a_kind_is_the_same_after_a_round_trip(case):
     again = pickle.loads(pickle.dumps(kind))
     assert again.noise_spec(case.clip) == kind.noise_spec(case.clip)
     assert [one.tobytes() for one in again.clipped(case.clip)] == [one.tobytes() for one in found]
+
+
+def test_the_page_on_proofs_is_that_of_the_code():
+    """All but the list of releases, which other tests hold against what runs; `python tests/proofs.py` renews it. The
+    tests that it names exist."""
+    page = proofs.PAGE.read_text()
+    assert proofs.page(*proofs.listed()) == page
+    assert [path for path in re.findall(r"`(tests/[\w/]+\.py)", page) if not (proofs.ROOT / path).exists()] == []
+    assert set(re.findall(r"\| `(test_\w+)", page)) <= globals().keys()
 
 
 # The release handle

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
+import proofs
 import pytest
 from estimator_cases import CONFIGURATIONS, ONE, Fit, called, table
 from method_cases import ONE as USERS
@@ -92,10 +93,13 @@ def looked_at(monkeypatch) -> set[str]:
 
 @pytest.mark.parametrize("case", REPLAYED, ids=str)
 def test_a_user_of_a_method_adds_the_same_alone(case, looked_at):
+    """And docs/proofs.md, which `python tests/proofs.py` renews, has each release."""
     release = Release(1.0, Ledger(), range(PROBLEM.users), streams(0, 5), UNLIMITED)
-    for _ in load_options(case.name, case.options).build(PROBLEM.known).fit(replace(USERS), release):
-        pass
+    with proofs.listening() as found:
+        for _ in load_options(case.name, case.options).build(PROBLEM.known).fit(replace(USERS), release):
+            pass
     assert looked_at
+    assert proofs.unlisted(case.name, found) == []
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")
