@@ -163,6 +163,7 @@ def pytest_collection_modifyitems(items):
             item.add_marker(mark)
         if item.nodeid.partition("[")[0] in SLOW:
             item.add_marker("long" if item.path.stem.endswith("audit") else "slow")
+    items.sort(key=lambda item: [name in item.fixturenames for name in ("quick_run", "tiny_run")])
 
 
 def pytest_sessionfinish(session):
@@ -190,35 +191,51 @@ def rng() -> np.random.Generator:
     return np.random.default_rng(20211020)
 
 
-def made_once(tmp_path_factory, name: str, command: list[str]) -> Path:
-    """A copy of the project in which a command was run, made by the first worker that asks and shared by all.
-    What it printed is in `said`.
-
-    Nobody changes it: a test that would takes a copy (`workflow_helpers.copy_run`).
-    """
-    base = tmp_path_factory.getbasetemp()
+def begin(config, name: str, command: list[str]) -> Path:
+    """Start a command in a copy of the project, once for all workers, and return the copy's folder. What it prints goes
+    to `said`. It holds the lock beside the folder until it ends."""
+    base = config._tmp_path_factory.getbasetemp()
     base = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
-    folder, finished = base / name, base / f"{name}.finished"
+    folder = base / name
     with open(base / f"{name}.lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not folder.exists():
             copy_project(folder)
-            done = subprocess.run(command, cwd=folder, env=environment(folder), capture_output=True, text=True)
-            assert done.returncode == 0, done.stderr
-            (folder / "said").write_text(done.stdout)
-            finished.touch()
-    assert finished.exists(), f"the run {name} failed; the test that started it has the message"
+            with open(folder / "said", "w") as said, open(folder / "complained", "w") as complained:
+                words = ["sh", "-c", '"$@" && touch finished', "sh", *command]
+                given = {"stdout": said, "stderr": complained, "pass_fds": [lock.fileno()]}
+                config.add_cleanup(subprocess.Popen(words, cwd=folder, env=environment(folder), **given).wait)
     return folder
 
 
+def made_once(config, name: str, command: list[str]) -> Path:
+    """A copy of the project in which a command was run, made once and shared by all workers.
+
+    Nobody changes it: a test that would takes a copy (`workflow_helpers.copy_run`).
+    """
+    folder = begin(config, name, command)
+    with open(folder.with_name(f"{name}.lock")) as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+    assert (folder / "finished").exists(), (folder / "complained").read_text()
+    return folder
+
+
+QUICK = ("snakemake", "-j2", "results/quick/reports/claims.csv", "--configfile", "config/scales/quick.yaml")
+
+
+def pytest_collection_finish(session):
+    """Start the quick run at once if a test reads it, so that no worker waits for it."""
+    if not session.config.option.collectonly and any("quick_run" in item.fixturenames for item in session.items):
+        begin(session.config, "quick", [*QUICK])
+
+
 @pytest.fixture(scope="session")
-def quick_run(tmp_path_factory) -> Path:
+def quick_run(pytestconfig) -> Path:
     """A finished run at scale quick, up to its verdicts."""
-    words = ["results/quick/reports/claims.csv", "--configfile", "config/scales/quick.yaml"]
-    return made_once(tmp_path_factory, "quick", ["snakemake", "-j2", *words])
+    return made_once(pytestconfig, "quick", [*QUICK])
 
 
 @pytest.fixture(scope="session")
-def tiny_run(tmp_path_factory) -> Path:
+def tiny_run(pytestconfig) -> Path:
     """What `make tiny` leaves."""
-    return made_once(tmp_path_factory, "tiny", run_all_at_tiny(2))
+    return made_once(pytestconfig, "tiny", run_all_at_tiny(2))
