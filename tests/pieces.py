@@ -4,17 +4,14 @@ import math
 
 import numpy as np
 
-from privrep.methods.gradient_descent import gradients as of_gradients
 from privrep.methods.power_method import Products
 from privrep.methods.spectral_init import SamplePairs
 from privrep.methods.steps.moment_step import UserMoments
 from privrep.methods.unit_steps.method import RESIDUAL_WIDTH, Round, unit_models
 from privrep.methods.unit_steps.method import half_products as products_of_halves
 from privrep.methods.unit_steps.method import log_scales as of_log_scales
-from privrep.methods.unit_steps.whitening import LEVEL_WIDTH, LOG_LENGTH, Whitening, whitened_samples
+from privrep.methods.unit_steps.whitening import LOG_LENGTH, Whitening, whitened_samples
 from privrep.methods.unit_steps.whitening import log_coordinates as coordinates
-from privrep.methods.unit_steps.whitening import log_levels as levels
-from privrep.privacy.contributions import Rows
 from privrep.privacy.mechanisms import clipped_sums
 from privrep.privacy.paired_samples import AllPairs, DisjointPairs
 
@@ -35,20 +32,10 @@ def shortened(vector, bound):
     return vector if norm <= bound else vector * (bound / norm)
 
 
-def clipped_rows(rows, bound, taking_part=None):
-    """In the shape of one user's."""
-    return Rows(rows).clipped(bound, taking_part)[0]
-
-
 def clipped_products(block, samples, bases, bound):
     """Sums of all runs, (c, d, k), and norms before the clip, (B, c)."""
     runs = Products(samples, bases, bound)(block)
     return np.array([run.clipped(bound)[0] for run in runs]), np.stack([run.norms for run in runs], axis=1)
-
-
-def clipped_gradients(block, samples, basis, heads, bound):
-    """(d, k)."""
-    return of_gradients(basis, lambda _: heads, samples, block).clipped(bound)[0]
 
 
 def moments(users, batch, rule, samples, clip):
@@ -79,11 +66,6 @@ def start_moments(block, whitening, penalty):
 def clipped_moments(block, whitening):
     """(d, d)."""
     return whitened_samples(whitening, block).clipped(1.0)[0]
-
-
-def log_levels(block):
-    """A number."""
-    return levels(block).clipped(LEVEL_WIDTH)[0]
 
 
 def log_coordinates(block):

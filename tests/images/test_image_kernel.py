@@ -20,7 +20,6 @@ from images.method import Client, ImageTask, Pixels  # noqa: E402
 from images.pmtl import Pmtl  # noqa: E402
 from images.ppsgd import Ppsgd  # noqa: E402
 from images.rounds import Begun, run  # noqa: E402
-from images.stand_alone import StandAlone  # noqa: E402
 from images.training import Descent  # noqa: E402
 
 CLIENTS, IMAGES, CLASSES = 6, 8, 10
@@ -95,14 +94,6 @@ def test_rounds_are_those_of_xla(tasks, name):
     begun = Begun(1, first.flat, [np.asarray(leaf) for leaf in jax.tree.leaves(first.own)])
     (again,) = run(METHODS[name](tasks[0]), PIXELS, users, *plan, handle(CLIENTS), KEY, begun)
     np.testing.assert_array_equal(again.flat, ours.flat)
-
-
-def test_clients_alone_train_as_with_xla(tasks):
-    images, labels = photographs(4, 12)
-    client = Client(PIXELS(images), jnp.asarray(labels))
-    ours, theirs = (flat(jax.jit(StandAlone(task, Descent(0.01, 2, 4)).trained)(client, KEY)) for task in tasks)
-    start = flat(tasks[0].model(jax.random.split(KEY)[0]))
-    assert 0 < np.linalg.norm(ours - theirs) < 1e-3 * np.linalg.norm(theirs - start)
 
 
 def test_features_of_one_images_are_taken_once(tasks):

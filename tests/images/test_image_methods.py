@@ -5,7 +5,6 @@ import math
 import re
 from dataclasses import replace
 from functools import cache
-from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -20,7 +19,6 @@ from conftest import check_sd, handle  # noqa: E402
 from jax.flatten_util import ravel_pytree  # noqa: E402
 
 import images.method  # noqa: E402
-import privrep  # noqa: E402
 from images import accuracy  # noqa: E402
 from images.centaur import ImageCentaur  # noqa: E402
 from images.clients import split  # noqa: E402
@@ -31,7 +29,7 @@ from images.method import Client, ImageTask, Pixels, fitted_head, head_features,
 from images.networks import apply, lenet, mlp, patches  # noqa: E402
 from images.pmtl import Pmtl  # noqa: E402
 from images.ppsgd import Ppsgd  # noqa: E402
-from images.rounds import clipped_sum, length, run  # noqa: E402
+from images.rounds import clipped_sum, run  # noqa: E402
 from images.stand_alone import StandAlone  # noqa: E402
 from images.training import Descent, cross_entropy, descend  # noqa: E402
 from privrep.privacy.accounting import UNLIMITED  # noqa: E402
@@ -99,17 +97,6 @@ def flat(tree):
 def one_of(clients, i):
     """A client as it sees its images."""
     return PIXELS.client(Client(clients.images[i], clients.labels[i]))
-
-
-def test_jax_is_imported_here_alone():
-    """Whoever does not run image experiments needs no JAX."""
-    source = Path(privrep.__file__).parents[1]
-    users = {
-        path.relative_to(source).parts[0]
-        for path in source.rglob("*.py")
-        if re.search(r"^\s*(import|from) jax", path.read_text(), flags=re.MULTILINE)
-    }
-    assert users == {"images"}
 
 
 # Networks and descent
@@ -389,12 +376,6 @@ def test_clients_with_images_are_users():
     assert whole.users == CLIENTS and (some.users, some.start) == (3, 2)
     np.testing.assert_array_equal(some.clients.images, clients.images[2:5])
     assert users.truth is None
-
-
-@pytest.mark.parametrize("size", [1, 7, 100, 12_345])
-def test_length_is_the_norm(size):
-    vector = np.random.default_rng(size).standard_normal(size).astype(np.float32)
-    assert float(length(jnp.asarray(vector))) == pytest.approx(np.linalg.norm(vector.astype(float)), rel=1e-6)
 
 
 # Accuracy

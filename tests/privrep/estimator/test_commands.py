@@ -113,20 +113,12 @@ def test_a_template_has_no_number_of_the_data():
         (("fit", "table.parquet", "--user", "whom", "--out", "full"), "table.parquet has no column 'whom'"),
         (("fit", "table.parquet", "--label", "z"), "z"),
         (("fit", "table.parquet", "--epsilon", "0"), "epsilon is 0.0; it must be a number from"),
-        (("fit", "table.parquet", "--delta", "2"), "delta"),
-        (("fit", "table.parquet", "--rank", "9"), "rank is 9"),
-        (("fit", "table.parquet", "--method", "best"), "method is 'best'"),
         (("fit", "table.parquet", "--bounds", "none.toml"), "none.toml: No such file"),
         (("show", "table.csv"), "table.csv is no release of privrep fit"),
-        (("show", "bounds.toml"), "bounds.toml is no release of privrep fit"),
         (("fit", "table.parquet", "--bounds", "other.toml"), "other.toml: features: 'w' is no column of the table"),
         (("fit", "table.parquet", "--bounds", "other.toml", "--out", "full"), "other.toml: features: 'w' is no column"),
-        (("fit", "table.parquet", "--epsilon", "1e308"), "epsilon is 1e+308; it must be a number"),
         (("fit", "twice.parquet"), "twice.parquet has the column 'x' twice"),
         (("fit", "twice.csv"), "twice.csv has the column 'x' twice"),
-        (("fit", "text.csv"), "text.csv: column 'x' has something else than a number in row 901"),
-        (("fit", "long.csv"), "long.csv cannot be read: row 1801 has 5 values, and the header 4"),
-        (("fit", "dates.parquet"), "dates.parquet: column 'x' has dates or times; give numbers"),
         (("bounds", "table.csv", "--together", "item_*"), "--together: 'item_*' is no column of the table"),
         (("bounds", "table.csv", "--together", "*"), "--together *: its columns are of different kinds"),
         (("fit", "table.parquet", "--bounds", "number.toml"), "number.toml: [features] is 3; it must be a table"),
@@ -135,8 +127,6 @@ def test_a_template_has_no_number_of_the_data():
         (("fit", "table.parquet", "--out", "table.csv/release"), "table.csv"),
         (("fit", "nobody.parquet"), "nobody.parquet: column 'who' has a missing value in row 4"),
         (("fit", "nobody.csv"), "nobody.csv: column 'who' has a missing value in row 4"),
-        (("fit", "broken.parquet"), "broken.parquet cannot be read"),
-        (("fit", "broken.csv"), "broken.csv cannot be read"),
         (("bounds", "table.csv", "--user", "whom"), "table.csv has no column 'whom'"),
         (("bounds", "broken.parquet"), "broken.parquet cannot be read"),
         (("bounds", "broken.csv"), "broken.csv cannot be read"),
@@ -158,13 +148,9 @@ def test_wrong_input_ends_in_one_line(words, line):
     nobody.to_csv("nobody.csv", index=False)
     Path("broken.parquet").write_bytes(b"PAR1")
     Path("broken.csv").write_bytes(b"\xff\xfe,who,y\n1,2,3\n")
-    table = pd.read_parquet("table.parquet")
-    twice = pa.Table.from_pandas(table, preserve_index=False)
+    twice = pa.Table.from_pandas(pd.read_parquet("table.parquet"), preserve_index=False)
     parquet.write_table(twice.append_column("x", twice["x"]), "twice.parquet")
     csv.write_csv(twice.append_column("x", twice["x"]), "twice.csv")
-    table.astype({"x": object}).assign(x=["0.5"] * 900 + ["secret"] * 900).to_csv("text.csv", index=False)
-    Path("long.csv").write_text(Path("table.csv").read_text() + "secret,1,a,2,3\n")
-    table.assign(x=pd.Timestamp("2020-01-01")).to_parquet("dates.parquet", index=False)
     Path("full").mkdir(exist_ok=True)
     Path("full/file").write_text("")
     before = sorted(Path().iterdir())

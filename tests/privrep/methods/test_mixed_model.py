@@ -21,7 +21,6 @@ from privrep.methods.mixed_model.stacking import (
     gain,
     isotropic,
     prior,
-    products,
 )
 from privrep.methods.steps.posterior import Mixture, Prior, Spectra, by_size, eigh_of_each
 from privrep.methods.unit_steps.whitening import learned_level
@@ -208,18 +207,6 @@ def test_norms_of_contributions_are_within_their_clips(seed):
         assert np.linalg.norm(found[:, [0, 2]], axis=1).max() <= clip * (1 + 1e-12)
 
 
-def test_what_a_user_adds_depends_on_no_other():
-    """To the last bit, whoever the others are, and however many rows they have."""
-    block, weights = block_of(9, 60, 3), CANDIDATES.weights(np.zeros(len(CANDIDATES.kind)), 1.0)
-    block.features[np.arange(9)[:, None] >= RNG.integers(1, 10, 60)] = 0
-    for given in ((own_errors, np.eye(3)), (products, CANDIDATES, weights, 1.0), (gain, CANDIDATES, weights[:2], 1.0)):
-        of_all, *alone = (
-            by_size(*given, 1.0, Block(0, block.features[:, users], block.labels[:, users])).values
-            for users in (slice(None), *np.arange(60)[:, None])
-        )
-        np.testing.assert_array_equal(of_all, np.concatenate(alone))
-
-
 def test_a_gain_is_the_difference_of_squared_errors_with_all_rows():
     """Against fits that leave one sample out and two: what the last row took of the gain falls as 1 / m."""
     block = block_of(5, 30, 3, np.random.default_rng(8))
@@ -277,13 +264,6 @@ def test_without_noise_the_mean_is_that_of_least_squares_and_the_shape_that_of_t
     sizes = np.concatenate([by_size(own_errors, root, unit, block).values for block in users.blocks()])[:, 0] + 0.5
     assert last.log["level"] == pytest.approx(unit * sizes.mean())
     assert ANSWERS[last.log["answer"]] == SHARE
-
-
-@pytest.mark.parametrize("spread", [0.0, 0.4])
-def test_where_sharing_helps_it_is_said(spread):
-    """Whether users differ or not; at each of ten draws."""
-    data = people(3000, 4, 6, spread, np.random.default_rng(1))
-    assert {ANSWERS[fitted(data, 2.0, seed)[0].log["answer"]] for seed in range(10)} == {SHARE}
 
 
 def test_where_sharing_does_not_help_no_gain_is_claimed():

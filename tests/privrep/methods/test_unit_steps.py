@@ -10,10 +10,10 @@ from functools import cache
 
 import numpy as np
 import pytest
-from conftest import FALSE_ALARM, fake_users, fixed_noise, handle, make_task
+from conftest import fake_users, fixed_noise, handle, make_task
 from hypothesis import given
 from hypothesis import strategies as st
-from pieces import clipped_moments, log_coordinates, log_levels, log_scales, plain, round_sums, start_moments
+from pieces import clipped_moments, log_scales, plain, round_sums, start_moments
 from scipy import stats
 
 from privrep.methods.running.runner import fit
@@ -21,23 +21,18 @@ from privrep.methods.spectral_init import OwnModels
 from privrep.methods.unit_steps import schedule as plan
 from privrep.methods.unit_steps.method import (
     RESIDUAL_WIDTH,
-    SCALE_WIDTH,
     HeadMoments,
     Round,
     UnitSteps,
     UnitStepsOptions,
     learned_scale,
     unit,
-    unit_models,
 )
 from privrep.methods.unit_steps.tracking import MODEL_SD, FilterState, log_chi
-from privrep.methods.unit_steps.whitening import Whitening, whitened_samples
+from privrep.methods.unit_steps.whitening import Whitening
 from privrep.privacy.accounting import Budget
 from privrep.privacy.ledger import Ledger
 from privrep.users.blocks import Block
-from privrep.users.heads import FittedHeads
-from privrep.users.passes import total
-from privrep.users.risk import personal_risk
 from privrep.users.simulated import Problem, Users
 from privrep.users.subspace import dist_frobenius, orthonormalise, planted_subspace, random_subspace
 
@@ -45,92 +40,6 @@ PENALTY, OUTSIDE, NOISE2, SCALE = 0.4, 0.05, 0.1, 0.7
 
 
 # What a user can move
-
-
-def together(*people: tuple[np.ndarray, np.ndarray]) -> Block:
-    """These users, features (m, d) and labels (m,) of each, as one block, in float32."""
-    with np.errstate(over="ignore"):
-        features, labels = (np.stack(part, axis=1).astype(np.float32) for part in zip(*people, strict=True))
-    return Block(0, features, labels)
-
-
-def sums(block: Block, basis: np.ndarray) -> dict[str, np.ndarray]:
-    """Name of the release -> what the users of a block add to it."""
-    dim, rank = basis.shape
-    whitening = Whitening(np.eye(dim) + 0.5 * np.outer(basis[:, 0], basis[:, -1])) if dim % 2 else plain(dim)
-    step, second, logs = round_sums(block, whitening, basis, np.diag([1.3, 0.6, 1.0][:rank]), OUTSIDE, NOISE2, SCALE)
-    return {
-        "unit_level": np.asarray(log_levels(block)),
-        "unit_coordinates": log_coordinates(block),
-        "unit_scale": np.asarray(log_scales(block, math.log(3.0), SCALE_WIDTH)),
-        "unit_covariance": clipped_moments(block, whitening),
-        "unit_start": start_moments(block, whitening, PENALTY),
-        "unit_residual": np.asarray(logs),
-        "unit_heads": second,
-        "unit_step": step,
-    }
-
-
-ROUNDING = {"unit_covariance": 1e-6}
-"""Name -> rounding of a sum of two users that is taken in float32; 1e-13 for the others."""
-
-
-SIZES = [1e-13, 1e-12, 1e-6, 1.0, 1e6, 9e11, 1e13]
-LABELS = [0.0, 1e-38, 1e-12, 1e-3, 1.0, 1e6, 1e12, 1e13]
-BAD = [math.inf, -math.inf, math.nan, 3e38, 1e300]
-
-
-@st.composite
-def crowds(draw, count: int):
-    """A basis and users of one number of samples, m < k and m > d among them, each of any size and shape."""
-    dim, samples = draw(st.integers(2, 6)), draw(st.integers(1, 8))
-    basis = random_subspace(dim, draw(st.integers(1, min(3, dim))), np.random.default_rng(4))
-    people = []
-    for _ in range(count):
-        rng = np.random.default_rng(draw(st.integers(0, 999)))
-        features, labels = rng.standard_normal((samples, dim)), rng.standard_normal(samples)
-        kind = draw(st.sampled_from(["random", "repeated", "inside", "outside", "one axis", "fitted", "mixed"]))
-        if kind == "repeated":
-            features[:], labels[:] = features[0], labels[0]
-        elif kind == "inside":
-            features = features @ basis @ basis.T
-        elif kind == "outside":
-            features -= features @ basis @ basis.T
-        elif kind == "one axis":
-            features = np.tile(np.eye(dim)[draw(st.integers(0, dim - 1))], (samples, 1))
-        elif kind == "fitted":
-            labels = features @ basis[:, 0]
-        elif kind == "mixed":
-            features *= 10.0 ** rng.uniform(-11, 11, (samples, 1))
-        features *= draw(st.sampled_from(SIZES)) if kind != "mixed" else 1
-        labels *= draw(st.sampled_from(LABELS))
-        if draw(st.booleans()):
-            features[draw(st.integers(0, samples - 1)), draw(st.integers(0, dim - 1))] = draw(st.sampled_from(BAD))
-        if draw(st.booleans()):
-            labels[draw(st.integers(0, samples - 1))] = draw(st.sampled_from(BAD))
-        people.append((features, labels))
-    return basis, people
-
-
-@given(crowds(1))
-def test_no_clip_at_one_bites(population):
-    """Matrices and steps are of norm one before they are clipped, so that no clip shortens anybody's."""
-    basis, people = population
-    block, whitening = together(*people), Whitening(np.eye(len(basis)) + 0.5 * np.outer(basis[:, 0], basis[:, -1]))
-    _, second, step = Round(whitening, basis, 2 * np.eye(basis.shape[1]), OUTSIDE, NOISE2, SCALE)(block)
-    for kind in (second, step, unit_models(whitening, PENALTY, block), whitened_samples(whitening, block)):
-        assert kind.norms.shape == (1,) and 0 <= kind.norms[0] <= 1
-
-
-@given(crowds(2))
-def test_a_share_does_not_depend_on_who_stands_beside(population):
-    """Beside any user it is, but for the rounding of one addition, what it is beside a user with no data."""
-    basis, (one, other) = population
-    whole = sums(together(one, other), basis)
-    nobody = tuple(map(np.zeros_like, one))
-    left, right = sums(together(one, nobody), basis), sums(together(nobody, other), basis)
-    for name, found in whole.items():
-        np.testing.assert_allclose(found, left[name] + right[name], rtol=0, atol=ROUNDING.get(name, 1e-13))
 
 
 def test_units():
@@ -294,47 +203,6 @@ def test_the_ledger_adds_up(multiplier, covariances, monkeypatch):
 
 # What is known beforehand
 
-SHAPES = [(8, 20, 2), (12, 16, 3)]
-
-
-def tilted(users: Users, sine: float) -> tuple[np.ndarray, np.ndarray]:
-    """A subspace at this sine of the true one, and what of the truth lies outside of it."""
-    truth = users.truth.basis
-    basis = planted_subspace(truth, sine, np.random.default_rng(3))
-    return basis, truth - basis @ (basis.T @ truth)
-
-
-@pytest.mark.parametrize("noise", [0.05, 0.3, 1.0])
-@pytest.mark.parametrize(("m", "d", "k"), [*SHAPES, (20, 20, 2), (5, 20, 2)])
-def test_the_gain_of_a_step(m, d, k, noise):
-    """<R, E> / |E|^2 / n over 12 000 users at sine 0.2 is 0.9 to 1.15 kappa, standard error 1 to 2 %; 1.5 kappa is
-    rejected, and where the error dominates the kappa of users who are not weighed by their covariance."""
-    users = Users(Problem(12_000, m, d, k, label_noise_sd=noise, head_law="sphere"))
-    basis, error = tilted(users, 0.2)
-    error2 = (error**2).sum() / ((d - k) * k)
-    sizes = plan.Sizes(12_000, m, d, k)
-    given = plain(d), basis, np.eye(k), k * error2, noise**2, 1.0
-    step, _, logs = total(users, lambda block: round_sums(block, *given))
-    found = (step * error).sum() / (error**2).sum() / 12_000
-    expected = sizes.gain(error2, noise**2)
-    assert 0.9 < found / expected < 1.15
-    assert not 0.9 < found / (1.5 * expected) < 1.15
-    if noise == 0.05 and m > 8:
-        assert found * math.sqrt(sizes.step_noise2(2 / 12_000, error2, noise**2)) > 1.2
-    # A residual twice as large would move its logarithm by 0.7.
-    assert abs(logs / 12_000) < 0.1
-
-
-@pytest.mark.parametrize(("m", "d", "k"), SHAPES)
-def test_the_expected_risk(m, d, k):
-    """Least squares in a subspace at sine 0.2, 12 000 users: within 6 %; (m - 1) left out is rejected."""
-    users, sizes = Users(Problem(12_000, m, d, k, label_noise_sd=0.3, head_law="sphere")), plan.Sizes(12_000, m, d, k)
-    basis, error = tilted(users, 0.2)
-    error2 = (error**2).sum() / ((d - k) * k)
-    found = personal_risk(users, basis, FittedHeads(basis, slice(0, m)))
-    assert found == pytest.approx(sizes.risk(error2, 0.09), rel=0.06)
-    assert found != pytest.approx(sizes.risk(0.0, 0.09) + (d - k) * k * error2, rel=0.06)
-
 
 problems = st.builds(
     lambda users, samples, rank, extra: plan.Sizes(users, samples, rank + extra, rank),
@@ -420,15 +288,6 @@ def test_the_scale_of_heads_is_right_whatever_the_share_of_signal(signal):
         users = Users(problem)
         scales.append(learned_scale(users, handle(users, 1e-3), 2, 1.0, problem.label_noise_sd))
     assert math.sqrt(scales[0] * scales[1]) == pytest.approx(1, rel=0.03)
-
-
-def test_little_noise_is_no_worse_than_more():
-    """Labels with almost no noise, released with less and less: what the start owes to users being few is known."""
-    problem = Problem(3000, 8, 20, 2, label_noise_sd=0.001)
-    floor = 0.001**2 * 2 / 5
-    for multiplier in (0.3, 0.03, 0.0):
-        outcome = fit(UnitStepsOptions(), make_task(Users(problem), fixed_noise(multiplier)))
-        assert outcome.excess_risk < 1.2 * floor
 
 
 # What is learned on the way
@@ -526,39 +385,6 @@ def test_a_step_lowers_what_is_known_of_the_error(eta):
 # Second moments of the heads
 
 
-def learned_roots(heads: np.ndarray, basis: np.ndarray, mu2: float, rounds: int = 20) -> tuple[HeadMoments, np.ndarray]:
-    """H^1/2 after some rounds that are given the exact sums of these heads (n, k)."""
-    count, rank = heads.shape
-    found, root = HeadMoments(count, rank), np.eye(rank)
-    for _ in range(rounds):
-        turned = unit(np.linalg.solve(root, heads.T).T)
-        found.add(basis @ root, turned.T @ turned, mu2)
-        root = found.within(basis, 0.0)[0]
-    return found, root
-
-
-@pytest.mark.parametrize("rank", [2, 3])
-def test_heads_of_several_scales_are_found(rank):
-    """Condition 3, 20 000 users, little noise: scales within 10 % of the true ones; those of one round are not."""
-    problem = Problem(20_000, 1, 6, rank, head_law="aniso", head_condition=3.0)
-    heads = np.concatenate([block.heads for block in Users(problem).blocks()]).astype(float)
-    basis = random_subspace(6, rank, np.random.default_rng(2))
-    scales = problem.known.head_scales / np.sqrt((problem.known.head_scales**2).mean())
-    for rounds, same in ((1, False), (20, True)):
-        _, root = learned_roots(heads, basis, 1.0, rounds)
-        assert np.allclose(root @ root, np.diag(scales**2), rtol=0.1, atol=0.05) == same
-        assert np.trace(root @ root) == pytest.approx(rank, rel=1e-12)
-
-
-def test_moments_outlive_their_basis(rng):
-    """Read in another basis of the same subspace they are turned with it."""
-    heads = rng.standard_normal((5000, 2)) * [2.0, 1.0]
-    basis, turn = random_subspace(6, 2, rng), random_subspace(2, 2, rng)
-    found, root = learned_roots(heads, basis, 1.0)
-    assert abs(root[0, 0] - root[1, 1]) > 0.3
-    np.testing.assert_allclose(found.within(basis @ turn, 0.0)[0], turn.T @ root @ turn, atol=1e-9)
-
-
 def test_releases_count_by_their_precision(rng):
     """The average of two rounds with mu^2 of 1 and 3 is that of one round at 4 with the weighted sum."""
     basis = random_subspace(5, 2, rng)
@@ -645,53 +471,12 @@ def test_the_risk_comes_near_the_floor_at_epsilon_one(guesses, allowed):
     assert 1 / 3 < outcome.log["expected_distF"] / found < 3
 
 
-def test_at_too_small_a_budget_it_ends_far_from_the_floor():
-    """The bounds above are not met by whatever is released: at a hundredth of the epsilon nothing is learned."""
-    outcome = fit(UnitStepsOptions(), make_task(small_users(), Budget(0.01, 1e-6, "exact")))
-    assert outcome.excess_risk > 20 * FLOOR
-
-
-def test_a_direction_that_the_start_missed_is_found():
-    """d = 200 with few users. Moments of heads that say nothing of such a direction, taken as they are, keep it lost:
-    its column, divided by their root, is noise, and a third of the labels' power is never explained."""
-    problem = Problem(1200, 10, 200, 2, label_noise_sd=0.01, head_law="sphere")
-    outcome = fit(UnitStepsOptions(), make_task(Users(problem, 1014), Budget(4.0, 1e-6, "exact")))
-    assert outcome.excess_risk < 0.1 * problem.rank
-
-
-@pytest.mark.parametrize("condition", [1.0, 3.0])
-def test_without_noise_the_subspace_is_found(condition):
-    """No label noise and no privacy: ten times nearer than the start, for heads of one scale and of several."""
-    law = "aniso" if condition > 1 else "sphere"
-    users = Users(replace(SMALL, users=2000, label_noise_sd=0.0, head_law=law, head_condition=condition))
-    outcome = fit(UnitStepsOptions(), make_task(users, fixed_noise()))
-    end = dist_frobenius(outcome.subspace, users.truth.basis)
-    start = dist_frobenius(
-        next(iter(UnitStepsOptions().build(users.problem.known).fit(users, handle(users)))).subspace, users.truth.basis
-    )
-    assert start > 0.04
-    assert end < start / 10
-
-
 def test_heads_of_condition_six_are_followed():
     """2000 users, little noise: without H^-1/2 in the step, or moments in other coordinates, it ends at distF 0.016."""
     users = Users(replace(SMALL, users=2000, head_law="aniso", head_condition=6.0))
     outcome = fit(UnitStepsOptions(), make_task(users, fixed_noise(0.01)))
     assert outcome.excess_risk < 1.2 * FLOOR
     assert dist_frobenius(outcome.subspace, users.truth.basis) < 0.005
-
-
-def test_the_truth_is_a_fixed_point():
-    """|R|^2 (d - k) k / n of the mean step is chi-square for users whose steps have mean 0; 0.05 away it is not."""
-    users = small_users()
-    n, d, k = SMALL.users, SMALL.dim, SMALL.rank
-    limit = stats.chi2.isf(FALSE_ALARM, (d - k) * k)
-    for sine, still in ((0.0, True), (0.05, False)):
-        basis, _ = tilted(users, sine)
-        given = plain(d), basis, np.eye(k), 1e-3, SMALL.label_noise_sd**2, 1.0
-        step, _, _ = total(users, lambda block, given=given: round_sums(block, *given))
-        assert ((step**2).sum() * (d - k) * k / n < limit) == still
-        np.testing.assert_allclose(basis.T @ step, 0, atol=1e-3)
 
 
 def test_guesses_are_in_units_of_the_truth():

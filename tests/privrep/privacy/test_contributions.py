@@ -293,21 +293,6 @@ def test_what_users_keep_is_not_summed():
     assert own.start == 3 and len(release.ledger.entries) == 1
 
 
-@pytest.mark.parametrize(
-    ("clip", "words"), [(math.inf, "positive and finite"), (0.0, "positive and finite"), (math.nan, None)]
-)
-@pytest.mark.parametrize("name", ["rows", "columns", "scalars", "outer", "symmetric", "semidefinite"])
-def test_a_private_sum_needs_a_clip(name, clip, words):
-    """Nothing is recorded and no noise drawn; without noise an infinite one is none."""
-    release, contribution = opened(), CASES[name].contribution(CROWD)
-    state = str(release.noise.bit_generator.state)
-    with pytest.raises(ValueError, match=words):
-        release.sum("sum", USERS, contribution, clip=clip)
-    assert not release.ledger.entries and str(release.noise.bit_generator.state) == state
-    if clip == math.inf:
-        opened(0.0).sum("sum", USERS, contribution, clip=clip)
-
-
 def test_blocks_of_different_laws_are_refused():
     """What a sum is released by may not depend on whose data are in it."""
     kinds = [CASES[name].contribution(CROWD) for name in ("symmetric", "semidefinite", "all pairs", "one pair")]

@@ -242,18 +242,10 @@ def changed(name: str, **columns) -> Callable[[Path], Path]:
     [
         (lambda folder: written(people().drop(columns="y"), folder / "a.csv"), r"a\.csv has no column 'y'; it has 'o"),
         (lambda folder: written(people().drop(columns="age"), folder / "a.parquet"), r"a\.parquet has no column 'age'"),
-        (changed("a.parquet", y="good"), r"a\.parquet: column 'y' has something else than a number in row 1$"),
-        (changed("a.parquet", age="old"), r"a\.parquet: column 'age' has something else than a number in row 1$"),
         (changed("a.parquet", who=pd.Timestamp("2020-01-01")), "timestamp.* in column 'who'.*numbers or text"),
-        (
-            changed("a.parquet", age=pd.Timestamp("2020-01-01")),
-            r"a\.parquet: column 'age' has dates or times; give numbers",
-        ),
-        (changed("a.csv", y="good"), r"a\.csv: column 'y' has something else than a number in row 1$"),
         (changed("a.csv", age=[30.0] * 99 + ["old"] * 132), r"a\.csv: column 'age' has .* in row 100$"),
         (changed("a.csv", paid="maybe"), r"a\.csv: column 'paid' has something else than a number in row 1$"),
         (changed("a.csv", who=None), r"a\.csv: column 'who' has a missing value in row 1; each row needs a user"),
-        (changed("a.parquet", y=np.nan), r"a\.parquet has no row with a number"),
         (lambda folder: written(people()[:0], folder / "a.csv"), r"a\.csv has no row"),
         (lambda folder: cut(written(people(), folder / "a.parquet"), 2000), r"a\.parquet cannot be read"),
         (lambda folder: cut(written(people(), folder / "a.csv"), 3003), r"a\.csv cannot be read"),

@@ -2,10 +2,8 @@
 
 import numpy as np
 import pytest
-from conftest import FALSE_ALARM
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy import stats
 
 from privrep.users.splits import PRESETS, SAMPLE_USES, SampleDraws, count, split_samples
 
@@ -83,29 +81,3 @@ def test_fresh_samples_need_no_randomness():
     state = rng.bit_generator.state
     SampleDraws("fresh", 10, rng).take(2, 3)
     assert rng.bit_generator.state == state
-
-
-def test_reused_subsets_are_drawn_anew():
-    """The same stream, the same subsets; another round or stream, others."""
-    first, again, other = (
-        [source.take(4, 4) for _ in range(6)] for source in (draws("reuse", 20, s) for s in (0, 0, 1))
-    )
-    np.testing.assert_array_equal(first, again)
-    assert not np.array_equal(first, other)
-    assert len({tuple(subsets[0]) for subsets in first}) == 6
-
-
-def test_reused_subsets_are_uniform():
-    """Each sample is as often in the first subset, the second and none: chi-square at 1e-6. In order is rejected."""
-    source, rounds = draws("reuse", 12), 4000
-    counts = np.zeros((2, 12))
-    for _ in range(rounds):
-        for row, subset in zip(counts, source.take(3, 5), strict=True):
-            row[subset] += 1
-    for row, size in zip(counts, (3, 5), strict=True):
-        expected = rounds * size / 12
-        # Counts of a subset add to a constant, which shrinks the variance of each by 1 - size/12.
-        statistic = ((row - expected) ** 2 / (expected * (1 - size / 12)) * (11 / 12)).sum()
-        assert stats.chi2.sf(statistic, 11) > FALSE_ALARM
-    fixed = np.where(np.arange(12) < 3, rounds, 0)
-    assert stats.chisquare(fixed).pvalue < FALSE_ALARM

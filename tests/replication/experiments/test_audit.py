@@ -15,15 +15,13 @@ from privrep.methods.running.runner import fit
 from privrep.privacy.accounting import Budget, gdp_epsilon, gdp_mu
 from privrep.privacy.contributions import Outer
 from privrep.privacy.ledger import GaussianRelease, Ledger, PureRelease
-from privrep.privacy.noise import Noise
 from privrep.users.simulated import Problem, Users
 from replication.experiments import audit
 from replication.experiments.audit import AUDITED, NOT_BY_LIBRARY, OTHERS, Stage, mechanism, noise_alarm
 from replication.experiments.audited_games import game
-from replication.experiments.auditing import mutants
 from replication.experiments.auditing.canaries import before_others, larger, structured_pair, worst_pair
 from replication.experiments.auditing.distinguishing import LEVEL, Game, PrivacyClaim, play
-from replication.experiments.auditing.mutants import MUTANTS, clipped_by
+from replication.experiments.auditing.mutants import MUTANTS
 from replication.experiments.auditing.replay import (
     ChoiceRecord,
     aligned,
@@ -32,7 +30,6 @@ from replication.experiments.auditing.replay import (
     loss,
     noises,
     recorded,
-    scaled,
     streams,
 )
 from replication.experiments.sensitivity_search import RELEASES
@@ -86,41 +83,6 @@ def test_the_transcript_is_the_run(name):
     assert any(not np.array_equal(noises(other)[key], noise) for key, noise in noises(transcript).items())
     assert len(noises(transcript)) == len(transcript.records)
     assert all(np.any(one != 0) for one in noises(transcript).values())
-
-
-@pytest.mark.parametrize(("form", "other"), [("copied", "averaged"), ("averaged", "copied")])
-def test_free_numbers_of_a_symmetric_release_are_standard_normal(form, other):
-    """On and above the diagonal, in units of their sds; by another law or another multiplier they are not."""
-    noise, rng = Noise(0.5, form), np.random.default_rng(1)
-    released = [noise.draw((5, 5), 1.4, rng) for _ in range(2000)]
-
-    def p_value(claimed: Noise, multiplier: float) -> float:
-        free = np.concatenate([scaled(one, claimed, multiplier) for one in released])
-        assert len(free) == 2000 * 15
-        return stats.kstest(free, "norm").pvalue
-
-    assert p_value(noise, 1.4) > FALSE_ALARM
-    assert p_value(Noise(0.5, other), 1.4) < FALSE_ALARM
-    assert p_value(noise, 1.0) < FALSE_ALARM
-
-
-def test_free_numbers_of_a_release_without_symmetry_are_all():
-    """One for each entry, in units of one sd."""
-    free = scaled(Noise(0.5).draw((200, 100), 1.4, np.random.default_rng(1)), Noise(0.5), 1.4)
-    assert free.shape == (20_000,) and stats.kstest(free, "norm").pvalue > FALSE_ALARM
-
-
-def test_the_ratio_of_likelihoods_is_that_of_normal_laws():
-    """Against densities, release by release."""
-    first, second = worlds()
-    method = mechanism("altmin", PROBLEM)
-    transcript, _ = recorded(method, first, 1.3, streams(3, 0))
-    other, _ = recorded(method, second, 1.3, streams(3, 0), transcript)
-    direct = sum(
-        stats.norm.logpdf(a.noisy, a.exact).sum() - stats.norm.logpdf(a.noisy, b.exact).sum()
-        for a, b in zip(transcript.records, other.records, strict=True)
-    )
-    assert log_ratio(transcript, other) == pytest.approx(direct, rel=1e-9) and direct != 0
 
 
 # The adversary
@@ -435,28 +397,6 @@ def test_participation_that_is_not_drawn_is_found():
 def test_a_variance_for_an_sd_is_found_where_they_differ():
     log, _ = audited("centaur", "variance for sd", epsilon=1.0)
     assert log["caught_noise"] == 1 and log["epsilon_expected"] > 2
-
-
-def test_wrong_clips_are_in_the_code_for_the_time_of_the_audit_alone():
-    """Wherever it is imported but in its own file; and each clips otherwise than the library does."""
-    from privrep.privacy import clipping, contributions, paired_samples, regression_moments
-    from privrep.privacy.clipping import clip_factor, clip_scalar
-    from replication.methods.steps import user_scores
-
-    factors = (contributions, paired_samples, regression_moments, user_scores)
-    scalars = (contributions, paired_samples, regression_moments)
-    norms = np.array([5.0, 2.0, 0.5])
-    honest = clip_factor(norms, 1.0)
-    for wrong in (mutants.FIRST_UNCLIPPED, mutants.BOUND_OF_DATA, mutants.NO_CLIP):
-        with clipped_by(wrong):
-            assert {module.clip_factor for module in factors} == {wrong.factor}
-            assert {module.clip_scalar for module in scalars} == {wrong.scalar}
-            assert (clipping.clip_factor, clipping.clip_scalar) == (clip_factor, clip_scalar)
-            assert (norms * contributions.clip_factor(norms, 1.0)).max() == 5
-            assert contributions.Rows(norms[:, None]).clipped(1.0)[0] > 5
-        assert {module.clip_factor for module in factors} == {clip_factor}
-        assert {module.clip_scalar for module in scalars} == {clip_scalar}
-    np.testing.assert_array_equal(mutants.FIRST_UNCLIPPED.factor(norms, 1.0)[1:], honest[1:])
 
 
 def test_what_is_said_not_to_rest_on_the_clips_of_the_library_does_not():
