@@ -5,8 +5,6 @@ skewed, so that a mean is no median. For each quantity, fact and column of a fig
 the series that move it. Hold a row that is renewed against its name.
 """
 
-from __future__ import annotations
-
 import importlib
 import json
 import math

@@ -1,7 +1,5 @@
 """Options with which each method and experiment is run on a tiny problem, and what is known of it."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field

@@ -1,8 +1,6 @@
 """A Slurm of a test's own: two nodes on this machine, from the programs of the packages munge, slurmctld, slurmd and
 slurm-client of Debian. It needs no systemd, no cgroups, no file in /etc, and listens on 127.0.0.1 alone."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import socket

@@ -1,7 +1,5 @@
 """Runs of stub tables for the tests of the report: with chosen verdicts, numbers and cells."""
 
-from __future__ import annotations
-
 import inspect
 import zlib
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """Rows that are given meet noise of the system alone, by whatever door they come in."""
 
-from __future__ import annotations
-
 import inspect
 import json
 import re

@@ -1,7 +1,5 @@
 """The wheel holds the library alone, which works with what it declares alone, and its docstrings' examples run."""
 
-from __future__ import annotations
-
 import doctest
 import importlib
 import os

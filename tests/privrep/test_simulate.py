@@ -1,7 +1,5 @@
 """How a cell becomes a row."""
 
-from __future__ import annotations
-
 import inspect
 import math
 from dataclasses import replace

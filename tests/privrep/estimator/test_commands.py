@@ -1,7 +1,5 @@
 """The command `privrep`: what it writes, what it leaves out, and how it ends."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

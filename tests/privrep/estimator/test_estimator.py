@@ -1,7 +1,5 @@
 """The estimator: scikit-learn's checks, what it states of its privacy, and what leaves it."""
 
-from __future__ import annotations
-
 import copy
 import fcntl
 import json
@@ -96,9 +94,6 @@ def test_scikit_learn_finds_nothing(estimator, check):
         *(({"max_samples": one}, "max_samples is .*; it must be an int") for one in (0, True, 2.5, "9", 10**9)),
         *(({"delta": one}, "delta is .*; it must lie") for one in (1.5, "0.1", True, float("nan"))),
         *(({name: one}, f"{name} is .*; it must") for name in ("rank", "random_state") for one in (True, "1", 0.5, -1)),
-        *(({name: 7}, f"{name} is 7; it must be") for name in ("method", "unit", "unseen", "heads", "engine")),
-        *(({name: 7}, f"{name} is 7; it must be a text") for name in ("users", "scheduler")),
-        *(({name: "abc"}, f"{name} is 'abc'; it must") for name in ("kinds", "feature_bounds", "label_bounds")),
         *(
             ({"label_bounds": ends}, "label_bounds: low is .* and high .*; they must be finite, and low less than high")
             for ends in ((-1e308, 1e308), (-1e151, 1e151), (-1e-151, 1e-151), (1, 1), (-np.inf, 0), (0, np.nan))
@@ -531,16 +526,11 @@ def test_rows_that_are_people_add_up_with_users_of_the_same_table(monkeypatch):
 @pytest.mark.parametrize(
     "broken",
     [
-        lambda frame, labels: (frame.assign(**{"feature 1": "secret"}), labels),
-        lambda frame, labels: (frame.assign(**{"feature 1": pd.Timestamp("2020-01-01")}), labels),
         lambda frame, labels: (frame.assign(**{"feature 1": pd.Timedelta("2s")}), labels),
-        lambda frame, labels: (frame, np.where(np.arange(len(labels)) == 7, "secret", "1")),
-        lambda frame, labels: (frame, np.full(len(labels), "2020-01-01", "datetime64[s]")),
         lambda frame, labels: (frame, np.full(len(labels), 7, "timedelta64[s]")),
         lambda frame, labels: (frame, labels * 1j),
         lambda frame, labels: (frame, pd.Series(labels)[::-1]),
         lambda frame, labels: (frame.drop(columns="person"), labels, frame.person[::-1]),
-        lambda frame, labels: (frame, [np.nan] * len(labels)),
         lambda frame, labels: (frame[:0], labels[:0]),
         lambda frame, labels: (pd.concat([frame, frame[["feature 1"]]], axis=1), labels),
         lambda frame, labels: (frame.assign(person=[["secret"]] * len(frame)), labels),

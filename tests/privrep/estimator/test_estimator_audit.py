@@ -6,8 +6,6 @@ mechanisms). Shifts are exact, and sds are those that the generator is asked for
 one, so that each two of them are a pair.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import replace
 from operator import itemgetter

@@ -5,8 +5,6 @@ What is published is not listed here: it is all that comes out of a pickle, each
 what the commands print.
 """
 
-from __future__ import annotations
-
 import pickle
 from pathlib import Path
 

@@ -1,8 +1,6 @@
 """Numbers stand under their own names, and options reach what they are for: a made-up fit, in which every field has a
 number that occurs nowhere else, is read back by name from each form; and a recorder stands in place of each callee."""
 
-from __future__ import annotations
-
 import contextlib
 import html
 import inspect

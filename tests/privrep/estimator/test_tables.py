@@ -1,7 +1,5 @@
 """Faults of tables: the same words on disk and in memory, before anything is spent, and no value of a person."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

@@ -9,8 +9,6 @@ For them the audit still holds, since U* belongs to no user and a user's own hea
 tells nothing about learning.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from contextlib import suppress

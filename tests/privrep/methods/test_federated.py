@@ -1,7 +1,5 @@
 """Methods of shen2023 Section 6, against slow loops over users: what a user adds, noise, state that stays private."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import partial
 from itertools import pairwise

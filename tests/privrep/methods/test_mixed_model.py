@@ -1,7 +1,5 @@
 """The released mixed model: posterior means, left-out samples, weights, norms of its releases, and its answers."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from itertools import product
 from types import SimpleNamespace

@@ -385,6 +385,30 @@ def test_a_step_lowers_what_is_known_of_the_error(eta):
 # Second moments of the heads
 
 
+def learned_roots(heads: np.ndarray, basis: np.ndarray, mu2: float, rounds: int = 20) -> tuple[HeadMoments, np.ndarray]:
+    """H^1/2 after some rounds that are given the exact sums of these heads (n, k)."""
+    count, rank = heads.shape
+    found, root = HeadMoments(count, rank), np.eye(rank)
+    for _ in range(rounds):
+        turned = unit(np.linalg.solve(root, heads.T).T)
+        found.add(basis @ root, turned.T @ turned, mu2)
+        root = found.within(basis, 0.0)[0]
+    return found, root
+
+
+@pytest.mark.parametrize("rank", [2, 3])
+def test_heads_of_several_scales_are_found(rank):
+    """Condition 3, 20 000 users, little noise: scales within 10 % of the true ones; those of one round are not."""
+    problem = Problem(20_000, 1, 6, rank, head_law="aniso", head_condition=3.0)
+    heads = np.concatenate([block.heads for block in Users(problem).blocks()]).astype(float)
+    basis = random_subspace(6, rank, np.random.default_rng(2))
+    scales = problem.known.head_scales / np.sqrt((problem.known.head_scales**2).mean())
+    for rounds, same in ((1, False), (20, True)):
+        _, root = learned_roots(heads, basis, 1.0, rounds)
+        assert np.allclose(root @ root, np.diag(scales**2), rtol=0.1, atol=0.05) == same
+        assert np.trace(root @ root) == pytest.approx(rank, rel=1e-12)
+
+
 def test_releases_count_by_their_precision(rng):
     """The average of two rounds with mu^2 of 1 and 3 is that of one round at 4 with the weighted sum."""
     basis = random_subspace(5, 2, rng)

@@ -1,7 +1,5 @@
 """Advice: laws that grow in no resource, solved unknowns, errors, and intervals at settings they were not made from."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 import itertools
@@ -20,7 +18,7 @@ from privrep.theory.advise import Setting, advise
 from privrep.theory.choice import CLOSE, METHODS, NAMES, expected, method_to_use
 from privrep.theory.mixed_model import mixed_model
 from privrep.theory.residuals import RANGES, interval, shipped
-from privrep.theory.whole_methods import Regime, posterior_risk
+from privrep.theory.whole_methods import Regime
 from replication.run.registry import load_options
 from replication.studies.guide import analysis as guide
 
@@ -32,19 +30,6 @@ HERE = {"samples": 12, "dim": 16, "rank": 2, "label_noise": 1.0}
 def runs() -> pd.DataFrame:
     """One run of each method at 16 settings from which no interval was made."""
     return CALIBRATE.simulated(CALIBRATE.settings(16, 2))
-
-
-def test_posterior_risk_is_that_of_many_users():
-    """Against dense algebra, for a prior of unequal variances."""
-    rng, m, d, noise = np.random.default_rng(3), 9, 6, 0.7
-    variances, squares = np.array([2.0, 1.0, 0.2, 0.1, 0.05, 0.05]), np.array([1.5, 0.4, 0.1, 0.0, 0.0, 0.0])
-    x = rng.standard_normal((6000, m, d))
-    heads = rng.standard_normal((6000, d)) * np.sqrt(squares)
-    y = np.einsum("bmd,bd->bm", x, heads) + noise * rng.standard_normal((6000, m))
-    system = np.einsum("bmd,d,bnd->bmn", x, variances, x) + np.eye(m)
-    fitted = variances * np.einsum("bmd,bm->bd", x, np.linalg.solve(system, y[..., None])[..., 0])
-    measured = ((fitted - heads) ** 2).sum(axis=1).mean()
-    assert posterior_risk(variances, squares, m, noise**2) == pytest.approx(measured, rel=0.1)
 
 
 def test_advice_of_many_dimensions_takes_seconds():

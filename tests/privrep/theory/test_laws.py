@@ -4,8 +4,6 @@ The functions are those that the studies call. Each comparison rejects the formu
 which is what a wrong noise scale or a forgotten factor would give.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Passes over users on threads and on the workers of Dask: the same bytes as in one process."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Users of a table on disk whose rows stand in any order."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

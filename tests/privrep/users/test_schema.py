@@ -1,7 +1,5 @@
 """Statements of a table's columns, and users in memory whose rows move nobody else's."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

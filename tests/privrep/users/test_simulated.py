@@ -234,15 +234,3 @@ def test_every_hundredth_user_has_a_long_head(monkeypatch):
     long = np.arange(2000) % 100 == 0
     np.testing.assert_allclose(found[long], LONG, rtol=1e-6)
     np.testing.assert_allclose(found[~long], LONG / 5, rtol=1e-6)
-
-
-def test_the_bound_on_heads_is_the_long_ones():
-    """mu sqrt(k) in the prescribed thresholds: 1 for a factor of 1, and for other laws."""
-    assert HEAVY.known.mu == pytest.approx(LONG, rel=1e-12)
-    assert HEAVY.known.head_bound == pytest.approx(LONG * 3**0.5, rel=1e-12)
-    assert replace(HEAVY, head_law="aniso", head_factor=1.0, head_condition=2.0).known.mu == 2
-    assert lengths(Users(HEAVY)).max() == pytest.approx(HEAVY.known.head_bound, rel=1e-6)
-    for law in ("sphere", "heavy"):
-        plain = replace(HEAVY, head_law=law, head_factor=1.0)
-        assert plain.longest_head == 1
-        assert plain.known.head_bound == pytest.approx(3**0.5, rel=1e-12)

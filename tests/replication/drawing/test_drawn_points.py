@@ -6,8 +6,6 @@ scale, not how it comes from the table. Points are read as for the page (`replic
 four digits: some row has x, y and both ends of the interval. Sizes in titles and labels are those of what is drawn.
 """
 
-from __future__ import annotations
-
 import importlib
 import inspect
 import math

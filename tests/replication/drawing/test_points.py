@@ -1,8 +1,6 @@
 # ruff: noqa: RUF001  (typographic signs are meant)
 """The numbers that a figure says it shows stand where it shows them."""
 
-from __future__ import annotations
-
 import html
 import json
 import re

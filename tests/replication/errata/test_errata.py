@@ -1,7 +1,5 @@
 """Every erratum has a text and a demonstration that confirms it, and would not if the print were right."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

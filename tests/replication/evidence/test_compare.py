@@ -1,7 +1,5 @@
 """Comparison of two runs: of the default run with its confirmation, and of any run with the run of record."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import math

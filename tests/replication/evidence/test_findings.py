@@ -1,7 +1,5 @@
 """What an analysis ends with, and the numbers of figures on their way to the drawing."""
 
-from __future__ import annotations
-
 import json
 import math
 

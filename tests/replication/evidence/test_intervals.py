@@ -1,7 +1,5 @@
 """Intervals of measured numbers cover as often as they say, and are not given without anything to base them on."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

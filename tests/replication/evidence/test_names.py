@@ -1,7 +1,5 @@
 """Names of quantities: what a study's file lists is what it measures, and claims and fits name nothing else."""
 
-from __future__ import annotations
-
 import copy
 
 import pytest

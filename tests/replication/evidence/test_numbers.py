@@ -1,7 +1,5 @@
 """Numbers that a study's file defines: each kind against the same by hand, and what a wrong definition is told."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Exponent fits on stub results tables, whose slopes, floors and constants are known."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

@@ -1,7 +1,5 @@
 """Verdicts follow from interval, rule and scale, and from nothing else. Sweeps are synthetic, of known exponents."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from dataclasses import replace

@@ -7,8 +7,6 @@ ledger, so that a clip that is left out, or wider than what is charged, is seen 
 `CASES` is run, with all its cases; a method cannot be excused.
 """
 
-from __future__ import annotations
-
 import sys
 from dataclasses import dataclass, replace
 from itertools import product

@@ -1,7 +1,5 @@
 """The search for the smallest number of users: the bracket, the bisection, and what its ledger holds."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from conftest import fixed_noise, gather, make_task

@@ -1,7 +1,5 @@
 """Baselines without privacy, on made-up tables whose answer is known."""
 
-from __future__ import annotations
-
 import itertools
 import sys
 from dataclasses import replace

@@ -1,8 +1,6 @@
 """The chapters follow the tables: words are fixed, numbers come from measures, paragraphs that a run does not bear out
 are marked, and nothing that a run has is left off the page."""
 
-from __future__ import annotations
-
 import html
 import json
 import math

@@ -1,7 +1,5 @@
 """The table of deviations: complete entries that name what exists, all of them on the page."""
 
-from __future__ import annotations
-
 import subprocess
 
 import pytest

@@ -1,8 +1,6 @@
 # ruff: noqa: RUF001  (typographic signs are meant)
 """The documents show what was measured: findings in the README and docs/results.md are what tables of docs/ give."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import textwrap

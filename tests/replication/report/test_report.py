@@ -1,8 +1,6 @@
 # ruff: noqa: RUF001  (typographic signs are meant)
 """The report: its building blocks, and one page rendered from stub tables."""
 
-from __future__ import annotations
-
 import html
 import json
 import math

@@ -12,8 +12,6 @@ Claims name sizes as part of what is claimed.
 There a size has to be a setting of the study at every scale at which the claim is judged.
 """
 
-from __future__ import annotations
-
 import ast
 import importlib
 import re

@@ -1,7 +1,5 @@
 """Bad input gets one clear message that names the file, the key, the value and what it may be."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Cells, keys and shards."""
 
-from __future__ import annotations
-
 import pytest
 
 from privrep.privacy.accounting import Budget, FixedNoise

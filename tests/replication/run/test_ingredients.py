@@ -1,7 +1,5 @@
 """Which paper each option of a published method is from, and what series and texts are called by it."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """The epsilon of every row of a small run, recounted from its ledger by dp_accounting."""
 
-from __future__ import annotations
-
 import math
 import re
 from functools import cache

@@ -1,7 +1,5 @@
 """Settings of published methods that were chosen on public simulations: the table, and what takes options from it."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from functools import cache

@@ -1,7 +1,5 @@
 """The privacy arithmetic of shen2023: divergences against dp_accounting, closed forms, prose against numbers."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

@@ -1,7 +1,5 @@
 """What every study's analysis makes of made-up cells, held against the reference of `made_up_cells`."""
 
-from __future__ import annotations
-
 import pytest
 from made_up_cells import FOLDER, analyse, made_up, reference
 

@@ -1,7 +1,5 @@
 """The study centaur_rates: the noise of its start series."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """The choice of the clips: by one rule, from the public simulation alone, and what the comparison's file says."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

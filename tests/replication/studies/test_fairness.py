@@ -1,7 +1,5 @@
 """What the published verdicts owe to the papers: read from docs/record/claims.csv and from the claims files."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 import pytest

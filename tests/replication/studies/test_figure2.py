@@ -1,7 +1,5 @@
 """The study figure2 on stub scores with known answers."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The guide: laws of whole methods against their parts, hand numbers and simulations; its design, table and tool."""
 
-from __future__ import annotations
-
 import math
 import re
 

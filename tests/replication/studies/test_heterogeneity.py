@@ -1,7 +1,5 @@
 """Norms of updates against slow loops and their laws; the study's rule for clipping bounds; its quantities."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

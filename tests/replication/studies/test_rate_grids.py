@@ -1,8 +1,6 @@
 """The grids of jain2021's rates, before any run: what the finite grid adds to an exponent, how many repetitions there
 are."""
 
-from __future__ import annotations
-
 import importlib
 import math
 from functools import cache

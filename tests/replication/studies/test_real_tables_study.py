@@ -1,7 +1,5 @@
 """What the study of real tables says over tables and splits, on made-up errors."""
 
-from __future__ import annotations
-
 import math
 
 import pandas as pd

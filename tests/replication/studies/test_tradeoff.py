@@ -1,7 +1,5 @@
 """The study tradeoff: what users send, paired factors, the band over clips, exponents of ratios, who works where."""
 
-from __future__ import annotations
-
 import itertools
 import math
 
