@@ -1,4 +1,4 @@
-"""`python -m privrep`."""
+"""The command `privrep`, as `python -m privrep`."""
 
 from privrep.estimator.commands.main import app
 

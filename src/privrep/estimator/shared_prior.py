@@ -45,7 +45,7 @@ class SharedPrior:
 
     @property
     def covariance(self) -> np.ndarray:
-        """Covariance of one prior that stands for all priors, divided by the variance of the label noise, (d, d)."""
+        """Covariance of one prior that represents all priors, divided by the variance of the label noise, (d, d)."""
         return self.heads.covariance
 
     @property

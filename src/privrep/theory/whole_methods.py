@@ -154,7 +154,7 @@ def posterior_risk(
 
 
 def unit_recursion(sizes: Regime, mu: Values) -> tuple[np.ndarray, np.ndarray]:
-    """Return S after the start and at the end of the recursion of unit steps, for arrays of n and mu."""
+    """Return S after the start and after the last round of unit steps, by their recursion, for arrays of n and mu."""
     n, mu = np.broadcast_arrays(np.asarray(sizes.users, dtype=float), mu)
     all_ = unit.Sizes(n, sizes.samples, sizes.dim, sizes.rank)
     noise2, outside = sizes.noise**2, sizes.dim - sizes.rank

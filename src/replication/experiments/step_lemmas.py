@@ -1,4 +1,4 @@
-"""One step of Algorithm 1 from a planted start, taken apart as in the proof of jain2021 Lemma 4.4 (Lemmas B.3 to B.7).
+"""The parts of one step of Algorithm 1 from a planted start, as in the proof of jain2021 Lemma 4.4 (Lemmas B.3 to B.7).
 
 With Q = U*^T U, W = sum_j v_j v_j^T (x) I, A, b the sums of Algorithm 2, G, g their noise, the new iterate is (eq. 27)
 

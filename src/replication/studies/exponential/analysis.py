@@ -200,8 +200,8 @@ def compared_needs() -> list[Measured]:
 
 
 def analyse(cells: pd.DataFrame, study: MeasureSettings) -> Findings:
-    """Measure losses on neighbours, chains against nets, exponents, risks beside those of other methods, and the cost
-    of the clip."""
+    """Measure privacy losses on neighbours, means over chains divided by those over nets, exponents, risks of the
+    mechanism and of other methods, and the cost of the clip."""
     with_nets = cells["series"].str.startswith("net-")
     nets, rest = cells[with_nets], with_predictions(cells[~with_nets])
     measures = [

@@ -69,8 +69,8 @@ def behind_both(rows: pd.DataFrame) -> pd.Series:
 
 
 def errors_of(every: pd.DataFrame, indices: np.ndarray | None = None) -> dict[str, float]:
-    """Return numbers over the tables of a kind, on resampled splits: errors less those of baselines, as means over
-    splits or of single fits, and the least part of the gain that is kept."""
+    """Return numbers over the tables of a kind, on resampled splits: differences of errors from those of baselines, as
+    means over splits or for single fits, and the least share of the gain that is kept."""
     errors, every = {}, resampled(every, indices)
     rows = every[~every["default"]]
     for epsilon, part in rows.groupby("epsilon"):

@@ -62,7 +62,7 @@ def draw_settings(figure: Picture, numbers: DataFrame, study: PlotSettings) -> N
 
 
 def draw_promise(figure: Picture, numbers: DataFrame, study: PlotSettings) -> None:
-    """Draw the measured error and epsilon of both papers beside their promises."""
+    """Draw the measured error and epsilon of both papers, and what the papers promise."""
     left, right = figure.panels(7.8, 4.2, ncols=2)
     for name, (paper, power) in PROMISES.items():
         rows = numbers[numbers["fit"] == name]

@@ -1,4 +1,4 @@
-"""Figures of the study unit_map: unit steps on Figure 2's problem, and beside published methods over many settings."""
+"""Figures of the study unit_map: unit steps on Figure 2's problem, and all methods over many settings."""
 
 from typing import Any
 
