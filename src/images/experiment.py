@@ -108,7 +108,7 @@ class Trained:
 
 
 def scored(federation: Federation, counts: Counts) -> tuple[dict[str, float], np.ndarray]:
-    """Return both scores of the tested clients (the first ones), and the accuracy of each one, weighted by its shards."""
+    """Return both scores of the tested clients (the first ones), and the accuracy of each, weighted by its shards."""
     given = counts.right, federation.test.counts, federation.shards[: len(counts.right)]
     shards = accuracy.by_shards(*given)
     numbers = {

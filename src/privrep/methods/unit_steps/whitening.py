@@ -133,7 +133,10 @@ def whitened_samples(whitening: Whitening, block: Block) -> Semidefinite:
 
 
 def shrunk(matrix: np.ndarray, noise_sd: float) -> tuple[np.ndarray, np.ndarray, bool]:
-    """Divide a matrix by its mean eigenvalue and shrink it to I; return eigensystem, and whether half is kept."""
+    """Divide a matrix by its mean eigenvalue and shrink it towards I.
+
+    Return eigenvalues, eigenvectors, and whether more than half of the difference from I remains.
+    """
     size = len(matrix)
     level = max(np.trace(matrix) / size, 0.1)  # below 1 where users lack samples; less is taken for noise
     differs = (matrix - np.trace(matrix) / size * np.eye(size)) / level
