@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import ast
 import importlib.metadata
+import json
 import re
 import subprocess
 import sys
 import zipfile
 from pathlib import Path
 
+import pytest
 import yaml
 from test_environment import conda, declared
-from workflow_helpers import ROOT, called, copy_project, snakemake
+from workflow_helpers import ROOT, called, copy_project, environment, snakemake
 
 from replication.report.run_tables import captions
+from replication.run import provenance
+from replication.run.memory import machine_mb
+from replication.run.models import ConfigError
 
 TINY = ("accounting", "figure2", "init_rates")
 
@@ -105,3 +110,50 @@ def test_a_figure_is_the_same_job_whoever_asks_for_it(tiny_run):
     figure = "results/tiny/figures/jain2021/figure2.svg"
     for word in (figure, "figure2", "jain2021", "all"):
         assert "Nothing to be done" in snakemake(tiny_run, "-n", word).stdout + snakemake(tiny_run, "-n", word).stderr
+
+
+def test_nothing_around_a_run_reaches_its_figures(tmp_path):
+    """A person's matplotlibrc and style draw the same bytes."""
+    code = """
+import sys
+from pathlib import Path
+from replication.drawing import Picture
+from replication.drawing.style import save
+figure = Picture()
+axis = figure.panel(3, 2)
+axis.plot([1, 2], [3, 4], label="a")
+axis.legend()
+figure.finish()
+save(figure, Path(sys.argv[1]))
+"""
+    (tmp_path / "matplotlibrc").write_text("axes.xmargin: 1\nlegend.borderpad: 5\nsvg.fonttype: path\nbackend: TkAgg\n")
+    drawn = []
+    for name, more in (("plain", {}), ("hostile", {"MATPLOTLIBRC": str(tmp_path)})):
+        place = tmp_path / name
+        place.mkdir()
+        subprocess.run([sys.executable, "-c", code, name], cwd=place, env=environment(ROOT) | more, check=True)
+        drawn.append((place / f"{name}.svg").read_bytes())
+    assert drawn[0] == drawn[1]
+
+
+@pytest.mark.parametrize(("file", "limit"), [("memory.max", 2**30), ("memory/memory.limit_in_bytes", 2**30)])
+def test_memory_is_that_of_the_container(file, limit, tmp_path):
+    """Where it has a limit, in either form of control groups, and else the machine's."""
+    place = tmp_path / file
+    place.parent.mkdir(exist_ok=True)
+    place.write_text(f"{limit}\n")
+    assert machine_mb(tmp_path) == 1024
+    for none in ("max", str(2**63)):
+        place.write_text(f"{none}\n")
+        assert machine_mb(tmp_path) == machine_mb(tmp_path / "nothing") > 0
+
+
+def test_a_commit_that_git_does_not_tell_is_unknown(tmp_path, monkeypatch):
+    """And never clean; such a run cannot become the record."""
+    monkeypatch.setattr(provenance, "ROOT", tmp_path)
+    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
+    record = provenance.provenance({})
+    assert record["commit"] == record["dirty"] == "unknown"
+    (tmp_path / "provenance.json").write_text(json.dumps(record))
+    with pytest.raises(ConfigError, match="unknown commit"):
+        provenance.clean_record(tmp_path)

@@ -8,11 +8,13 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import signal
 import socket
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -212,8 +214,8 @@ def started(tmp_path):
     """Start a run of one study, stop its first shard: folder -> process and worker. After the test nothing is left."""
     runs = []
 
-    def start(folder: Path) -> tuple[subprocess.Popen, psutil.Process]:
-        command = ["env", "--default-signal=INT", *run_all_at_tiny(1)]  # tests that run in the background ignore it
+    def start(folder: Path, command: Sequence[str] = run_all_at_tiny(1)) -> tuple[subprocess.Popen, psutil.Process]:
+        command = ["env", "--default-signal=INT", *command]  # tests that run in the background ignore it
         before = workers(folder)
         with open(folder / "said", "w") as said:
             runs.append(
@@ -237,7 +239,8 @@ def started(tmp_path):
 
 def test_a_run_that_is_killed_or_interrupted_says_so_and_the_same_command_goes_on(started, tiny_run, tmp_path):
     """A worker is killed; a lock is left by nobody known; a second run begins; the run is killed and its shard is not;
-    somebody types Ctrl-C. What comes out in the end are the bytes of a run that nothing happens to."""
+    somebody types Ctrl-C; a signal reaches the command or make alone; Snakemake alone is killed. What comes out in
+    the end are the bytes of a run that nothing happens to."""
     folder = copy_project(tmp_path.resolve() / "copy")
     (folder / "config/scales/tiny.yaml").write_text("scale: tiny\nstudies: [figure2]\n")
 
@@ -259,9 +262,9 @@ def test_a_run_that_is_killed_or_interrupted_says_so_and_the_same_command_goes_o
         assert second.returncode
         named = f"a run is alive in {folder} (host {socket.gethostname()}, process {main.pid}, since "
         assert named in second.stdout + second.stderr
-    main.kill()
     run.kill()
     run.wait()
+    main.kill()
     assert left.is_running()
 
     run, worker = started(folder)
@@ -275,6 +278,21 @@ def test_a_run_that_is_killed_or_interrupted_says_so_and_the_same_command_goes_o
         "run_all.py: interrupted; what is finished is kept, and the same command again goes on from there"
     )
     assert len(lines) < 5
+
+    made = ["make", f"COMMAND={shlex.join(run_all_at_tiny(1))}", "x"]
+    (folder / "Makefile").write_text("x:\n\t@$(COMMAND)\n")
+    for number, command in ((signal.SIGTERM, run_all_at_tiny(1)), (signal.SIGTERM, made), (signal.SIGINT, made)):
+        run, worker = started(folder, command)
+        begun = time.monotonic()
+        os.kill(run.pid, number)
+        assert run.wait(timeout=patience())
+        assert time.monotonic() - begun < patience(10, least=5) and not workers(folder)
+        assert not any((folder / owner.LOCKS).glob("*")) and "interrupted; what is" in (folder / "said").read_text()
+
+    run, worker = started(folder)
+    (main,) = psutil.Process(run.pid).children()
+    main.kill()
+    assert run.wait(timeout=patience()) and not workers(folder)
 
     done = run_all(folder)
     assert not done.returncode, done.stderr

@@ -25,6 +25,7 @@ os.environ.update(
 from privrep.users.whole_files import write_whole
 from replication.evidence import catalogue, quantities
 from replication.run import owner
+from replication.run.csv_tables import read_rows
 from replication.run.config import (
     ConfigError,
     check_config,
@@ -197,6 +198,17 @@ JOBS = [
 SOON = 1000
 
 
+# CPU seconds of each job, for all shards of a study their mean, as `make docs` last measured them at each scale.
+TAKEN = {row["job"]: row for row in read_rows(HERE / "workflow/seconds.csv")}
+
+
+def seconds_of(job):
+    """Return the seconds that a job took at this scale or, where none was measured, at the default scale or quick."""
+    row = TAKEN.get(job, {})
+    scales = (CONFIG.scale, "default", "quick")
+    return float(next((row[scale] for scale in scales if row.get(scale)), 30))
+
+
 def shard_memory(wildcards, attempt):
     """Return the MB that a shard asks for: more after each failure."""
     return memory(SHARD_MB * attempt)
@@ -204,7 +216,8 @@ def shard_memory(wildcards, attempt):
 
 def shard_minutes(wildcards, attempt):
     """Return the time limit of a shard: five times its expected time, and some minutes."""
-    return attempt * math.ceil(5 + 5 * STUDIES[wildcards.study].shard_seconds / 60)
+    seconds = seconds_of(f"run_shard/{wildcards.study}")
+    return attempt * math.ceil(5 + 5 * seconds / 60)
 
 
 IMPORT = re.compile(
@@ -293,11 +306,7 @@ onstart:
     # Snakemake holds its lock here. Progress follows from the cost of jobs (workflow/scripts/run_all.py).
     owner.record(CLUSTER)
     seconds = {
-        job.jobid: (
-            STUDIES[job.wildcards.study].shard_seconds
-            if job.rule.name == "run_shard"
-            else 3
-        )
+        job.jobid: seconds_of("/".join([job.rule.name, *job.wildcards[:1]]))
         for job in workflow.dag.needrun_jobs()
     }
     write_whole(Path(f"logs/{RUN}/plan.json"), as_json(seconds))

@@ -19,7 +19,7 @@ rule run_shard:
         f"logs/{RUN}/run_shard/{{study}}-{{shard}}.log",
     benchmark:
         f"benchmarks/{RUN}/run_shard/{{study}}-{{shard}}.tsv"
-    priority: lambda wildcards: STUDIES[wildcards.study].shard_seconds
+    priority: lambda wildcards: seconds_of(f"run_shard/{wildcards.study}")
     conda:
         "../envs/rules.yml"
     threads: 1

@@ -17,7 +17,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import psutil
-from platformdirs import user_cache_path
 
 from replication.run import owner
 from replication.run.cli_errors import at_least_one, one_line_errors
@@ -45,9 +44,8 @@ def interrupted(process: Path) -> bool:
     nothing. process : its folder in /proc, which Linux alone has."""
     status = process / "status"
     about = dict(re.findall(r"^(\w+):\s*(\S+)", status.read_text() if status.exists() else "", re.MULTILINE))
-    if about.get("Name") not in ("make", "gmake"):
-        return False
-    return bool(int(about["SigBlk"], 16) & ~int(about["SigCgt"], 16) & 1 << signal.SIGINT - 1)
+    bits = [int(about.get(name, "0"), 16) >> signal.SIGINT - 1 & 1 for name in ("SigBlk", "SigCgt")]
+    return about.get("Name") in ("make", "gmake") and bits == [1, 0]
 
 
 def lines_of(run: psutil.Popen, path: Path) -> Iterator[str]:
@@ -99,14 +97,6 @@ def follow(command: list[str], logs: Path, figures: Path, last: deque[str], fail
             print()
 
 
-def use_a_cache_that_can_be_written() -> None:
-    """Let Snakemake keep its cache in this folder if the home folder cannot be written."""
-    cache = user_cache_path("snakemake")
-    there = next(path for path in (cache, *cache.parents) if path.exists())
-    if not (there.is_dir() and os.access(there, os.W_OK)):
-        os.environ["XDG_CACHE_HOME"] = str(Path(".snakemake/cache").absolute())
-
-
 def not_run(results: Path) -> list[str]:
     """Return a line for each study and reason why cells were not run: files or a package that are missing on this
     machine."""
@@ -134,7 +124,7 @@ def main() -> None:
     if args.master_seed is not None:
         command += ["--config", f"master_seed={args.master_seed}"]
     run = run_name(read_config(args.configfile, args.master_seed))
-    use_a_cache_that_can_be_written()
+    os.environ.setdefault("XDG_CACHE_HOME", str(Path(".snakemake/cache").absolute()))  # no home is needed
     owner.recover()
     logs, results = Path("logs", run), Path("results", run)
     for path in changed(logs):

@@ -12,8 +12,10 @@ import hashlib
 import re
 import shutil
 import sys
+from collections import defaultdict
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 
 from privrep.users.whole_files import write_whole
@@ -25,7 +27,7 @@ from replication.run.cli_errors import one_line_errors
 from replication.run.config import chapters
 from replication.run.provenance import clean_record
 
-RECORD = Path("docs/record")
+RECORD, SECONDS = Path("docs/record"), Path("workflow/seconds.csv")
 
 
 def write_record(name: str) -> None:
@@ -51,6 +53,20 @@ def write_record(name: str) -> None:
     shutil.copy(figures / "comparison" / "promise.svg", "docs/promise.svg")
 
 
+def write_seconds() -> None:
+    """Write what each job took at the scales that ran here, by which a run foretells its end and starts the longest
+    jobs first."""
+    table = pd.read_csv(SECONDS, index_col="job")
+    for scale in table:
+        folder, taken = Path("benchmarks", str(scale)), defaultdict(list)
+        for path in folder.rglob("*.tsv"):
+            job = re.sub(r"-\d+$", "", path.relative_to(folder).with_suffix("").as_posix())
+            taken[job].append(pd.read_csv(path, sep="\t")["cpu_time"][0])
+        for job, seconds in taken.items():
+            table.loc[job, scale] = float(f"{np.mean(seconds):.2g}")
+    table.sort_index().to_csv(SECONDS)
+
+
 @one_line_errors
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -58,6 +74,7 @@ def main() -> None:
     args = parser.parse_args()
     if args.record:
         write_record(args.record)
+    write_seconds()
     for name, document in pages().items():
         write_whole(Path("docs") / name, document)
     Path("README.md").write_text(with_findings(Path("README.md").read_text(), Documented()))

@@ -71,6 +71,5 @@ def schemas() -> dict[Path, str]:
 
 
 if __name__ == "__main__":
-    FOLDER.mkdir(exist_ok=True)
     for path, text in schemas().items():
         write_if_changed(path, text)

@@ -37,8 +37,6 @@ def settings_of(study: str) -> str:
 
 MOST_SHARDS, MOST_CELLS = 1000, 50_000
 """Largest number of shards and of cells of a study, all of which are planned before the first starts."""
-DAY = 86_400
-"""Largest number of seconds of a shard."""
 
 
 def _as_written(value: object, check) -> object:
@@ -407,7 +405,6 @@ class Study(Simulation, Analysis):
 
     paper : the paper that lists it among its chapters. figures : figures by id, in the order of the page.
     complete : whether the scale leaves the file's settings as they are.
-    shard_seconds : rough CPU time of a shard of the default scale, and of the measuring job where that is long.
     every_fit : defaults for the entries of `fits`.
     columns : columns that the study adds to those of the results. numbers : definitions of numbers, by patterns of
     their names. quantities : patterns of the names of all that the analysis measures besides numbers and fits, see
@@ -419,7 +416,6 @@ class Study(Simulation, Analysis):
     fits: Annotated[dict[str, StudyRate], BeforeValidator(_with_names)] = {}  # pyright: ignore[reportIncompatibleVariableOverride] -- a Spec and more
     paper: str
     complete: bool = True
-    shard_seconds: Annotated[float, Field(gt=0, le=DAY)] = 30
     figures: Annotated[dict[str, Figure], Field(min_length=1)]
     columns: SomeNames = ()
     numbers: dict[str, Number] = {}

@@ -349,7 +349,6 @@ TYPED = [
     (QUICK, "quick\n", "quick\nmaster_seed: x\n", "quick.yaml, line 4: master_seed: 'x' is a str"),
     (QUICK, "quick\n", f"quick\n{FULL}nul: {{}}}}", "quick.yaml, line 6: grids: 'nul' is not in grids of"),
     (QUICK, "quick\n", f"quick\n{FULL}full: {{seed: 0}}}}", "quick.yaml, line 6: grids.full.seed: 0 must be at l"),
-    (FIGURE2, "shards: 16", "shards: 16\nshard_seconds: 1.0e+9", "shard_seconds"),
     (INIT, "axis: users", "axis: dim", "fits.privacy n dist2.axis: 'dim' is no axis of the series 'n'; the nearest is"),
     (INIT, "grid: {samples: [4", f"grid: {{rank: {[*range(9000)]}, samples: [4", "series.m: its grid of 90,000 cells"),
     (CONFIG, "master_seed: 20211206", "master_seed: zero", "master_seed: 'zero' is a str, it must be an integer"),
