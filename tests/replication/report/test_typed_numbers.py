@@ -92,7 +92,6 @@ ALLOWED = {
     ("shen2023/update_norms", "1"): "the rank that the law is for",
     ("shen2023/selection", "0.001"): "where shares too small for the axis are drawn",
     ("selection/figures", "0.001"): "where shares too small for the axis are drawn",
-    **{("tradeoff/figures", sd): "label noise in the name of a setting" for sd in ("0.5", "1")},
     ("texts/verdicts", "five"): "repetitions below which privrep gives no interval",
 }
 """File or id of a figure, number -> why it may be typed."""
