@@ -243,15 +243,16 @@ def imported_modules(path):
 
 @functools.cache
 def code_of(script, *modules):
-    """Return a script, the given modules, all that they import from src, and the tables in TOML that stand beside a module
-    under its name: the code that a rule reruns for."""
+    """Return a script, the given modules, all that they import from src, and the tables that stand beside a module under
+    its name: the code that a rule reruns for."""
     todo, seen = [f"{HERE / 'workflow/scripts' / script}.py", *map(str, modules)], []
     while todo:
         path = todo.pop()
         if path not in seen:
             seen.append(path)
             todo += imported_modules(path)
-    tables = [Path(path).with_suffix(".toml") for path in seen]
+    kinds = (".toml", ".mplstyle")
+    tables = [Path(path).with_suffix(kind) for path in seen for kind in kinds]
     return sorted(seen + [str(path) for path in tables if path.exists()])
 
 

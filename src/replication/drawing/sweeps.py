@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 import textwrap
+import tomllib
+from pathlib import Path
 
 import pandas as pd
 
@@ -16,29 +18,7 @@ WIDTH = 27
 """Largest number of letters in a line of a title."""
 LEAST_HEIGHT = 3
 """Least ratio of the upper to the lower end of a panel's y axis, so that a flat law looks flat."""
-AXES = {
-    "users": "$n$",
-    "samples": "$m$",
-    "init_samples": "$q$",
-    "dim": "$d$",
-    "rank": "$k$",
-    "freedom": "$m - k$",
-    "outside": "$d - k$",
-    "noise_multiplier": r"$\Delta$",
-    "label_noise_sd": r"$\sigma$",
-    "batches": "$T$",
-    "epsilon": r"$\epsilon$",
-    "init_label_clip": r"$\zeta$",
-    "start_sine": "sine of the start",
-    "head_condition": r"$\kappa$",
-    "head_factor": "length of long heads",
-    "incoherence": r"$\mu$",
-    "batch_samples": "$q$",
-    "mu": r"$\mu$",
-    "iterations": "$L$",
-    "rounds": "$T$",
-    "starts": "$T_0$",
-}
+AXES = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
 """Column -> symbol on its axis."""
 MEASURED = Look("measured", METHODS["centaur"].colour, dash="")
 CLAIMED = Look("claimed exponent", METHODS["altmin"].colour, "", "--")

@@ -10,9 +10,11 @@ noisy quadratic of Algorithm 2 has no minimum, all readings solve its linear sys
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -37,25 +39,9 @@ CHOSEN = "best number of epochs"
 EXACT = f"{DECIDING}-exact"
 GRADIENT, PER_USER = "random-s2-gradient", "random-s2-user"
 STARTS = {"random": "random", "spectral": "Algorithm 3"}
-BASELINES = {
-    "random": ("random-model",),
-    "own": ("own-minimum-norm", "own-ridge"),
-    "single": ("single-moments", "single-gradient"),
-    "nonprivate": ("nonprivate",),
-    "zero": ("zero-model",),
-}
-"""Baseline of the paper -> its series, of which the best one counts: the hardest comparison for the claims."""
-CURVES = {
-    "Algorithm 1, random start": ("deciding reading", (DECIDING,)),
-    "Algorithm 1, start by Algorithm 3": ("", ("spectral-s2-a",)),
-    "Algorithm 1, random start, exact accounting": ("", (EXACT,)),
-    "Algorithm 1, start by Algorithm 3, exact accounting": ("", ("spectral-s2-a-exact",)),
-    "single model": ("single", BASELINES["single"]),
-    "own data": ("own", BASELINES["own"]),
-    "random model": ("random", BASELINES["random"]),
-    "non-private": ("nonprivate", BASELINES["nonprivate"]),
-}
-"""Label -> name in its quantities (empty if it is only drawn), and its series, of which the best one counts."""
+STATED = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+BASELINES, CURVES = STATED["baselines"], STATED["curves"]
+"""Baseline of the paper -> its series; label of a curve -> its name in its quantities, and its series."""
 
 
 @dataclass(frozen=True)

@@ -5,9 +5,11 @@ risk on data that depart from the model."""
 
 from __future__ import annotations
 
+import tomllib
 from dataclasses import replace
 from functools import partial
 from itertools import product
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -49,26 +51,10 @@ PROBLEMS = {"F": (0.1, 0.25), "Q": (0.1, 0.25), "R": (0.25,)}
 SETTINGS = [(problem, epsilon) for problem, budgets in PROBLEMS.items() for epsilon in budgets]
 DIM = 100
 """Dimension at which numbers of users are compared."""
-MISSPECIFICATIONS = {
-    "rare": "rare binary features",
-    "skewed": "skewed features",
-    "tail": "Student features",
-    "scales": "coordinates of very different scales",
-    "mixed": "directions of such scales that mix coordinates",
-    "small": "features smaller than assumed",
-    "large": "features larger than assumed",
-    "spread": "label noise that differs by user",
-    "unequal": "fewer samples for some users",
-    "hostile": "corrupted users",
-    "rank": "one dimension too many is sought",
-}
-"""Beginning of the names of series -> their misspecification of the model."""
-SWEEPS = {
-    "on the map": ("map-", "users"),
-    "by samples": ("m-", "samples"),
-    "by label noise": ("sigma-", "label_noise_sd"),
-}
-"""Sweep -> beginning of the names of its series, and the parameter varied beside epsilon."""
+STATED = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+MISSPECIFICATIONS, SWEEPS = STATED["misspecifications"], STATED["sweeps"]
+"""Beginning of the names of series -> their misspecification of the model; sweep -> the beginning of the names of its
+series, and the parameter varied beside epsilon."""
 LARGEST = "largest risk over the best rival %s"
 """Name of the quantity of a sweep, `%s` being the sweep's name."""
 

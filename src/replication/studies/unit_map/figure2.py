@@ -7,9 +7,11 @@ Numbers are medians over repetitions, since one run that learns nothing would do
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -38,28 +40,9 @@ RANKS = ("prior-rank-4", "prior-rank-8")
 EPSILONS = (0.05, 0.1, 0.25, 1, 5)
 """Epsilons of unit steps, smallest first."""
 
-CURVES = {
-    "Algorithm 1, Figure 2's deciding reading": ("deciding",),
-    "Algorithm 1, clip of the whole user": ("altmin",),
-    "private FedRep": ("fedrep",),
-    "CENTAUR": ("centaur",),
-    "unit steps": UNIT,
-    "one step at the truth": ORACLE,
-}
-"""Label of a curve of Figure 2 -> its series."""
-MISSPECIFICATIONS = {
-    "Student features": "tail",
-    "features of several scales": "correlated",
-    "unequal numbers of samples": "unequal",
-    "hostile users": "hostile",
-    "noise guess too high": "noise-high",
-    "noise guess too low": "noise-low",
-    "scale guess too high": "scale-high",
-    "scale guess too low": "scale-low",
-    "heads of several scales": "heads-3",
-    "heads of more scales": "heads-5",
-}
-"""Label -> series."""
+STATED = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+CURVES, MISSPECIFICATIONS = STATED["curves"], STATED["misspecifications"]
+"""Label of a curve of Figure 2 -> its series; label of a misspecification -> series."""
 
 
 @dataclass(frozen=True)
