@@ -35,8 +35,9 @@ from replication.experiments.auditing.distinguishing import PrivacyClaim, play
 from replication.experiments.auditing.mechanisms import example_options, stated_options
 from replication.experiments.auditing.mutants import MUTANTS, Mutant, clipped_by
 from replication.experiments.auditing.network_rounds import NetworkRounds
-from replication.experiments.auditing.noise_check import POWER, SURE, noise_alarm, noise_found
+from replication.experiments.auditing.noise_check import SURE, noise_alarm, noise_found
 from replication.experiments.auditing.replay import INSIDE, OUTSIDE, Transcript, aligned, attained_mu, log_ratio, loss
+from replication.experiments.columns import columns
 
 AUDITED = stated_options("mechanisms")
 """Mechanism -> options, with clipping bounds at which the canaries (the worst pair of users) are clipped."""
@@ -173,28 +174,7 @@ def prepare(options, problem: Problem) -> Spending:
     return Spending(declared(method), spends=spends)
 
 
-NUMBERS = {
-    "attained": "canaries' distance under one history over the ledger's, mean over the runs; above 1 is a fault",
-    "attained_honest": "the same for the sound mechanism, in the runs of the search for the canaries",
-    "noise_alarm": "smallest p-value of the tests of the noise, times their number",
-    "noise_found": f"largest actual noise over the claimed one that the noise check finds with probability {POWER}",
-    "share_right": "attack accuracy in the game",
-    "share_attainable": "accuracy of the best attack that the ledger allows",
-    "epsilon_low": "empirical epsilon: lower 95 % limit by attack accuracy; not for mutants, as the next three",
-    "epsilon_low_score": "the same from a z-test on the scores, with the noise as claimed",
-    "epsilon_low_order": "the same from the AUC of the scores",
-    "epsilon_low_rates": "the same from TPR and FPR",
-    "epsilon_expected": "epsilon by the actual noise, for users who attain the sensitivity",
-    "caught": "1 where a check found a fault; nothing where the fault does not apply to the mechanism",
-    "caught_replay": "1 where the replay found it",
-    "caught_ledger": "1 where the number of entries did",
-    "caught_budget": "1 where the sum of the entries did",
-    "caught_noise": "1 where the noise did",
-    "caught_game": "1 where the game did",
-}
-
-
-@experiment(NUMBERS, prepare=prepare)
+@experiment(columns("audit"), prepare=prepare)
 def audit(
     task: Task,
     release: Release,

@@ -14,6 +14,7 @@ from privrep.privacy.accounting import Budget, gdp_mu
 from privrep.privacy.ledger import GaussianRelease, Ledger
 from privrep.privacy.mechanisms import GAUSSIAN_COST
 from replication.experiments.auditing.distinguishing import Game, PrivacyClaim
+from replication.experiments.columns import columns
 
 SCORES = ("blind", "calibrated")
 NEAR = 0.85  # a limit of at least this share of epsilon counts as near it
@@ -27,11 +28,7 @@ def game(mu: float, runs: int, rng: np.random.Generator) -> Game:
 
 
 @experiment(
-    {
-        "false_alarms": "games whose lower limit of epsilon is above the truth",
-        "near": "games whose limit lies in [0.85, 1] of epsilon",
-        "median_limit": "median of the limits",
-    },
+    columns("audited_games"),
     prepare=lambda options, problem: Spending(GAUSSIAN_COST, spends=0 * GAUSSIAN_COST),
 )
 def audited_games(

@@ -24,7 +24,7 @@ import numpy as np
 
 from privrep.methods.centaur import representation_gradients
 from privrep.methods.running.experiment import Spending, experiment
-from privrep.methods.running.method import EXACT, Outcome, Task
+from privrep.methods.running.method import Outcome, Task
 from privrep.methods.steps.clip_units import CLIP_SCALE_COLUMN, UPDATE_SCALES, gradient_threshold
 from privrep.options import among, check_count, check_sine, option
 from privrep.privacy.accounting import Theorem
@@ -36,6 +36,7 @@ from privrep.users.passes import rows
 from privrep.users.simulated import Problem, Users
 from privrep.users.splits import SampleDraws
 from privrep.users.subspace import check_planted, orthonormalise, planted_subspace
+from replication.experiments.columns import columns
 
 
 @dataclass(frozen=True)
@@ -99,27 +100,7 @@ def prepare(options, problem: Problem) -> Spending:
     return Spending(GAUSSIAN_COST, Theorem("B-T5.2", 1))
 
 
-NUMBERS = {
-    "zeta": "clipping bound of a user's update in absolute terms",
-    "clipped_share": "share of the updates, Y_i or G_i, that the clip shortens" + EXACT,
-    "gradient_median": "median over users of ||G_i||_F before clipping, shen2023 Lemma C.1" + EXACT,
-    "gradient_max": "largest of the same" + EXACT,
-    "gradient_2": "operator norm of the mean gradient G before clipping" + EXACT,
-    "isometry_2": "largest ||B^T S_i B - I|| over users, delta_1 of Lemma C.2" + EXACT,
-    "gram_least": "least eigenvalue of B^T S_i B over users, Lemma D.2" + EXACT,
-    "cross_2": "largest ||B^T S_i (B B^T - I) B*|| over users, delta_2 dist2 of Lemma C.3",
-    "deviation_2": "operator norm of G - Q V, Lemmas C.4 and D.6",
-    "heads_F": "||V||_F, Lemma D.4" + EXACT,
-    "head_errors_F": "||F||_F, Lemma D.4",
-    "descent_2": "operator norm of I - eta V^T V, Lemma D.5" + EXACT,
-    "inverse_2": "operator norm of R^{-1}, Lemma D.7",
-    "signal_max": "s_1, largest singular value of W* / sqrt(n)",
-    "signal_min": "s_k, smallest singular value of W* / sqrt(n)",
-    "true_head_max": "largest ||w_i*|| over users, mu sqrt(k) s_k",
-}
-
-
-@experiment(NUMBERS, prepare=prepare)
+@experiment(columns("client_lemmas"), prepare=prepare)
 def client_lemmas(
     task: Task,
     release: Release,

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from privrep.methods.running.experiment import Spending, experiment
-from privrep.methods.running.method import EXACT, Outcome, Task
+from privrep.methods.running.method import Outcome, Task
 from privrep.methods.running.scoring import SCORE_COLUMNS
 from privrep.options import check_count, check_nonnegative, option
 from privrep.privacy.mechanisms import PURE_COST, Release
@@ -20,6 +20,7 @@ from privrep.users.passes import parts, total
 from privrep.users.risk import personal_loss, personal_risk
 from privrep.users.simulated import Problem
 from privrep.users.subspace import dist_frobenius, random_subspaces
+from replication.experiments.columns import columns
 from replication.methods.exponential import PrintedOptions, personalised
 from replication.methods.steps.grassmann_chain import Walk, walk
 from replication.methods.steps.nets import chart_net, check_net
@@ -56,22 +57,7 @@ def prepare(options: Any, problem: Problem) -> Spending:
     return Spending(PURE_COST, options.theorem(problem.known))
 
 
-NUMBERS = {
-    "beta_n": "factor of the mean score in the exponent, beta n",
-    "score_truth": "score(U*) / n: without label noise, the cost of the clip of the features alone" + EXACT,
-    "score_excess": "mean over the law of (score(U) - score(U*)) / n" + EXACT,
-    "score_error": "standard error of score_excess between the chains" + EXACT,
-    "largest_gap": "largest certified distance of a user's loss from its minimum, in the states that are scored"
-    + EXACT,
-    "law_distF": "root mean square over the law of the Frobenius distance to the true subspace",
-    "net_excess": "score_excess over the net, as Algorithm 4 is printed" + EXACT,
-    "net_excess_uniform": "the same with the points of the net weighted by the uniform law" + EXACT,
-    "net_size": "subspaces of the net",
-    "r_hat": "agreement of the chains' scores, 1 where they have mixed (Vehtari et al. 2021)" + EXACT,
-    "ess": "effective sample size of the chains' scores" + EXACT,
-    "accepted": "share of the chains' proposals that is accepted" + EXACT,
-    "excess_loss": SCORE_COLUMNS["excess_loss"],
-}
+NUMBERS = columns("exponential_law") | {"excess_loss": SCORE_COLUMNS["excess_loss"]}
 
 
 @experiment(NUMBERS, base=PrintedOptions, prepare=prepare)

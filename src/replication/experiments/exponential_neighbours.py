@@ -26,6 +26,7 @@ from privrep.privacy.accounting import Budget
 from privrep.privacy.mechanisms import PURE_COST, Release
 from privrep.users.blocks import Block
 from privrep.users.simulated import Problem
+from replication.experiments.columns import columns
 from replication.methods.exponential import PrintedOptions
 from replication.methods.steps.nets import Net, chart_net, check_net
 from replication.methods.steps.user_scores import Shares, UserScore
@@ -84,11 +85,7 @@ def prepare(options: Any, problem: Problem) -> Spending:
 
 
 @experiment(
-    {
-        "privacy_loss": "largest change of the logarithm of a probability between the neighbours",
-        "delta_at_epsilon": "least delta at which the neighbours' laws are (epsilon, delta)-close",
-        "net_size": "subspaces of the net",
-    },
+    columns("exponential_neighbours"),
     base=PrintedOptions,
     prepare=prepare,
 )

@@ -11,6 +11,7 @@ from privrep.methods.running.method import Task
 from privrep.methods.steps.candidate_selection import select
 from privrep.options import among, check_count, check_share, option
 from privrep.users.subspace import check_planted, dist2, planted_subspace, random_subspace
+from replication.experiments.columns import columns
 
 BAD = ("alike", "scattered")  # bad candidates are all the same, or each lies in a random direction
 
@@ -35,7 +36,7 @@ def candidates(
 
 
 @experiment(
-    {"candidates": "candidates of a selection, T_0", "failed_share": "share of the selections that fail"},
+    columns("made_up_candidates"),
     prepare=lambda options, problem: check_planted(problem.dim, problem.rank),
 )
 def made_up_candidates(

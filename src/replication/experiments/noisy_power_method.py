@@ -17,6 +17,7 @@ from privrep.methods.running.method import Task
 from privrep.options import check_count, check_positive, check_share, option
 from privrep.users.simulated import Problem
 from privrep.users.subspace import random_subspaces
+from replication.experiments.columns import columns
 
 
 def noisy_iterates(
@@ -54,12 +55,7 @@ def check_room(options, problem: Problem) -> None:
 
 
 @experiment(
-    {
-        "iterations": "iterations of a run",
-        "iterations_needed": "mean over the runs of the iterations until dist2 is at most the accuracy",
-        "runs_within": "share of the runs that end with dist2 at most the accuracy",
-        "start_log_tangent": "mean over the runs of the logarithm of the tangent of the largest angle at the start",
-    },
+    columns("noisy_power_method"),
     prepare=check_room,
 )
 def noisy_power_method(

@@ -16,7 +16,7 @@ import numpy as np
 
 from privrep.methods.mixed_model.method import MixedModel, MixedModelOptions
 from privrep.methods.running.experiment import Spending, experiment
-from privrep.methods.running.method import EXACT, NotRun, Task
+from privrep.methods.running.method import NotRun, Task
 from privrep.methods.running.runner import open_release
 from privrep.options import among, check_positive, option, requires
 from privrep.privacy.contributions import Rows
@@ -25,6 +25,7 @@ from privrep.users.blocks import Block, UserData
 from privrep.users.given_users import GivenUsers
 from privrep.users.known import Known
 from privrep.users.rng import stream
+from replication.experiments.columns import columns
 
 if TYPE_CHECKING:  # so that a study's configuration can be checked without pandas
     from replication.experiments.table_baselines import Halves
@@ -109,14 +110,7 @@ def private_errors(task: Task, table: str, method: str, newcomers: float) -> dic
 
 
 @experiment(
-    {
-        "error": f"mean square on held-out rows over the variance of their labels{EXACT}",
-        "gain_held_out": f"gain over own data in squared error, mean over people of two rows or more{EXACT}",
-        "error_mean": f"the same of the released shared mean alone{EXACT}",
-        "error_newcomers": f"error of newcomers whose heads see {FEW} rows{EXACT}",
-        "error_newcomers_mean": f"the same of the shared mean alone{EXACT}",
-    }
-    | dict(MixedModelOptions.numbers),
+    columns("real_table") | dict(MixedModelOptions.numbers),
     prepare=lambda options, problem: Spending(GAUSSIAN_COST) if options.method in (PRIVATE, RIVAL) else None,
 )
 def real_table(

@@ -15,7 +15,7 @@ from __future__ import annotations
 import numpy as np
 
 from privrep.methods.running.experiment import Spending, experiment
-from privrep.methods.running.method import EXACT, Outcome, Task
+from privrep.methods.running.method import Outcome, Task
 from privrep.methods.steps.clip_units import CLIP_SCALE_COLUMN, SCALES
 from privrep.methods.steps.moment_step import UserMoments, check_split
 from privrep.options import among, check_sine, option
@@ -29,6 +29,7 @@ from privrep.users.passes import parts
 from privrep.users.simulated import Problem, Users
 from privrep.users.splits import SPLIT_COLUMN, count
 from privrep.users.subspace import check_planted, orthonormalise, planted_subspace
+from replication.experiments.columns import columns
 
 
 def head_errors(users: Users, rule: HeadRule, overlap: np.ndarray) -> tuple[np.ndarray, np.ndarray, dict[str, float]]:
@@ -62,23 +63,7 @@ def prepare(options, problem: Problem) -> Spending:
     return Spending(MOMENTS_COST, sequential_theorem(MOMENTS_COST))
 
 
-NUMBERS = {
-    "eta": "clipping bound of the features in absolute terms",
-    "zeta": "clipping bound of the labels in absolute terms",
-    "head_error_rms": "root mean square over users of ||v_j - Q^{-1} v_j*||, Lemma B.4",
-    "head_error_max": "largest of the same over users",
-    "head_norm_max": "largest ||v_j|| over users" + EXACT,
-    "gram_deviation_2": "||W^{-1/2} A W^{-1/2} - I|| in operator norm, Lemma B.5",
-    "gram_deviation_F": "the same in Frobenius norm",
-    "noise_deviation_2": "||W^{-1/2} G W^{-1/2}|| in operator norm, G the noise on A, Lemma B.3",
-    "total_deviation_2": "||W^{-1/2} A_priv W^{-1/2} - I|| in operator norm, Lemma B.3",
-    "along_F": "||M||_F of eq. 27, Lemma B.6",
-    "residual_F": "||F||_F of eq. 27, Lemma B.6",
-    "private_F": "||F~||_F of eq. 27, Lemma B.7",
-}
-
-
-@experiment(NUMBERS, prepare=prepare)
+@experiment(columns("step_lemmas"), prepare=prepare)
 def step_lemmas(
     task: Task,
     release: Release,

@@ -30,6 +30,7 @@ from privrep.users.blocks import Block
 from privrep.users.heads import fit_heads
 from privrep.users.simulated import Problem
 from privrep.users.subspace import check_planted, orthonormalise, planted_subspace, random_subspace
+from replication.experiments.columns import columns
 
 TAIL = 3.0  # l of condition (1), which fails with probability at most 2 T exp(-l^2 / 2)
 
@@ -64,12 +65,7 @@ def prepare(options, problem: Problem) -> Spending:
 
 
 @experiment(
-    {
-        "over_bound": "largest distF over the bound of Theorem 1, over all rounds, from a planted start",
-        "over_condition": "users of a round over those that condition (1) asks for in the last one",
-        "start_cosine": "cosine of the largest angle to the truth at the start",
-        "end_cosine": "cosine of the largest angle to the truth at the end",
-    },
+    columns("unit_steps_plain"),
     prepare=prepare,
 )
 def unit_steps_plain(
