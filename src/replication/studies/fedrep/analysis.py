@@ -5,7 +5,6 @@ The risk at an epsilon is a median, since one run that learns nothing would domi
 
 from __future__ import annotations
 
-import itertools
 import math
 
 import numpy as np
@@ -13,6 +12,7 @@ import pandas as pd
 
 from privrep.privacy.accounting import gdp_epsilon, gdp_mu
 from privrep.theory import jain2021, shen2023
+from replication.evidence.facts import Quantities
 from replication.evidence.findings import Findings
 from replication.evidence.intervals import bootstrap_measures
 from replication.evidence.measured import Measured, bare, exact
@@ -53,38 +53,15 @@ def with_predictions(cells: pd.DataFrame) -> pd.DataFrame:
     return cells.assign(**laws, noise_ratio=np.where(altmin, ratio, 0.0), subspace_risk=cells["distF"] ** 2)
 
 
-def risks(cells: pd.DataFrame, series: str) -> pd.DataFrame:
-    """Return risks over that of predicting zero, by repetition (rows) and epsilon (columns; 0 for the floor)."""
-    rows = cells[cells["series"] == series].fillna({"epsilon": 0.0})
-    return rows.assign(risk=rows["excess_risk"] / rows["rank"]).pivot(index="seed", columns="epsilon", values="risk")
-
-
-def own_risks(cells: pd.DataFrame, series: str) -> list[Measured]:
-    """Measure medians and means of the risks of a series by epsilon."""
-    table = risks(cells, series)
-    names = [f"risk of {series} at epsilon = {epsilon:g}" if epsilon else f"risk of {series}" for epsilon in table]
-    values = table.to_numpy()
-
-    def statistic(indices: np.ndarray) -> dict[str, float]:
-        return {
-            f"{word} {name}": float(value)
-            for word, average in (("median", np.median), ("mean", np.mean))
-            for name, value in zip(names, average(values[indices], axis=0), strict=True)
-        }
-
-    return bootstrap_measures(statistic, len(table), f"risks of {series}", note="")
-
-
-def own_table(own: dict[str, list[Measured]], floor: float) -> pd.DataFrame:
-    """Return median risks by series and epsilon with intervals, the floor, and x: epsilon, shifted by series."""
+def own_table(known: Quantities) -> pd.DataFrame:
+    """Return median risks by series and epsilon with intervals, x: epsilon, shifted by series, and the floor."""
     rows = [
-        (series, float(risk.quantity.rsplit("= ", 1)[1]), risk.measured, risk.ci_low, risk.ci_high, 1.018**place)
+        (series, epsilon, risk.measured, risk.ci_low, risk.ci_high, epsilon * 1.018**place)
         for place, series in enumerate(METHODS, -(len(METHODS) // 2))
-        for risk in own[series]
-        if risk.quantity.startswith("median")
+        for epsilon, risk in known.numbered(f"median risk of {series} at epsilon =").items()
     ]
     table = pd.DataFrame(rows, columns=["series", "epsilon", "risk", "ci_low", "ci_high", "x"])
-    return table.assign(x=table["epsilon"] * table["x"], floor=floor)
+    return table.assign(floor=known["median risk of floor"].measured)
 
 
 def factor_points(above: Sweep, below: Sweep, name: str) -> list[Measured]:
@@ -115,8 +92,7 @@ def analyse(cells: pd.DataFrame, study: MeasureSettings) -> Findings:
     """Measure risks and ratios on the code's problem, exponents, the factor between methods, and the code's noise."""
     cells = with_predictions(cells)
     fits, measured, tables = fit_all(study, cells), defined(study, cells), []
-    own, floor = {series: own_risks(cells, series) for series in METHODS}, own_risks(cells, "floor")
-    measured += [*itertools.chain(*own.values()), *floor]
+    own = own_table(Quantities(measured))
     for name, pair in (FACTORS | WIDER).items():
         above, below = (fits[fit].sweep for fit in pair)
         points, quantity = factor_points(above, below, name), f"exponent of {name} in the factor"
@@ -137,5 +113,5 @@ def analyse(cells: pd.DataFrame, study: MeasureSettings) -> Findings:
             exponent_high=slope.ci_high,
         )
         tables += [fit_table(fits, pair), table]
-    shown = {"snedeker2025/own_problem": own_table(own, floor[0].measured), "snedeker2025/factor": pd.concat(tables)}
+    shown = {"snedeker2025/own_problem": own, "snedeker2025/factor": pd.concat(tables)}
     return Findings(measured + code_measures(), shown, fits)

@@ -6,8 +6,10 @@ Predicted risks and recommended methods are those of `privrep.theory.choice`, at
 from __future__ import annotations
 
 import itertools
+import tomllib
 from dataclasses import replace
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -29,32 +31,19 @@ PUBLISHED = [name for name in PRIVATE if name != "unit"]
 RUN = (*PRIVATE, "own")
 METHODS = {name: NAMES[name] for name in (*RUN, "zero")}
 """Series -> name of its method; predicting zero is not run."""
-AXES = {
-    "users": (1500, 3000, 5000, 10_000, 20_000, 50_000, 100_000),
-    "samples": (6, 10, 20, 40),
-    "dim": (10, 20, 30, 50, 100),
-    "rank": (1, 2, 3, 5),
-    "epsilon": (0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0),
-}
+STATED = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+AXES = {name: axis["values"] for name, axis in STATED.items()}
 """Axes of the grid of the guide."""
+LABELS = {name: (axis["label"], axis["symbol"]) for name, axis in STATED.items()}
+"""Axis -> its label and its symbol."""
 KEYS = list(AXES)
 SIZES = KEYS[:4]
 EXAMPLE = {"users": 20_000, "samples": 10, "dim": 30, "rank": 3, "epsilon": 1.0}
 """The measured setting that serves as an example in the chapter."""
 LABEL_NOISE, DELTA = 0.01, 1e-6
 """Label noise, over the scale of a coordinate of a head, and delta of the whole grid."""
-LABELS = {
-    "users": ("users", "n"),
-    "samples": ("samples of a user", "m"),
-    "dim": ("dimension", "d"),
-    "rank": ("rank of the shared subspace", "k"),
-    "epsilon": ("privacy", "ε"),
-}
-"""Axis -> its label and its symbol."""
 FINE = 1000
 """The page holds predicted risks as rounded decimal logarithms times this, precise to two parts in a thousand."""
-
-
 BEST_RANK, BEST_SAMPLES, BEST_DIMS = 3, (10, 40), (10, 30, 100)
 """Rank, samples and dimensions in the figure of recommended methods."""
 CHOICES = {"all": list(METHODS), "all but unit steps": [name for name in METHODS if name != "unit"]}
