@@ -17,8 +17,8 @@ from hypothesis.extra import numpy as hnp
 from scipy import stats
 
 from privrep.privacy.clipping import clip_factor, clip_scalar
-from privrep.privacy.contributions import Rows
-from privrep.privacy.ledger import Ledger
+from privrep.privacy.contributions import Rows, Scores
+from privrep.privacy.ledger import Ledger, PureRelease
 from privrep.privacy.mechanisms import NamedSum, Release
 from privrep.privacy.noise import Noise, NoiseSpec
 from privrep.privacy.regression_moments import DOMINATED
@@ -143,3 +143,13 @@ def test_clip_scalar(value, bound):
         inside = np.abs(signed) < bound * (1 - 1e-6)
         np.testing.assert_array_equal(clipped[inside], signed[inside])
         np.testing.assert_array_equal(np.sign(clipped), np.sign(signed))
+
+
+def test_a_choice_without_noise_is_of_the_least_score_and_a_chain_is_a_limit(rng):
+    """Epsilon is one over the multiplier, of the users behind the handle; without noise it is infinite."""
+    ledger, silent = Ledger(), Ledger()
+    assert opened(rng, ledger, 0.25).approached("v", lambda scale, _: scale, width=2.0) == 1
+    assert ledger.entries == [PureRelease("v", 4.0, 3, 9, limit=True)]
+    scores = np.outer([0.0, -2.0, -1.0], np.ones(9))
+    assert opened(rng, silent, 0.0).choice("u", USERS, lambda _: Scores(scores), width=9.0) == 1
+    assert silent.epsilon(1e-6) == math.inf

@@ -103,6 +103,14 @@ def test_an_interval_that_ends_at_the_limit_is_on_both_sides(end):
     assert judge_exponent({"value": found.interval()[end], "tolerance": 0.0}, found, 1) == "INCONCLUSIVE"
 
 
+@given(numbers, st.floats(1e-3, 1), st.integers(2, 12), st.integers(1, 100))
+def test_more_exponents_never_make_a_violation(slope, error, seeds, judged):
+    """Bonferroni only takes VIOLATED away, and leaves the other verdicts alone."""
+    found = Exponent(slope, error, seeds)
+    alone, together = judge_exponent(RULE, found, 1), judge_exponent(RULE, found, judged)
+    assert together == alone or (alone, together) == ("VIOLATED", "INCONCLUSIVE")
+
+
 def test_true_claims_judged_together_are_rarely_called_violated():
     """500 runs of 100 exponents from 8 normal repetitions, all true at the very limit of the tolerance: at most 5 % of
     the runs have any VIOLATED, up to FALSE_ALARM. Each judged alone, or with a normal quantile, calls far more."""
