@@ -186,8 +186,8 @@ def advise(
 
     At most one of users, samples, epsilon and target is omitted, and is solved for: the least value at which the upper
     end of the recommended method's interval reaches the target, or, if the target is omitted, this upper end. The label
-    noise matters most: between a standard deviation of 0.01 and a signal of 1/2 the risk of a method may differ by four
-    orders of magnitude.
+    noise matters most: where heads explain nearly all of a label's variance, the risk of a method may be four orders of
+    magnitude smaller than where they explain half of it (`signal` 1/2).
 
     Parameters
     ----------

@@ -1,8 +1,9 @@
 """Candidate methods of the advice and of the study guide: the law of each, at its best options.
 
 Risks are mean excess risks over that of predicting zero. `sizes` holds n, m, d, k and the label noise: its standard
-deviation over that of a coordinate of a head; mu is that of all releases together. The label noise matters most: from
-0.01 to the noise at which R^2 is 1/2, the risk of a method may rise by four orders of magnitude.
+deviation over that of a coordinate of a head; mu is that of all releases together. The label noise matters most: at
+0.01, where heads explain nearly all of a label's variance, the risk of a method may be four orders of magnitude smaller
+than at sqrt(k), where they explain half of it.
 """
 
 from __future__ import annotations
