@@ -6,8 +6,8 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import astuple, dataclass
 from types import MappingProxyType
+from typing import NamedTuple
 
 import pandas as pd
 from markupsafe import Markup
@@ -82,8 +82,7 @@ def _shown(row: dict, record: Names) -> dict:
     return row | {"origin": origin, "marks": drawn(row), "shifted": shifted, "of_record": of_record}
 
 
-@dataclass(frozen=True)
-class Bar:
+class Bar(NamedTuple):
     """Marks of a judged number with an interval from `start` to `end`. The claimed range is from `low` to `high`, which
     may be infinite; `claimed` is its edge or its middle."""
 
@@ -105,11 +104,8 @@ def bar_of(row: dict) -> Bar | None:
         start = end = measured
     claimed = float(row["claimed"].removeprefix("<= ").removeprefix(">= "))
     tolerance = float(row["tolerance"] or 0)
-    low, high = claimed - tolerance, claimed + tolerance
-    if row["rule"] == "at_most":
-        low = -math.inf
-    elif row["rule"] == "at_least":
-        high = math.inf
+    low = -math.inf if row["rule"] == "at_most" else claimed - tolerance
+    high = math.inf if row["rule"] == "at_least" else claimed + tolerance
     return Bar(measured, start, end, claimed, low, high)
 
 
@@ -118,8 +114,7 @@ def drawn(row: dict) -> Bar | None:
     bar = bar_of(row)
     if bar is None:
         return None
-    marks = astuple(bar)
-    finite = [mark for mark in marks if math.isfinite(mark)]
+    finite = [mark for mark in bar if math.isfinite(mark)]
     least, most = min(finite), max(finite)
     scale = math.log if least > 0 and most > LOG_FROM * least else float
     least, most = scale(least), scale(most)
@@ -133,4 +128,4 @@ def drawn(row: dict) -> Bar | None:
         at = start_at + (scale(value) - least) / span * (BAR_WIDTH - left - right)
         return round(min(max(at, 0), BAR_WIDTH), 1)
 
-    return Bar(*map(place, marks))
+    return Bar(*map(place, bar))

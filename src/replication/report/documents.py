@@ -29,7 +29,7 @@ from replication.report.layout import laid_out
 from replication.report.record import DOCS, confirmation_of, reasons
 from replication.report.run_tables import Measures, Run, judged, listed, read_text
 from replication.report.stub_run import planned_sizes
-from replication.report.summary import by_severity
+from replication.report.summary import by_question, by_severity
 from replication.run.config import read_papers
 from replication.run.csv_tables import read_rows
 from replication.run.models import ConfigError
@@ -118,14 +118,8 @@ def letters(docs: Path = DOCS) -> dict[str, str]:
     for key, paper in read_papers().items():
         mine, wrong = own[own["paper"] == key], errata[errata["paper"] == key].fillna("").to_dict("records")
         holds = mine.groupby("id", sort=False).filter(lambda rows: rows["verdict"].isin(AGREES).all())
-        by_letter = {
-            letter: [
-                row | {"same": [other for other in wrong if other["same_as"] == row["id"]]}
-                for row in wrong
-                if row["severity"] == letter and not row["same_as"]
-            ]
-            for letter in SEVERITIES
-        }
+        questions = by_question(wrong)
+        by_letter = {letter: [row for row in questions if row["severity"] == letter] for letter in SEVERITIES}
         if key in set(claims.loc[claims["whose"] == "paper", "paper"]):
             written[key] = laid_out(
                 "letter.md.jinja",

@@ -18,7 +18,7 @@ from privrep.options import misnamed
 from replication.evidence.catalogue import read_deviations
 from replication.evidence.claim_rules import Quantity
 from replication.evidence.claims import Claim
-from replication.evidence.compare import confirmation_pairs, unrepeated
+from replication.evidence.compare import by_name, confirmation_pairs, unrepeated
 from replication.evidence.facts import NotMeasured
 from replication.evidence.quantities import checked_claims, measured
 from replication.evidence.verdicts import Verdict
@@ -166,17 +166,13 @@ class Run:
         """Words for a row that is undecided, that a confirmation did not repeat, or that the run of record alone
         decides, by more repetitions than the default run, which left it undecided."""
         rows = read_rows(DOCS / "confirmation.csv")
-        first = [
-            (row["id"], row["quantity"])
-            for row, _ in confirmation_pairs(rows)
-            if row["verdict"] == Verdict.INCONCLUSIVE
-        ]
-        decided = unrepeated(rows)
+        doubts = unrepeated(rows)
         if self.scale == "record":
-            decided |= dict.fromkeys(first, "by more repetitions, not confirmed")
-        return {name: text for name, text in decided.items() if name in self.rows} | dict.fromkeys(
-            self.undecided, "undecided"
-        )
+            undecided = by_name(row for row, _ in confirmation_pairs(rows) if row["verdict"] == Verdict.INCONCLUSIVE)
+            doubts |= dict.fromkeys(undecided, "by more repetitions, not confirmed")
+        doubts = {name: text for name, text in doubts.items() if name in self.rows}
+        undecided = by_name(self.claims[self.claims["verdict"] == Verdict.INCONCLUSIVE].to_dict("records"))
+        return doubts | dict.fromkeys(undecided, "undecided")
 
     def has(self, study: str) -> bool:
         """Whether a study is part of this run."""
@@ -250,12 +246,6 @@ class Run:
         """(Study, measured quantity) -> claim id and quantity of the first row that it decides."""
         decided = (((claim.study, item.measured), (claim.id, item.quantity)) for claim, item in reversed(judged()))
         return {place: row for place, row in decided if row in self.rows}
-
-    @cached_property
-    def undecided(self) -> set[tuple[str, str]]:
-        """The rows that were tested and are undecided."""
-        rows = self.claims[self.claims["verdict"] == Verdict.INCONCLUSIVE]
-        return {*zip(rows["id"], rows["quantity"], strict=True)}
 
     @cached_property
     def others(self) -> dict[tuple[str, str], str]:

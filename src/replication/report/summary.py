@@ -94,6 +94,12 @@ def by_severity(rows: Iterable[dict]) -> list[dict]:
     return sorted(rows, key=lambda row: [*SEVERITIES, ""].index(row["severity"]))
 
 
+def by_question(errata: list[dict]) -> list[dict]:
+    """Return the first erratum on each question, with the others on it under `same`."""
+    firsts = (row for row in errata if not row["same_as"])
+    return [row | {"same": [other for other in errata if other["same_as"] == row["id"]]} for row in firsts]
+
+
 def decided(errata: pd.DataFrame) -> pd.DataFrame:
     """Return the errata with a demonstration."""
     return errata[errata["confirmed"].isin(("yes", "no"))]
@@ -121,8 +127,8 @@ def errata_list(errata: pd.DataFrame) -> Markup:
     those on one question are together."""
     every = decided(errata).to_dict("records")
     changes = {change: [] for change in by_change(errata)}
-    for row in by_severity(row for row in every if not row["same_as"]):
-        changes[row["changes"]] += [row, *(other for other in every if other["same_as"] == row["id"])]
+    for row in by_severity(by_question(every)):
+        changes[row["changes"]] += [row, *row["same"]]
     return ERRATA.errata(changes)
 
 
