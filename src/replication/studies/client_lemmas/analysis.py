@@ -158,14 +158,6 @@ def kronecker(n: int = 6, q: int = 4, d: int = 5, k: int = 2) -> dict[str, float
     }
 
 
-def subgaussian_norms() -> list[Measured]:
-    """Return inf {s: E exp(x^2 / s^2) <= 2} at variance 1, for a random sign (the least one) and for a normal."""
-    return [
-        exact("least subgaussian norm at variance 1", 1 / math.sqrt(math.log(2)), "E exp(x^2 / s^2) >= exp(1 / s^2)"),
-        exact("subgaussian norm of a normal variable", math.sqrt(NORMAL_NORM2)),
-    ]
-
-
 def chance_inside(lemma: str, users: int, samples: int, factor: float, draws: int = 2000) -> float:
     """Return the chance that no user's deviation exceeds `factor` sqrt(ln n / mbar), normal samples, k = 1."""
     limit = factor * math.sqrt(math.log(users) / samples)
@@ -208,7 +200,11 @@ def analyse(cells: pd.DataFrame, study: MeasureSettings) -> Findings:
         mean = mean_over(f"C.5 factor at kappa = {kappa:g}", factors, name=f"step {kappa}")
         law = shen2023.centaur_contraction(kappa)
         measures += [mean, progress(f"C.5 progress over law at kappa = {kappa:g}", mean, law)]
-    measures += [*(exact(name, value) for name, value in kronecker().items()), *subgaussian_norms(), *chances()]
+    measures += [exact(name, value) for name, value in kronecker().items()]
+    # The norm is inf {s: E exp(x^2 / s^2) <= 2}; at variance 1 a random sign has the least one.
+    least = 1 / math.sqrt(math.log(2))
+    measures.append(exact("least subgaussian norm at variance 1", least, "E exp(x^2 / s^2) >= exp(1 / s^2)"))
+    measures += [exact("subgaussian norm of a normal variable", math.sqrt(NORMAL_NORM2)), *chances()]
     norms = runs[["series", "head_law", "seed", "gradient_max", "gradient_median"]]
     tables = {
         "shen2023/gradient_norms": norms.assign(printed=printed_clip(runs), law=runs["gradient"]),
