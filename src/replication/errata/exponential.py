@@ -134,8 +134,7 @@ def complexity_grows_with_the_rank(rng: np.random.Generator) -> Finding:
         measured = np.mean([largest_correlation(total(users, products)) / (n * m) for _ in range(draws)])
         ratios.append(float(measured / (k**0.5 * math.sqrt(d / (n * m)))))
     power = log_slope(ranks, ratios)
-    right = decides(power, printed=0, correct=0.5, within=0.1)
-    return Finding(right, ratios, power)
+    return Finding(decides(power, printed=0, correct=0.5, within=0.1), ratios, power)
 
 
 def expected_risk(users: Users, unit: float, clip: float, epsilon: float, net: Net) -> float:

@@ -79,8 +79,7 @@ def frobenius_distance_exceeds_the_spectral_bound(rng: np.random.Generator) -> F
         noisy = [leading(clean + symmetric_noise(len(clean), noise, rng), k) for _ in range(5)]
         ratios.append(np.mean([dist_frobenius(each, truth) / dist2(each, truth) for each in noisy]))
     power = log_slope(ranks, ratios)
-    right = decides(power, printed=0, correct=0.5, within=0.2)
-    return Finding(right, ratios, power, np.sqrt(ranks))
+    return Finding(decides(power, printed=0, correct=0.5, within=0.2), ratios, power, np.sqrt(ranks))
 
 
 @demonstrates("E17")

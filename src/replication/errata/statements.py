@@ -34,8 +34,7 @@ def privacy_risk_is_quadratic_in_the_noise(rng: np.random.Generator) -> Finding:
     risks = [noisy_risk(users, multiplier, 5, 4.0, rng) for multiplier in multipliers]
     power = log_slope(multipliers, risks)
     growth = risks[-1] / risks[0] / (multipliers[-1] / multipliers[0])
-    right = decides(power, printed=1, correct=2, within=0.2)
-    return Finding(right, power, growth)
+    return Finding(decides(power, printed=1, correct=2, within=0.2), power, growth)
 
 
 @demonstrates("E8")
