@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 import yaml
 from test_environment import conda, declared
-from workflow_helpers import ROOT, called, copy_project, environment, snakemake
+from workflow_helpers import ROOT, called, copy_project, copy_run, environment, snakemake
 
 from replication.report.run_tables import captions
 from replication.run import provenance
@@ -65,9 +65,9 @@ def test_the_environment_of_the_rules_has_what_jobs_import_and_no_more():
 
 def test_the_report_of_snakemake_has_every_figure_with_its_caption(tiny_run, tmp_path):
     """And the claims, the errata and the page."""
-    archive = tmp_path / "report.zip"
+    folder, archive = copy_run(tiny_run, tmp_path / "copy"), tmp_path / "report.zip"
     words = ["snakemake", "--configfile", "config/scales/tiny.yaml", "--report", str(archive)]
-    done = called(tiny_run, words)
+    done = called(folder, words)
     assert not done.returncode, done.stderr
     with zipfile.ZipFile(archive) as opened:
         names = {Path(name).name for name in opened.namelist()}
@@ -105,11 +105,12 @@ def test_a_run_does_not_depend_on_the_working_folder(tmp_path):
     assert "privrep_plot_figure2" in planned(tmp_path / "outer")
 
 
-def test_a_figure_is_the_same_job_whoever_asks_for_it(tiny_run):
-    """By its name, by its study, or in all: nothing is drawn again."""
-    figure = "results/tiny/figures/jain2021/figure2.svg"
-    for word in (figure, "figure2", "jain2021", "all"):
-        assert "Nothing to be done" in snakemake(tiny_run, "-n", word).stdout + snakemake(tiny_run, "-n", word).stderr
+def test_a_figure_is_the_same_job_whoever_asks_for_it(tiny_run, tmp_path):
+    """By its name, by its study, by its paper or in all: nothing is drawn again."""
+    folder = copy_run(tiny_run, tmp_path / "copy")
+    for word in ("results/tiny/figures/jain2021/figure2.svg", "figure2", "jain2021", "all"):
+        done = snakemake(folder, "-n", word)
+        assert "Nothing to be done" in done.stdout + done.stderr
 
 
 def test_nothing_around_a_run_reaches_its_figures(tmp_path):
