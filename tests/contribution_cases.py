@@ -1,7 +1,5 @@
 """Kinds of contributions with a clip and two users who move a sum as far as anybody can."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass

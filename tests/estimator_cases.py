@@ -1,7 +1,5 @@
 """Configurations of the estimator, tables in which one user is another, and fits that hear given answers."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path

@@ -4,8 +4,6 @@ releases by running every method and the estimator on tiny problems, and writes 
 Kinds of contributions and their sensitivities are those of `contribution_cases`, proofs are docstrings of the code.
 """
 
-from __future__ import annotations
-
 import inspect
 import math
 import re

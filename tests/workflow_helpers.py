@@ -1,7 +1,5 @@
 """A throw-away copy of the project in which workflow tests run Snakemake."""
 
-from __future__ import annotations
-
 import importlib.util
 import os
 import re

@@ -1,7 +1,5 @@
 """Pages made from docstrings: formulas stand as they are written, parameters by their names, examples apart."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 

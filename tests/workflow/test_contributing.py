@@ -1,8 +1,6 @@
 """What CONTRIBUTING says of adding an algorithm, and a study with figures, done in a copy: one file, and a name in a
 study; four files and a place in a paper."""
 
-from __future__ import annotations
-
 import csv
 import re
 import sys

@@ -1,7 +1,5 @@
 """environment.yml, pyproject.toml and requirements.lock name the same packages."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil

@@ -3,8 +3,6 @@
 A run ends with the bytes of a run without the fault, or red with one clear message.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,8 +1,6 @@
 """The hosted CI runs targets of the Makefile, on each Python that the project names, and releases tags alone. No CI
 passes over tests."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import tomllib

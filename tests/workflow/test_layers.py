@@ -1,7 +1,5 @@
 """Packages and their layers stand above one another: nothing imports upwards, or loads a heavy library for nothing."""
 
-from __future__ import annotations
-
 import ast
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """Faults that a tool plants: each changes one thing and leaves the lines where they are."""
 
-from __future__ import annotations
-
 import ast
 
 from workflow_helpers import script

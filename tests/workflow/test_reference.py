@@ -1,8 +1,6 @@
 """The numbers of scale quick agree with the committed reference, and the comparison can fail. Each file of
 tests/reference is of a test."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 

@@ -1,7 +1,5 @@
 """The schemas for editors: those of the models, which accept every file of the configuration and explain every key."""
 
-from __future__ import annotations
-
 import json
 import sys
 from pathlib import Path

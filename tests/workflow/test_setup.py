@@ -3,8 +3,6 @@
 Pythons are stubs here, which note what they are asked to do.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

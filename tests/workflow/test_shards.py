@@ -1,7 +1,5 @@
 """Shards run on one thread; their rows become one table, every cell once in the study's order, or no table at all."""
 
-from __future__ import annotations
-
 import re
 from contextlib import contextmanager
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A run on a Slurm that this test starts, and what profiles/slurm asks for."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

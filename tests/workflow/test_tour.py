@@ -1,7 +1,5 @@
 """The tour of the results: executed beside the tables of a run, the same each time, and telling when it fails."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """The pipeline as a whole, at scale tiny: same bytes however the work is cut, and what a change makes again."""
 
-from __future__ import annotations
-
 import re
 import sys
 from pathlib import Path

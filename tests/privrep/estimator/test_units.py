@@ -1,8 +1,6 @@
 """Units, orders and names: a table in other units, in another order or with other names gives what the first one gives,
 each number by its own law, from both estimators and the commands."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable

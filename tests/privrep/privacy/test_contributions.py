@@ -149,20 +149,6 @@ def test_a_sum_is_that_of_its_users(case, numbers):
 
 
 @every_kind
-@given(numbers=crowds(), others=crowds(), there=st.lists(st.booleans(), min_size=4, max_size=4).map(np.array))
-def test_who_does_not_take_part_adds_nothing(case, numbers, others, there):
-    """Whatever the data are, to the last digit; the others add what they do by themselves."""
-    found = case.sums(numbers, there)
-    again = case.sums(np.where(there[:, None], numbers, others), there)
-    bounds = case.law.bounds if case.law else (case.clip,)
-    for one, other, present, bound in zip(found, again, case.sums(numbers[there]), bounds, strict=True):
-        np.testing.assert_array_equal(one, other)
-        np.testing.assert_allclose(one, present, rtol=0, atol=case.rounding * bound)
-    if not there.any():
-        assert not any(array.any() for array in found)
-
-
-@every_kind
 def test_no_users_add_nothing(case):
     """In the shape of a sum, also where they are the first that a worker sees."""
     shapes = [np.shape(array) for array in case.sums(user(1.0))]

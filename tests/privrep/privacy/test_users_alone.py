@@ -1,8 +1,6 @@
 """What a user adds to a sum depends on that user alone, to the byte, in every release of every method and of the
 estimator, which are found by running. tests/images/test_image_methods.py has the images' one release."""
 
-from __future__ import annotations
-
 import pickle
 from collections.abc import Callable
 from dataclasses import dataclass, replace
