@@ -128,7 +128,7 @@ def write_differences(docs: Path, *entries: dict) -> None:
 
 
 def unpacked(text: str) -> dict:
-    """What a figure of the page holds: its picture, its points and its numbers."""
+    """What a figure of the page holds: its points and its numbers."""
     return json.loads(gzip.decompress(base64.b64decode(text)))
 
 

@@ -1,4 +1,4 @@
-// Figures: drawn where they come near the sight, the numbers of the nearest point under a pointer, a finger or the arrow keys, and a larger view.
+// Figures: the numbers of the nearest point under a pointer, a finger or the arrow keys, all numbers as a table, and a larger view.
 // What a script element holds compressed
 const inflated = (script) => {
   const bytes = Uint8Array.from(atob(script.textContent), (sign) => sign.charCodeAt(0));
@@ -15,48 +15,40 @@ const inflated = (script) => {
         (panel.y || "y") + " = " + spelled(y) + (low === undefined ? "" : " [" + spelled(low) + ", " + spelled(high) + "]")].filter(Boolean).join("\n")}))));
   }
 
-  // A figure's picture, points and numbers are one compressed text, unpacked when it comes near the sight or the page has time.
-  // Until then an empty picture holds the place. Printing and the browser's own search need all of them, and do not wait.
-  const figures = [...document.querySelectorAll("figure")], unpacking = new Map(), packs = new Map(), undrawn = new Set(figures);
+  // Points and numbers of a figure are one compressed text, unpacked when the page has time or somebody asks.
+  const figures = [...document.querySelectorAll("figure")], unpacking = new Map(), packs = new Map();
   const unpacked = (figure) => unpacking.get(figure) ?? unpacking.set(figure, unpack(figure)).get(figure);
   async function unpack(figure) {
-    const pack = await inflated(figure.querySelector("script"));
-    figure.querySelector("a[download]").href = URL.createObjectURL(new Blob([pack.numbers], {type: "text/csv"}));
+    const pack = await inflated(figure.querySelector("script")), [picture, table] = figure.querySelectorAll("a[download]");
+    picture.href = figure.querySelector("img").src;
+    table.href = URL.createObjectURL(new Blob([pack.numbers], {type: "text/csv"}));
     packs.set(figure, pack);
     if (pack.points.panels) read(figure.querySelector(".plot"), pack.points);
   }
-  function draw(figure) {
-    if (!packs.has(figure) || !undrawn.delete(figure)) return;
-    near.unobserve(figure);
-    const made = document.createElement("template");
-    made.innerHTML = packs.get(figure).picture;
-    figure.querySelector(".card svg").append(...made.content.firstChild.childNodes);
-    stack(figure);
-  }
   // On a narrow screen the panels stand below each other: each is a view of the same picture. The legend comes last.
   function stack(figure) {
-    const card = figure.querySelector(".card"), svg = card?.querySelector("svg"), {panels = [], rest = []} = packs.get(figure).points;
-    if (!svg || (panels.length < 2 && rest.length < 2)) return;
-    const narrow = card.clientWidth < parseFloat(getComputedStyle(svg).getPropertyValue("--least"));
+    const card = figure.querySelector(".card"), picture = card?.querySelector("img"), {panels = [], rest = [], width, height} = packs.get(figure).points;
+    if (!picture || panels.length + rest.length < 2) return;
+    const narrow = card.clientWidth < parseFloat(getComputedStyle(picture).getPropertyValue("--least"));
     if (narrow && !card.querySelector(".piece")) {
       for (const {frame, own, y} of [...panels, ...rest.map((frame) => ({frame, own: true}))]) {
-        const piece = document.createElementNS(SVG, "svg"), use = document.createElementNS(SVG, "use");
+        const piece = document.createElementNS(SVG, "svg"), view = document.createElementNS(SVG, "image");
         piece.setAttribute("viewBox", frame.join(" "));
         piece.setAttribute("class", "piece");
         piece.style.maxWidth = frame[2] * 4 / 3 + "px";
-        use.setAttribute("href", "#" + svg.firstElementChild.id);
-        piece.append(use);
+        for (const [name, value] of Object.entries({href: picture.src, width, height})) view.setAttribute(name, value);
+        piece.append(view);
         if (!own && y) card.append(Object.assign(document.createElement("p"), {className: "axis", textContent: y}));
         card.append(piece);
       }
     }
     figure.classList.toggle("stacked", narrow);
   }
-  addEventListener("resize", () => figures.forEach((figure) => undrawn.has(figure) || stack(figure)));
-  const near = new IntersectionObserver((seen) => {
-    for (const {target, isIntersecting} of seen) if (isIntersecting) unpacked(target).then(() => draw(target));
+  const near = new Set(), seen = new IntersectionObserver((all) => {
+    for (const {target, isIntersecting} of all) if (isIntersecting) unpacked(target).then(() => { near.add(target); stack(target); });
   }, {rootMargin: "100%"});
-  figures.forEach((figure) => near.observe(figure));
+  figures.forEach((figure) => seen.observe(figure));
+  addEventListener("resize", () => near.forEach(stack));
   addEventListener("load", () => setTimeout(() => figures.forEach(unpacked)));
 
   const CELLS = /(?<=^|,)(?:"(?:[^"]|"")*"|[^,]*)/g, plain = (cell) => cell.startsWith('"') ? cell.slice(1, -1).replaceAll('""', '"') : cell;
@@ -81,21 +73,18 @@ const inflated = (script) => {
     const figure = target.matches("figure details") && target.closest("figure");
     if (figure) unpacked(figure).then(() => fill(target));
   }, true);
-  addEventListener("beforeprint", () => figures.forEach(draw));
   addEventListener("keydown", ({key, ctrlKey, metaKey}) => {
-    if (key !== "F3" && !(key.toLowerCase() === "f" && (ctrlKey || metaKey))) return;
-    figures.forEach(draw);
-    document.querySelectorAll("figure details").forEach(fill);
+    if (key === "F3" || (key.toLowerCase() === "f" && (ctrlKey || metaKey))) document.querySelectorAll("figure details").forEach(fill);
   });
 
   function read(plot, told) {
-    const card = plot.querySelector(".card"), svg = card.querySelector("svg"), says = plot.querySelector(".says");
-    const all = points(told);
-    let here = null, ring;
+    const card = plot.querySelector(".card"), picture = card.querySelector("img"), says = plot.querySelector(".says");
+    const all = points(told), ring = card.appendChild(Object.assign(document.createElement("i"), {className: "here", hidden: true}));
+    let here = null;
     // Where points are on the screen: in the picture, or in the view of their panel
     function places() {
       const views = plot.closest(".stacked") ? [...card.querySelectorAll(".piece")].map((one, at) => [one, told.panels[at]?.frame ?? [0, 0, 1]]) : null;
-      const boxes = (views ?? [[svg, [0, 0, told.width]]]).map(([one, [left, top, width]]) => ({one, left, top, width, box: one.getBoundingClientRect()}));
+      const boxes = (views ?? [[picture, [0, 0, told.width]]]).map(([one, [left, top, width]]) => ({one, left, top, width, box: one.getBoundingClientRect()}));
       return (point) => {
         const {one, left, top, width, box} = boxes[views ? point.panel : 0], scale = box.width / width;
         return {one, x: box.left + (point.left - left) * scale, y: box.top + (point.top - top) * scale};
@@ -104,13 +93,12 @@ const inflated = (script) => {
 
     function show(point) {
       here = point;
-      ring?.remove();
+      ring.hidden = !point;
       says.textContent = point ? point.text : "";
       if (!point) return;
-      ring = document.createElementNS(SVG, "circle");
-      for (const [name, value] of Object.entries({cx: point.left, cy: point.top, r: 6, class: "here"})) ring.setAttribute(name, value);
-      const place = places(), {one, x} = place(point), around = plot.getBoundingClientRect(), middle = x - around.left;
-      one.append(ring);
+      const place = places(), {one, x, y} = place(point), around = plot.getBoundingClientRect(), middle = x - around.left, view = card.getBoundingClientRect();
+      ring.style.left = x - view.left - card.clientLeft + card.scrollLeft + "px";
+      ring.style.top = y - view.top - card.clientTop + card.scrollTop + "px";
       // Below the picture, where it hides nothing, or else below the panel
       const [, upper, , high] = told.panels[point.panel].frame, end = one.getBoundingClientRect().bottom;
       const below = end + says.offsetHeight + 8 < innerHeight ? end : place({...point, top: upper + high}).y;
@@ -160,8 +148,8 @@ const inflated = (script) => {
       home = document.createComment("");
       plot.replaceWith(home);
       large.append(plot);
-      const {width, height} = plot.querySelector("svg").viewBox.baseVal;
-      plot.querySelector("svg").style.setProperty("width", "min(100%, calc(80vh * " + (width / height).toFixed(3) + "))");
+      const picture = plot.querySelector("img");
+      picture.style.setProperty("width", "min(100%, calc(80vh * " + (picture.getAttribute("width") / picture.getAttribute("height")).toFixed(3) + "))");
       large.setAttribute("aria-label", plot.querySelector(".card").getAttribute("aria-label"));
       large.showModal();
     };
@@ -170,7 +158,7 @@ const inflated = (script) => {
   large.querySelector("button").onclick = () => large.close();
   large.addEventListener("close", () => {
     const plot = large.querySelector(".plot");
-    plot.querySelector("svg").style.removeProperty("width");
+    plot.querySelector("img").style.removeProperty("width");
     home.replaceWith(plot);
   });
 }

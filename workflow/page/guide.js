@@ -1,10 +1,11 @@
-// The tool "which method": sliders for n, m, d, k and epsilon, and what the laws expect of each method there.
+// The tool "which method": sliders for n, m, d, k, label noise and epsilon, and what the laws expect of each method there.
 for (const tool of document.querySelectorAll(".guide-tool")) inflated(tool.querySelector("script")).then((data) => {
   const {axes, methods} = data;
   const plot = tool.querySelector(".guide-plot"), answer = tool.querySelector(".guide-answer");
   const inputs = axes.map((axis) => tool.querySelector("input[name=" + axis.name + "]"));
   const full = axes.reduce((size, axis) => size * axis.values.length, 1);
   const called = Object.fromEntries(methods.map(({key, name}) => [key, name]));
+  const noise = axes.findIndex(({name}) => name === "label-noise");
   const lowest = -7, highest = 1;  // decades
   const power = (exponent) => "10" + [...String(exponent)].map((sign) => "⁰¹²³⁴⁵⁶⁷⁸⁹"[sign] ?? "⁻").join("");
   const spelled = (value) => {
@@ -23,11 +24,11 @@ for (const tool of document.querySelectorAll(".guide-tool")) inflated(tool.query
       const risk = values[place] === null ? Infinity : 10 ** (values[place] / data.fine);
       return {key, risk, known: data.known[key][place] === "1"};
     });
-    const steps = (one) => Math.max(...one.at.map((value, i) => Math.abs(value - at[i])));
+    const steps = (one) => Math.max(...one.at.map((value, i) => Math.abs(value - at[i]) * (i === noise ? 2 : 1)));  // all have one label noise
     const least = Math.min(...rows.map((row) => row.risk));
     const cheap = (row) => row.key === "own" ? 2 : row.key === "unit" ? 1 : 0;  // no privacy spent; nothing to tune
     const best = rows.filter((row) => row.risk <= data.close * least).sort((a, b) => cheap(b) - cheap(a) || a.risk - b.risk);
-    return {rows, best, here: data.measured.find((one) => !steps(one)), near: data.measured.some((one) => steps(one) < 2)};
+    return {rows, best, here: data.measured.find((one) => !steps(one)), near: data.measured.some((one) => steps(one) < 2), noisy: at[noise] > 0};
   };
 
   const draw = ({rows, best, here}) => {
@@ -57,10 +58,9 @@ for (const tool of document.querySelectorAll(".guide-tool")) inflated(tool.query
     });
   };
 
-  const noise = ", label noise " + data.noise + ", δ = " + spelled(data.delta);
-  const words = (where, {best, here, near}, command) => {
+  const words = (where, {best, here, near, noisy}, command) => {
     const names = best.map(({key}) => called[key]).join(" or "), {key, risk, known} = best[0];
-    const parts = ["At " + where + noise + ": " + (key === "zero" ? "predict zero; no method is expected to do better." : "use " + names + ".")];
+    const parts = ["At " + where + ", δ = " + spelled(data.delta) + ": " + (key === "zero" ? "predict zero; no method is expected to do better." : "use " + names + ".")];
     if (key === "own") parts.push("Each user alone does best, at no cost in privacy.");
     const [middle, low, high] = here?.risk[key] ?? [null, null];
     const ends = low === null ? "" : " [" + spelled(low) + ", " + spelled(high) + "]";
@@ -69,7 +69,8 @@ for (const tool of document.querySelectorAll(".guide-tool")) inflated(tool.query
     const better = Object.keys(here?.risk ?? {}).filter((other) => here.risk[other][0] * data.close < middle);
     if (better.length) parts.push("Measured lower: " + better.map((other) => called[other]).join(", ") + ".");
     if (!known) parts.push("Extrapolated: the law's own assumptions fail here.");
-    if (!near) parts.push("Extrapolated: no measured setting is within a step of every slider.");
+    if (noisy) parts.push("By law alone: all runs of the guide have label noise " + data.noise + ".");
+    else if (!near) parts.push("Extrapolated: no measured setting is within a step of every slider.");
     parts.push("With an interval: " + command + ".");
     return parts.join(" ");
   };
@@ -84,7 +85,7 @@ for (const tool of document.querySelectorAll(".guide-tool")) inflated(tool.query
     const found = lookUp(at);
     draw(found);
     const options = axes.map((axis, i) => "--" + axis.name + " " + axis.values[at[i]]).join(" ");
-    const command = "privrep advise " + options + " --label-noise " + data.noise + " --delta " + data.delta;
+    const command = "privrep advise " + options + " --delta " + data.delta;
     answer.textContent = words(axes.map((axis, i) => axis.symbol + " = " + values[i]).join(", "), found, command);
   };
   // The sizes stand in the address: #which-method?users=20000&samples=10

@@ -8,9 +8,13 @@ const ROWS = {};
   const rows = data.map((cells, order) => ({order, body: table.tBodies[order], cells, ...Object.fromEntries(fields.map((name, at) => [name, cells[at]]))}));
   const FACETS = {paper: "paper", verdict: "verdict", kind: "rule", whose: "whose", basis: "basis", confirmed: "confirmed", severity: "severity", study: "study"};
   const PARTS = {claim: "id", place: "place", quantity: "quantity"};
-  const LETTERS = {"ε": "epsilon", "δ": "delta", "Δ": "Delta", "σ": "sigma", "κ": "kappa", "μ": "mu", "η": "eta", "ζ": "zeta", "λ": "lam", "≤": "<=", "≥": ">=", "²": "^2"};
   const LEVELS = ["good", "fair", "open", "bad", "none"];
-  const plain = (text) => text.replace(/[εδΔσκμηζλ≤≥²]/g, (letter) => LETTERS[letter]).toLowerCase();
+  // One normalisation of text and query, so that what a keyboard types finds what is printed: 10⁻⁶, 10^-6 and 1e-6; ε, eps and epsilon; 18,000 and 18000
+  const GREEK = Object.fromEntries("alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi omicron pi rho sigma sigma tau upsilon phi chi psi omega".split(" ").map((name, at) => [String.fromCharCode(945 + at), name]));
+  const SIGNS = {"≤": "<=", "≥": ">=", "→": "->", "±": "+-", "√": "sqrt", "×": "x", "·": "x", "’": "'", "“": '"', "”": '"', "⊤": "T"};
+  const plain = (text) => text.replace(/[⁺⁻⁰¹²³⁴-⁹ⁿ]+/g, "^$&").replace(/[₀-₉]+/g, "_$&").normalize("NFKC").replace(/[‐-―−]/g, "-").replace(/[≤≥→±√×·’“”⊤]/g, (sign) => SIGNS[sign]).toLowerCase()
+    .replace(/[α-ω]/g, (letter) => GREEK[letter]).replace(/\beps\b/g, "epsilon").replace(/\blam\b/g, "lambda").replace(/[{}]/g, "").replace(/(?<![\w.])1(?:\.0)?e([+-]?)0*(\d+)/g, (_, sign, power) => "10^" + sign.replace("+", "") + power)
+    .replace(/(\d),(?=\d{3}(?!\d))/g, "$1").replace(/\s+/g, " ");
   const number = (text) => text === "" ? NaN : Number(text.replace(/^[<>]= /, ""));
   const level = (row) => LEVELS.findIndex((name) => row.body.querySelector(".badge").classList.contains(name)) + row.verdict;
   const ORDERS = {claim: (row) => row.order, quantity: (row) => row.quantity, claimed: (row) => number(row.claimed), measured: (row) => number(row.measured), verdict: level};
@@ -35,12 +39,12 @@ const ROWS = {};
   }
   function passes(row, {tokens}, patterns, left = "") {
     return patterns.every((one) => one.test(row.text)) && Object.entries(tokens).every(([key, values]) => key === left || values.some((value) =>
-      key in FACETS ? row[FACETS[key]].toLowerCase() === value : row[PARTS[key]].toLowerCase().includes(value)));
+      key in FACETS ? row[FACETS[key]].toLowerCase() === value : plain(row[PARTS[key]]).includes(value)));
   }
 
-  // The nearest of some words, by the fewest letters to change
-  function nearest(word, words) {
-    let best = "", least = Infinity;
+  // The nearest of some words, by the fewest letters to change, if these are at most `most`
+  function nearest(word, words, most = Infinity) {
+    let best = "", least = most + 1;
     for (const other of words) {
       if (Math.abs(other.length - word.length) >= least) continue;
       let line = [...Array(other.length + 1).keys()];

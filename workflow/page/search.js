@@ -3,15 +3,16 @@
   const {rows, plain, parsed, pattern, nearest, unknown, found} = ROWS;
   const form = document.getElementById("search"), field = form.querySelector("input"), hits = document.getElementById("hits");
   const KINDS = {question: ["question", "questions", 3], row: ["row", "rows", 6], erratum: ["erratum", "errata", 4], text: ["passage", "passages", 5]};
-  const COMMON = new Set("a an and are as at be by can do does for from how i in is it me my of on or should that the there this to use was were what when where which who why with".split(" "));
+  const COMMON = new Set("a an and are as at be by can do does for from how i in is it many me much my of on or should that the there this to use was were what when where which who why with".split(" "));
   const make = (name, properties = {}, ...inside) => { const one = Object.assign(document.createElement(name), properties); one.append(...inside); return one; };
 
   // Text as one would type it: powers with a caret, indices with an underscore
   function spelled(element) {
     let from = element;
-    if (element.querySelector("msup, msub, sup, sub, script, .differs")) {
+    if (element.querySelector("msup, msub, sup, sub, script, button, .differs, td, th")) {
       from = element.cloneNode(true);
-      for (const one of from.querySelectorAll("script, .differs")) one.remove();
+      for (const one of from.querySelectorAll("script, button, .differs")) one.remove();
+      for (const one of from.querySelectorAll("td, th")) one.append(" ");
       for (const one of from.querySelectorAll("msup > :nth-child(2), sup")) one.prepend("^");
       for (const one of from.querySelectorAll("msub > :nth-child(2), sub")) one.prepend("_");
     }
@@ -31,8 +32,8 @@
     }
     for (const one of document.querySelectorAll(".erratum")) add("erratum", one, spelled(one.querySelector("summary")), [...one.querySelectorAll("dt, dd")].map(spelled).join(" "));
     let heading = document.title;
-    for (const one of document.querySelectorAll("main :is(h2, h3, p, li, figcaption, td, dd)")) {
-      if (one.closest(".every, .brief, .erratum, .question, .guide-tool, #find, .plot") || one.querySelector("p, li, td")) continue;
+    for (const one of document.querySelectorAll("main :is(h2, h3, p, li, figcaption, tbody tr, dd)")) {
+      if (one.closest(".every, .brief, .erratum, .question, .guide-tool, #find, .plot, .files, .wider, .masthead, .tally, figure details") || one.querySelector("p, li")) continue;
       const text = spelled(one), title = one.matches("h2, h3");
       if (title) heading = text;
       add("text", one, heading, title ? "" : text);
@@ -43,12 +44,12 @@
   // Entries that have all words, rare ones first, or else the nearest; and what has to be said of the query
   function answered(query) {
     const asked = parsed(query), every = asked.words.map((word) => word.replace(/[?!,;]+$/, "")).filter((word) => /\w/.test(word) && !/^[a-z]+:/.test(word));
-    const rare = every.filter((word) => !COMMON.has(word)), said = unknown(query);
-    const tests = (rare.length ? rare : every).map((word) => {
+    const rare = every.filter((word) => !COMMON.has(word)), said = unknown(query), phrase = every.join(" ");
+    const tests = (rare.length ? rare : every).map((word) => word.replace(/(?<=[a-z]{2}[^su\W])s$/, "")).map((word) => {
       const holding = (test) => entries.filter(({words}) => test.test(words)).length;
       let test = pattern(word), holders = holding(test);
       if (!holders) {
-        const other = /^[a-z]{3,}$/.test(word) ? nearest(word, vocabulary) : "";
+        const other = /^[a-z]{5,}$/.test(word) ? nearest(word, vocabulary, Math.floor((word.length - 1) / 3)) : "";
         said.push("“" + word + "” is nowhere on this page" + (other ? "; the nearest word is “" + other + "”." : "."));
         if (other) { test = pattern(other); holders = holding(test); }
       }
@@ -58,7 +59,7 @@
     if (!tests.length && !chosen) return {all: [], said};
     const scored = entries.filter(({target}) => !chosen || chosen.has(target)).map((entry) => {
       const sum = (text) => tests.reduce((all, {test, weight}) => all + (test.test(text) ? weight : 0), 0);
-      return {entry, whole: tests.every(({test}) => test.test(entry.words)), score: sum(entry.words) + sum(entry.head) - entry.words.length / 1e5};
+      return {entry, whole: tests.every(({test}) => test.test(entry.words)), score: sum(entry.words) + sum(entry.head) * (entry.head.includes(phrase) ? 2 : 1) - entry.words.length / 1e5};
     });
     const least = Math.max(...scored.map(({score}) => score)) / 2, near = ({score}) => score > 0 && score >= least, whole = scored.some((one) => one.whole);
     if (!whole && scored.some(near)) said.push("Nothing has all of these words; nearest:");

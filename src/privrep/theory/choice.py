@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -53,6 +54,14 @@ LEAST_PENALTY = 0.001
 """Smallest ridge penalty of own data."""
 
 
+@cache
+def _by_rounds() -> list[dict[str, Values]]:
+    return [
+        {"rounds": rounds, **{str(key): rows[[key]].to_numpy() for key in rows if key != "rounds"}}
+        for rounds, rows in ((int(of["rounds"].iloc[0]), of) for _, of in pd.DataFrame(ROUNDS).groupby("rounds"))
+    ]
+
+
 def choices(name: str, sizes: Regime) -> list[dict[str, Values]]:
     """Return the candidate options of a method.
 
@@ -60,10 +69,7 @@ def choices(name: str, sizes: Regime) -> list[dict[str, Values]]:
     values. Alternating minimisation has those with one pass alone, since its law has one.
     """
     if name in ("fedrep", "centaur"):
-        return [
-            {"rounds": rounds, **{str(key): rows[[key]].to_numpy() for key in rows if key != "rounds"}}
-            for rounds, rows in ((int(of["rounds"].iloc[0]), of) for _, of in pd.DataFrame(ROUNDS).groupby("rounds"))
-        ]
+        return _by_rounds()
     if name == "altmin":
         return [passes for passes in PASSES if passes["epochs"] == 1]
     if name == "own":  # the penalty of the posterior mean for isotropic heads

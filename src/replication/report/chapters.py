@@ -204,7 +204,7 @@ class Text:
         first += "".join(f" ({one})" for one in doubts) + (CHAPTER.differs(differs) if differs else "")
         words = "\n\n".join([first, *rest])
         if title in self.parts[0].found_by:
-            return CHAPTER.question(words, self.parts[0].found_by[title])
+            return CHAPTER.question(spelling.slug(f"question {title}"), words, self.parts[0].found_by[title])
         return CHAPTER.lead(words).strip() if title == "lead" else words
 
 

@@ -19,7 +19,7 @@ from replication.report.chapters import chapter, text
 from replication.report.claims_table import all_rows
 from replication.report.layout import PIECES, laid_out
 from replication.report.run_tables import Run
-from replication.report.spelling import unused
+from replication.report.spelling import slug, unused
 from replication.run.config import ROOT, read_papers
 from replication.run.models import ConfigError
 
@@ -68,8 +68,7 @@ def with_anchors(content: str) -> str:
     taken = set(re.findall(r'\bid="([^"]+)"', content))
 
     def named(match: re.Match) -> str:
-        words = re.sub(r"<[^>]+>", "", html.unescape(match[2])).lower()
-        name = unused(re.sub(r"\W+", "-", words).strip("-"), taken)
+        name = unused(slug(re.sub(r"<[^>]+>", "", html.unescape(match[2]))), taken)
         return match[0].replace(">", f' id="{name}">', 1)
 
     return re.sub(r"<h([23])>(.*?)</h\1>", named, content, flags=re.DOTALL)

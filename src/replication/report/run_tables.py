@@ -98,6 +98,13 @@ def listed(study: str) -> tuple[str, ...]:
     return tuple(measured(study_of(study)))
 
 
+def source_of(study: str, figure: str) -> str:
+    """Return the file that draws a figure: the Python of its study, or its settings for panels of sweeps."""
+    own = settings_of(study).replace("settings.yaml", "figures.py")
+    drawn = (ROOT / own).exists() and f"def draw_{figure.rpartition('/')[2]}(" in (ROOT / own).read_text()
+    return own if drawn else settings_of(study)
+
+
 def captions() -> dict[str, dict[str, dict[str, str]]]:
     """Return label and caption of each figure, by study, in the order of the page."""
     return {study: read_yaml(ROOT / settings_of(study))["figures"] for study in study_names()}
@@ -219,7 +226,8 @@ class Run:
             return FIGURE.missing(figure)
         numbers = (self.figures / f"{figure}.csv").read_bytes()
         folder, label = "" if self.alone else FOLDER, self.captions[study][figure]["label"]
-        return figure_html(figure, svg.read_text(), numbers, self.caption(study, figure), label, folder)
+        about = self.caption(study, figure), source_of(study, figure), label, folder
+        return figure_html(figure, svg.read_text(), numbers, *about)
 
     def caption(self, study: str, figure: str) -> str:
         """Return the caption of a figure of a study, with the sizes of this run."""

@@ -155,6 +155,15 @@ def figure_anchor(figure: str) -> str:
     return "fig-" + re.sub(r"\W+", "-", figure).strip("-")
 
 
+def slug(words: str) -> str:
+    """Return words as an id.
+
+    >>> slug("What is delta, and where?")
+    'what-is-delta-and-where'
+    """
+    return re.sub(r"\W+", "-", words.lower()).strip("-")
+
+
 def unused(base: str, taken: set[str]) -> str:
     """Return the name, with a number if it is taken already, and add it to those taken."""
     names = itertools.chain([base], (f"{base}-{number}" for number in itertools.count(2)))

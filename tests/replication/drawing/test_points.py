@@ -52,7 +52,7 @@ def test_points_reach_the_page(tmp_path):
     told = pictures.points((tmp_path / "figure.svg").read_text())
     assert told["panels"][0]["x"] == "ε" and told["panels"][0]["series"][0]["name"] == "private σ_F"
     assert pictures.points("<svg></svg>") == {}
-    assert "<metadata" not in pictures.inline_svg((tmp_path / "figure.svg").read_text(), "one", "one-caption")
+    assert "metadata" not in pictures.as_data((tmp_path / "figure.svg").read_text())
 
 
 def drawn_alone(x: list, y: list, name: str = "line", **limits) -> dict:

@@ -12,6 +12,7 @@ import itertools
 import json
 import re
 import shutil
+import xml.etree.ElementTree as ET
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -19,8 +20,9 @@ import numpy as np
 import pandas as pd
 import pytest
 from axe_playwright_python.sync_playwright import Axe
+from PIL import Image
 from playwright.sync_api import Browser, Page, expect, sync_playwright
-from stub_page import DRAWN, guide_cells, rendered_run, unpacked
+from stub_page import DRAWN, ROOT, guide_cells, rendered_run, unpacked
 from workflow_helpers import patience, unit_seconds
 
 from replication.evidence.verdicts import Verdict
@@ -28,7 +30,18 @@ from replication.report.claims_table import row_anchors
 from replication.report.spelling import figure_anchor
 from replication.report.summary import LEVELS
 from replication.studies.guide import analysis as measures
-from replication.studies.guide.analysis import AXES, CLOSE, EXAMPLE, METHODS, RUN, grid, guide, method_to_use
+from replication.studies.guide.analysis import (
+    AXES,
+    CLOSE,
+    LABEL_NOISE,
+    METHODS,
+    NOISES,
+    RUN,
+    SLIDERS,
+    grid,
+    guide,
+    method_to_use,
+)
 
 BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 
@@ -308,6 +321,10 @@ def test_a_sorted_table_is_downloaded_in_its_order(at, claims, heading, value):
         ("verdct:violated", "There is no token “verdct:”; the nearest is “verdict:”."),
         ("paper:foo", "No row has paper “foo”; the nearest is “"),
         ("docker logistic", "Nothing has all of these words; nearest:"),
+        ("leak", "Is CENTAUR private as printed?"),
+        ("leaf", "“leaf” is nowhere on this page."),
+        ("delta 1e-6", "What is delta, and where?"),
+        ("wider than the screen", "“screen” is nowhere on this page."),
     ],
 )
 def test_the_search_answers_as_one_types(at, query, found):
@@ -318,6 +335,30 @@ def test_the_search_answers_as_one_types(at, query, found):
     assert found in page.locator("#hits").inner_text()
     page.keyboard.press("Escape")
     assert not hit(page, "#hits")
+    page.fill("#search-for", "")
+
+
+def test_the_first_hit_answers_what_strangers_type(at):
+    """Words that were written down before the page was seen, and a part of the question that should come first. Looked
+    at are those whose question this run can answer."""
+    page, words = at("#content"), pd.read_csv(ROOT / "tests/reference/search_words.csv").fillna("")
+    titles = page.locator(".question strong").all_inner_texts()
+    words = words[[bool(part) and any(part in title for title in titles) for part in words["question"]]]
+    missed = []
+    for query, part in zip(words["words"], words["question"], strict=True):
+        page.fill("#search-for", query)
+        if part not in page.locator("#hits a").first.inner_text():
+            missed.append(query)
+    page.fill("#search-for", "")
+    assert len(words) > 15 and len(missed) <= len(words) / 10, missed
+
+
+def test_a_question_has_an_address(at):
+    page = at("#content")
+    page.fill("#search-for", "docker")
+    page.press("#search-for", "Enter")
+    assert page.url.endswith("#question-is-there-a-docker-image")
+    assert page.locator("#question-is-there-a-docker-image").bounding_box()["y"] < WIDE["height"]
     page.fill("#search-for", "")
 
 
@@ -343,36 +384,37 @@ def at_point(page: Page, number: int) -> tuple[float, float]:
     """Where a point lies on the screen."""
     told = unpacked(page.locator(f"{FIGURE} script").inner_text())["points"]
     left, top = told["panels"][0]["series"][0]["points"][number][:2]
-    box = page.locator(f"{FIGURE} svg").bounding_box()
+    box = page.locator(f"{FIGURE} img").bounding_box()
     scale = box["width"] / told["width"]
     return box["x"] + left * scale, box["y"] + top * scale
 
 
-UNDRAWN = "[...document.querySelectorAll('.card svg')].filter((one) => !one.childElementCount).length"
-
-
 def wait_until_unpacked(page: Page) -> None:
-    expect(page.locator("a[download]:not([href^='blob:'])")).to_have_count(0, timeout=1000 * patience(300, 120))
+    packed = page.locator("figure a[download]:not([href^='blob:'], [href^='data:'])")
+    expect(packed).to_have_count(0, timeout=1000 * patience(300, 120))
 
 
-def test_figures_are_drawn_when_they_come_into_sight(visit):
-    """Until then an empty picture holds the place: nothing moves.
-    Printing draws all, as soon as they are unpacked; the browser's own search has their words and numbers, too."""
+DECODED = "[...document.images].filter((one) => one.complete && one.naturalWidth).length"
+
+
+def test_figures_are_pictures_that_the_browser_decodes_late(visit):
+    """Far from the sight they take no time and hold their place; a script is needed by none."""
+    for script in (True, False):
+        page = visit(java_script_enabled=script)
+        count = page.locator("figure img").count()
+        assert count > 3 and (not script or page.evaluate(DECODED) < count)  # without scripts browsers do not wait
+        picture = page.locator(f"{FIGURE} img")
+        height = picture.bounding_box()["height"]
+        picture.scroll_into_view_if_needed()
+        assert picture.evaluate("(one) => one.decode().then(() => one.naturalWidth)") > 50
+        assert picture.bounding_box()["height"] == height > 50
+
+
+def test_the_browsers_own_search_has_the_numbers_of_figures(visit):
     page = visit()
-    count = page.locator(".card svg").count()
-    assert page.evaluate(UNDRAWN) == count > 3
-    box = f"document.querySelector('{FIGURE} svg').getBoundingClientRect().height"
-    empty = page.evaluate(box)
-    page.evaluate(f"location.hash = '{FIGURE}'")
-    page.locator(f"{FIGURE} svg path").first.wait_for(state="attached")
-    assert page.evaluate(box) == empty > 50 and 0 < page.evaluate(UNDRAWN) < count
     wait_until_unpacked(page)
-    page.evaluate("dispatchEvent(new Event('beforeprint'))")
-    assert page.evaluate(UNDRAWN) == 0
-    again = visit()
-    wait_until_unpacked(again)
-    again.keyboard.press("Control+f")
-    assert again.evaluate(UNDRAWN) == 0 and again.locator(f"{FIGURE} table").count() == 1
+    page.keyboard.press("Control+f")
+    assert page.locator(f"{FIGURE} table").count() == 1
 
 
 def test_a_pointer_reads_the_nearest_point(at):
@@ -414,21 +456,21 @@ def test_arrow_keys_read_a_figure(at):
 def test_figures_enlarge_and_return(at):
     """In a dialog that Escape closes; the numbers work there as well."""
     page = at(FIGURE)
-    small = page.locator(f"{FIGURE} svg").bounding_box()["width"]
+    small = page.locator(f"{FIGURE} img").bounding_box()["width"]
     page.locator(f"{FIGURE} button", has_text="Enlarge").click()
-    large = page.locator("dialog svg")
+    large = page.locator("dialog img")
     assert large.bounding_box()["width"] > small
     page.locator("dialog .card").focus()
     page.keyboard.press("ArrowRight")
     assert "ε = 1" in page.locator("dialog .says").inner_text()
     page.keyboard.press("Escape")
     page.keyboard.press("Escape")
-    page.locator(f"{FIGURE} svg").wait_for()
-    assert page.locator("dialog").get_attribute("open") is None and page.locator(f"{FIGURE} svg").count() == 1
+    page.locator(f"{FIGURE} img").wait_for()
+    assert page.locator("dialog").get_attribute("open") is None and page.locator(f"{FIGURE} img").count() == 1
 
 
 def test_files_of_a_figure(visit):
-    """Its numbers as a table and as CSV, within the page."""
+    """Its numbers as a table and as CSV, and the picture, all within the page; the file that draws it is named."""
     page = visit(FIGURE)
     assert page.locator(f"{FIGURE} table").count() == 0
     page.locator(f"{FIGURE} summary").click()
@@ -438,6 +480,12 @@ def test_files_of_a_figure(visit):
         page.locator(f"{FIGURE} a", has_text="CSV").click()
     saved = pd.read_csv(io.BytesIO(Path(download.value.path()).read_bytes()))
     assert [float(cell) for cell in cells] == saved.to_numpy().ravel().tolist() == [1, 0.5, 10, 0.05]
+    with page.expect_download() as download:
+        page.locator(f"{FIGURE} a", has_text="SVG").click()
+    assert download.value.suggested_filename == "figure2.svg"
+    assert ET.parse(download.value.path()).getroot().tag.endswith("}svg")
+    source = page.locator(f"{FIGURE} .files code").last.inner_text()
+    assert "def draw_figure2" in (ROOT / source).read_text() and source.endswith("figure2/figures.py")
 
 
 # Which method
@@ -450,15 +498,15 @@ def answer(page: Page) -> str:
 def test_sliders_ask_the_guide(visit):
     """It opens at the example; each slider changes the answer and says its value; keys move it, and the address."""
     page = visit()
-    assert answer(page).startswith("At n = 20,000, m = 10, d = 30, k = 3, ε = 1, label noise 0.01, δ = 1")
-    for name, values in AXES.items():
+    assert answer(page).startswith("At n = 20,000, m = 10, d = 30, k = 3, label noise = 0.01, ε = 1, δ = 1")
+    for name, values in SLIDERS.items():
         slider = page.locator(f".guide-tool input[name={name}]")
         before = answer(page)
         slider.focus()
         page.keyboard.press("Home")
         first = slider.get_attribute("aria-valuetext")
-        assert float(first.replace(",", "")) == values[0] != EXAMPLE[name]
-        assert answer(page) != before
+        assert float(first.replace(",", "")) == values[0]
+        assert (answer(page) != before) == (name != "label-noise")  # the example has the least
         page.keyboard.press("End")
         assert float(slider.get_attribute("aria-valuetext").replace(",", "")) == values[-1]
     again = visit("#" + page.url.split("#")[1])
@@ -495,7 +543,7 @@ def test_the_guide_says_what_its_measures_say(visit, folder):
     apart = np.abs(places[:, None] - np.array([*measured])[None]).max(axis=2).min(axis=1)
     rng, seen = np.random.default_rng(0), set()
     for row in (*rng.choice(np.flatnonzero(apart == 0), 10, replace=False), *rng.choice(len(risks), 10)):
-        page.evaluate(SLIDE, places[row].tolist())
+        page.evaluate(SLIDE, np.insert(places[row], 4, 0).tolist())
         said, law, here = answer(page).replace("\u00a0", " "), risks.loc[row], measured.get((*places[row],), {})
         close = law[law <= CLOSE * law.min()].sort_values(kind="stable")
         first, *others = sorted(close.index, key=lambda name: (name != "own", name != "unit"))
@@ -517,9 +565,15 @@ def test_the_guide_says_what_its_measures_say(visit, folder):
         )
         assert circles == pytest.approx(10 + (np.log10(drawn).clip(-7, 1) + 7) / 8 * (wide - 30), abs=0.5)
         sizes = zip(AXES, grid().loc[row], strict=True)
-        assert f"privrep advise {' '.join(f'--{name} {value:g}' for name, value in sizes)} --label" in said
+        words = dict(sizes) | {"label-noise": LABEL_NOISE}
+        assert f"privrep advise {' '.join(f'--{name} {words[name]:g}' for name in SLIDERS)} --delta" in said
         seen |= {first, *better}
     assert len(seen) > 3
+    page.evaluate(SLIDE, [*places[row][:4].tolist(), 2, int(places[row][4])])
+    risk = guide(NOISES[2])[0].loc[row].min()
+    predicted = re.search(r"Predicted excess risk (.*?) of", answer(page).replace("\u00a0", " "))[1]
+    assert risk / CLOSE < numbers_in(predicted)[0] * 1.01 and numbers_in(predicted)[0] < 1.01 * CLOSE * risk
+    assert "By law alone: all runs of the guide have label noise 0.01." in answer(page)
 
 
 # Keyboard, light and dark, narrow, print, no script
@@ -561,13 +615,15 @@ def test_dark_figures_are_no_white_sheets(visit):
     """Paper, card and page are dark, ink is light; and the other way round."""
     for scheme, dark in (("dark", True), ("light", False)):
         page = visit(FIGURE, color_scheme=scheme)
-        page.locator(f"{FIGURE} svg path").first.wait_for()
+        picture = page.locator(f"{FIGURE} img")
+        picture.evaluate("(one) => one.decode()")
+        shown = np.asarray(Image.open(io.BytesIO(picture.screenshot())).convert("L"))
         paper = [
             brightness(page, "body", "backgroundColor"),
             brightness(page, ".card", "backgroundColor"),
-            brightness(page, f"{FIGURE} svg path", "fill"),
+            float(np.median(shown)),
         ]
-        ink = [brightness(page, f"{FIGURE} svg text", "fill"), brightness(page, "main p", "color")]
+        ink = [float(shown.max() if dark else shown.min()), brightness(page, "main p", "color")]
         far = (max(paper) < 60 and min(ink) > 150) if dark else (min(paper) > 240 and max(ink) < 110)
         assert far, (scheme, paper, ink)
 
@@ -598,7 +654,7 @@ def test_panels_stand_below_each_other_on_a_narrow_screen(visit):
     ring, first = page.locator(f"{FIGURE} .here").bounding_box(), pieces.first.bounding_box()
     assert first["y"] < ring["y"] < first["y"] + first["height"]
     page.set_viewport_size({"width": 1400, "height": 900})
-    assert not pieces.first.is_visible() and page.locator(f"{FIGURE} .card > svg").first.bounding_box()["width"] > 400
+    assert not pieces.first.is_visible() and page.locator(f"{FIGURE} .card > img").first.bounding_box()["width"] > 400
 
 
 def test_print_is_short_or_everything(visit):
@@ -606,7 +662,6 @@ def test_print_is_short_or_everything(visit):
     page = visit()
     assert not hit(page, ".every dl")
     page.emulate_media(media="print")
-    wait_until_unpacked(page)
     page.evaluate("dispatchEvent(new Event('beforeprint'))")
     assert hit(page, ".errata.negative") and not hit(page, ".every") and not hit(page, ".claims.brief")
     page.evaluate("dispatchEvent(new Event('afterprint')), document.body.classList.add('print-all')")

@@ -24,7 +24,7 @@ from replication.report.stub_run import stub_cells
 from replication.run.config import read_config, read_study
 from replication.run.registry import load_options
 from replication.studies.guide import analysis as measures
-from replication.studies.guide.analysis import AXES, EXAMPLE, KEYS, METHODS, PRIVATE, RUN
+from replication.studies.guide.analysis import AXES, EXAMPLE, KEYS, LABEL_NOISE, METHODS, PRIVATE, RUN, SLIDERS
 
 SIZES = Regime(20_000, 10, 30, 3, 0.01)
 MU = gdp_mu(1.0, 1e-6)
@@ -197,16 +197,19 @@ def test_a_failed_run_is_worse_than_all_others(cells):
 
 
 def test_the_tool_passes_through_the_page(run):
-    """One block of HTML whose data come out as they went in, packed below 50 kB, hidden until a script shows it."""
+    """One block of HTML whose data come out as they went in, packed below 200 kB, hidden until a script shows it."""
     widget = re.search(r'<div class="guide-tool".*', text("opening", run))[0]
     page = with_formulas(from_markdown(f"Text $n$.\n\n{widget}\n\nMore."))
     data = re.search(r'<script type="application/gzip" id="guide-data">(.*?)</script>', page)[1]
     assert unpacked(data) == run.fact("guide", "tool")
-    assert len(widget) < 50_000 and "\n\n" not in widget and "</" not in data
+    assert len(widget) < 200_000 and "\n\n" not in widget and "</" not in data
     assert '<div class="guide-tool" id="which-method" hidden>' in page
-    sliders = re.findall(r'<input type="range" name="(\w+)" min="0" max="(\d+)" step="1" value="(\d+)">', page)
-    assert [(name, int(most) + 1) for name, most, _ in sliders] == [(key, len(AXES[key])) for key in KEYS]
-    assert {name: AXES[name][int(value)] for name, _, value in sliders} == EXAMPLE
+    sliders = re.findall(r'<input type="range" name="([\w-]+)" min="0" max="(\d+)" step="1" value="(\d+)">', page)
+    assert [(name, int(most) + 1) for name, most, _ in sliders] == [
+        (key, len(values)) for key, values in SLIDERS.items()
+    ]
+    at_first = {name: SLIDERS[name][int(value)] for name, _, value in sliders}
+    assert at_first == EXAMPLE | {"label-noise": LABEL_NOISE}
 
 
 MADE_UP_RISK = {"unit": 0.028, "centaur": 0.03, "fedrep": 0.04, "altmin": 0.05, "own": 0.06, "zero": 1.0}

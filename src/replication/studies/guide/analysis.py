@@ -1,6 +1,7 @@
 """Choice of a method for given users (claim O-GUIDE): advice on a public grid, compared with runs in fixed settings.
 
-Predicted risks and recommended methods are those of `privrep.theory.choice`, at one label noise and one delta.
+Predicted risks and recommended methods are those of `privrep.theory.choice`, at one delta. All runs have one label
+noise, for which methods are judged; the sliders of the page also have predictions for others.
 """
 
 from __future__ import annotations
@@ -42,6 +43,11 @@ EXAMPLE = {"users": 20_000, "samples": 10, "dim": 30, "rank": 3, "epsilon": 1.0}
 """The measured setting that serves as an example in the chapter."""
 LABEL_NOISE, DELTA = 0.01, 1e-6
 """Label noise, over the scale of a coordinate of a head, and delta of the whole grid."""
+NOISES = (LABEL_NOISE, 0.1, 0.5, 2.0)
+"""Label noises of the sliders: those of the runs of unit_map, of which the runs of this study have the first."""
+LABELS |= {"label-noise": ("over the scale of a head's coordinate", "label noise")}
+SLIDERS = {key: AXES[key] for key in SIZES} | {"label-noise": NOISES, "epsilon": AXES["epsilon"]}
+"""Sliders of the page."""
 FINE = 1000
 """The page holds predicted risks as rounded decimal logarithms times this, precise to two parts in a thousand."""
 BEST_RANK, BEST_SAMPLES, BEST_DIMS = 3, (10, 40), (10, 30, 100)
@@ -52,14 +58,14 @@ NOTHING = 0.1
 """A run learns nothing if its risk exceeds this share of that of predicting zero."""
 
 
-def predictions(settings: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
+def predictions(settings: pd.DataFrame, noise: float = LABEL_NOISE) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return predicted risks, and whether the assumptions of the law hold, by setting (rows) and method (columns)."""
     risks = pd.DataFrame(np.inf, settings.index, list(METHODS))
     known = pd.DataFrame(False, settings.index, list(METHODS))
     mu = settings["epsilon"].map({epsilon: gdp_mu(epsilon, DELTA) for epsilon in settings["epsilon"].unique()})
     groups: Any = settings.groupby(["samples", "dim", "rank"])
     for (samples, dim, rank), rows in groups:
-        sizes = Regime(rows["users"].to_numpy(float), samples, dim, rank, LABEL_NOISE)
+        sizes = Regime(rows["users"].to_numpy(float), samples, dim, rank, noise)
         for name in METHODS:
             law = methods.expected(name, sizes, mu[rows.index].to_numpy())
             risks.loc[rows.index, name], known.loc[rows.index, name] = law.risk, law.known
@@ -72,9 +78,9 @@ def grid() -> pd.DataFrame:
 
 
 @cache
-def guide() -> tuple[pd.DataFrame, pd.DataFrame]:
+def guide(noise: float = LABEL_NOISE) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return the predictions on the grid."""
-    return predictions(grid())
+    return predictions(grid(), noise)
 
 
 def places(settings: pd.DataFrame) -> np.ndarray:
@@ -221,7 +227,10 @@ def tool(cells: pd.DataFrame, quantities: Quantities) -> dict[str, object]:
     axes and method -> risk with the ends of its interval."""
     tables: list[Any] = risks(cells)
     measured = [
-        {"at": at.tolist(), "risk": {name: [_short(part.loc[row, name]) for part in tables] for name in RUN}}
+        {
+            "at": [*at[:-1].tolist(), 0, int(at[-1])],
+            "risk": {name: [_short(part.loc[row, name]) for part in tables] for name in RUN},
+        }
         for row, at in enumerate(places(settings_of(cells)))
     ]
     return on_the_grid() | {"measured": measured}
@@ -231,24 +240,28 @@ def tool(cells: pd.DataFrame, quantities: Quantities) -> dict[str, object]:
 def on_the_grid() -> dict[str, object]:
     """Return the predictions that the sliders of the page show.
 
-    predicted : method -> `FINE` times the decimal logarithm of its risk at all points of the grid, null where it cannot
-        be run; for own data without the axis of epsilon.
+    predicted : method -> `FINE` times the decimal logarithm of its risk at all points, null where it cannot be run; for
+        own data without the axis of epsilon.
     known : method -> a digit for each point, 1 where the assumptions of the law hold.
     """
-    expected, known = guide()
-    steps = {name: 1 if name in PRIVATE else len(AXES["epsilon"]) for name in RUN}
+    tables = [guide(), *map(guide, NOISES[1:])]
+
+    def points(part: int, name: str) -> np.ndarray:
+        values = np.stack([table[part][name].to_numpy().reshape(-1, len(AXES["epsilon"])) for table in tables], axis=1)
+        return (values if name in PRIVATE else values[..., 0]).ravel()
+
     return {
-        "axes": [{"name": key, "symbol": LABELS[key][1], "values": AXES[key]} for key in KEYS],
+        "axes": [{"name": key, "symbol": LABELS[key][1], "values": values} for key, values in SLIDERS.items()],
         "methods": [{"key": name, "name": called} for name, called in METHODS.items()],
         "noise": LABEL_NOISE,
         "delta": DELTA,
         "fine": FINE,
         "close": CLOSE,
         "predicted": {
-            name: [round(FINE * float(np.log10(law))) if np.isfinite(law) else None for law in expected[name][::step]]
-            for name, step in steps.items()
+            name: [round(FINE * float(np.log10(law))) if np.isfinite(law) else None for law in points(0, name)]
+            for name in RUN
         },
-        "known": {name: "".join(known[name][::step].astype(int).astype(str)) for name, step in steps.items()},
+        "known": {name: "".join(points(1, name).astype(int).astype(str)) for name in RUN},
     }
 
 
@@ -258,8 +271,11 @@ def _short(value: float) -> float | None:
 
 def sliders(cells: pd.DataFrame, quantities: Quantities) -> list[dict]:
     """Return name and label of each axis, the index of its last value, and the index of the example."""
-    ends = {key: {"last": len(values) - 1, "start": values.index(EXAMPLE[key])} for key, values in AXES.items()}
-    return [{"name": key, "label": ", ".join(LABELS[key]), **ends[key]} for key in KEYS]
+    start = EXAMPLE | {"label-noise": LABEL_NOISE}
+    return [
+        {"name": key, "label": ", ".join(LABELS[key]), "last": len(values) - 1, "start": values.index(start[key])}
+        for key, values in SLIDERS.items()
+    ]
 
 
 FACTS = {"settings": shown, "tool": tool, "sliders": sliders}
