@@ -111,8 +111,9 @@ def exponent(quantity: str, statistic: Statistic, repetitions: int, formula: flo
     `formula` is the slope of the laws on the same grid."""
     value = float(statistic(np.arange(repetitions)))
     rng = stream(0, "bootstrap", {"name": quantity, "repetitions": repetitions})
-    draws = np.array([statistic(indices) for indices in rng.integers(repetitions, size=(DRAWS, repetitions))])
-    error = float(spread(draws, repetitions))
+    # All draws of a single repetition are equal.
+    sets = rng.integers(repetitions, size=(DRAWS if repetitions > 1 else 1, repetitions))
+    error = float(spread(np.array([*map(statistic, sets)]), repetitions))
     half = student(repetitions) * error
     return Measured(quantity, value, value - half, value + half, repetitions, "", error, formula)
 
