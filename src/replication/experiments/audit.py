@@ -37,7 +37,7 @@ from replication.experiments.auditing.mutants import MUTANTS, Mutant, clipped_by
 from replication.experiments.auditing.network_rounds import NetworkRounds
 from replication.experiments.auditing.noise_check import SURE, noise_alarm, noise_found
 from replication.experiments.auditing.replay import INSIDE, OUTSIDE, Transcript, aligned, attained_mu, log_ratio, loss
-from replication.experiments.columns import columns
+from replication.experiments.columns import columns_of
 
 AUDITED = stated_options("mechanisms")
 """Mechanism -> options, with clipping bounds at which the canaries (the worst pair of users) are clipped."""
@@ -174,7 +174,7 @@ def prepare(options, problem: Problem) -> Spending:
     return Spending(declared(method), spends=spends)
 
 
-@experiment(columns("audit"), prepare=prepare)
+@experiment(columns_of("audit"), prepare=prepare)
 def audit(
     task: Task,
     release: Release,

@@ -14,7 +14,7 @@ from privrep.privacy.accounting import Budget, gdp_mu
 from privrep.privacy.ledger import GaussianRelease, Ledger
 from privrep.privacy.mechanisms import GAUSSIAN_COST
 from replication.experiments.auditing.distinguishing import Game, PrivacyClaim
-from replication.experiments.columns import columns
+from replication.experiments.columns import columns_of
 
 SCORES = ("blind", "calibrated")
 NEAR = 0.85  # a limit of at least this share of epsilon counts as near it
@@ -28,7 +28,7 @@ def game(mu: float, runs: int, rng: np.random.Generator) -> Game:
 
 
 @experiment(
-    columns("audited_games"),
+    columns_of("audited_games"),
     prepare=lambda options, problem: Spending(GAUSSIAN_COST, spends=0 * GAUSSIAN_COST),
 )
 def audited_games(

@@ -36,7 +36,7 @@ from privrep.users.passes import rows
 from privrep.users.simulated import Problem, Users
 from privrep.users.splits import SampleDraws
 from privrep.users.subspace import check_planted, orthonormalise, planted_subspace
-from replication.experiments.columns import columns
+from replication.experiments.columns import columns_of
 
 
 @dataclass(frozen=True)
@@ -100,7 +100,7 @@ def prepare(options, problem: Problem) -> Spending:
     return Spending(GAUSSIAN_COST, Theorem("B-T5.2", 1))
 
 
-@experiment(columns("client_lemmas"), prepare=prepare)
+@experiment(columns_of("client_lemmas"), prepare=prepare)
 def client_lemmas(
     task: Task,
     release: Release,

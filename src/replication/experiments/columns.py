@@ -8,6 +8,6 @@ from pathlib import Path
 COLUMNS = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
 
 
-def columns(experiment: str) -> dict[str, str]:
+def columns_of(experiment: str) -> dict[str, str]:
     """Return name -> meaning of the columns of an experiment."""
     return COLUMNS[experiment]

@@ -20,7 +20,7 @@ from privrep.users.passes import parts, total
 from privrep.users.risk import personal_loss, personal_risk
 from privrep.users.simulated import Problem
 from privrep.users.subspace import dist_frobenius, random_subspaces
-from replication.experiments.columns import columns
+from replication.experiments.columns import columns_of
 from replication.methods.exponential import PrintedOptions, personalised
 from replication.methods.steps.grassmann_chain import Walk, walk
 from replication.methods.steps.nets import chart_net, check_net
@@ -57,7 +57,7 @@ def prepare(options: Any, problem: Problem) -> Spending:
     return Spending(PURE_COST, options.theorem(problem.known))
 
 
-NUMBERS = columns("exponential_law") | {"excess_loss": SCORE_COLUMNS["excess_loss"]}
+NUMBERS = columns_of("exponential_law") | {"excess_loss": SCORE_COLUMNS["excess_loss"]}
 
 
 @experiment(NUMBERS, base=PrintedOptions, prepare=prepare)

@@ -26,7 +26,7 @@ from privrep.privacy.accounting import Budget
 from privrep.privacy.mechanisms import PURE_COST, Release
 from privrep.users.blocks import Block
 from privrep.users.simulated import Problem
-from replication.experiments.columns import columns
+from replication.experiments.columns import columns_of
 from replication.methods.exponential import PrintedOptions
 from replication.methods.steps.nets import Net, chart_net, check_net
 from replication.methods.steps.user_scores import Shares, UserScore
@@ -85,7 +85,7 @@ def prepare(options: Any, problem: Problem) -> Spending:
 
 
 @experiment(
-    columns("exponential_neighbours"),
+    columns_of("exponential_neighbours"),
     base=PrintedOptions,
     prepare=prepare,
 )

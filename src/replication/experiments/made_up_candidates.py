@@ -11,7 +11,7 @@ from privrep.methods.running.method import Task
 from privrep.methods.steps.candidate_selection import select
 from privrep.options import among, check_count, check_share, option
 from privrep.users.subspace import check_planted, dist2, planted_subspace, random_subspace
-from replication.experiments.columns import columns
+from replication.experiments.columns import columns_of
 
 BAD = ("alike", "scattered")  # bad candidates are all the same, or each lies in a random direction
 
@@ -36,7 +36,7 @@ def candidates(
 
 
 @experiment(
-    columns("made_up_candidates"),
+    columns_of("made_up_candidates"),
     prepare=lambda options, problem: check_planted(problem.dim, problem.rank),
 )
 def made_up_candidates(

@@ -17,7 +17,7 @@ from privrep.methods.running.method import Task
 from privrep.options import check_count, check_positive, check_share, option
 from privrep.users.simulated import Problem
 from privrep.users.subspace import random_subspaces
-from replication.experiments.columns import columns
+from replication.experiments.columns import columns_of
 
 
 def noisy_iterates(
@@ -55,7 +55,7 @@ def check_room(options, problem: Problem) -> None:
 
 
 @experiment(
-    columns("noisy_power_method"),
+    columns_of("noisy_power_method"),
     prepare=check_room,
 )
 def noisy_power_method(

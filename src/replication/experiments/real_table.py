@@ -25,7 +25,7 @@ from privrep.users.blocks import Block, UserData
 from privrep.users.given_users import GivenUsers
 from privrep.users.known import Known
 from privrep.users.rng import stream
-from replication.experiments.columns import columns
+from replication.experiments.columns import columns_of
 
 if TYPE_CHECKING:  # so that a study's configuration can be checked without pandas
     from replication.experiments.table_baselines import Halves
@@ -110,7 +110,7 @@ def private_errors(task: Task, table: str, method: str, newcomers: float) -> dic
 
 
 @experiment(
-    columns("real_table") | dict(MixedModelOptions.numbers),
+    columns_of("real_table") | dict(MixedModelOptions.numbers),
     prepare=lambda options, problem: Spending(GAUSSIAN_COST) if options.method in (PRIVATE, RIVAL) else None,
 )
 def real_table(

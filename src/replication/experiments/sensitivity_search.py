@@ -10,14 +10,14 @@ from privrep.options import among, check_count, option
 from replication.experiments.audit import ReplayedRun, Stage, attained
 from replication.experiments.auditing.canaries import Pair, worst_pair
 from replication.experiments.auditing.mechanisms import stated_options
-from replication.experiments.columns import columns
+from replication.experiments.columns import columns_of
 
 RELEASES = stated_options("releases")
 """Release -> options of a mechanism that makes this one release only."""
 
 
 @experiment(
-    columns("sensitivity_search"),
+    columns_of("sensitivity_search"),
     prepare=lambda options, problem: Spending(RELEASES[options.release].build(problem.known).cost),
 )
 def sensitivity_search(

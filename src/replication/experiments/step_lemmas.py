@@ -29,7 +29,7 @@ from privrep.users.passes import parts
 from privrep.users.simulated import Problem, Users
 from privrep.users.splits import SPLIT_COLUMN, count
 from privrep.users.subspace import check_planted, orthonormalise, planted_subspace
-from replication.experiments.columns import columns
+from replication.experiments.columns import columns_of
 
 
 def head_errors(users: Users, rule: HeadRule, overlap: np.ndarray) -> tuple[np.ndarray, np.ndarray, dict[str, float]]:
@@ -63,7 +63,7 @@ def prepare(options, problem: Problem) -> Spending:
     return Spending(MOMENTS_COST, sequential_theorem(MOMENTS_COST))
 
 
-@experiment(columns("step_lemmas"), prepare=prepare)
+@experiment(columns_of("step_lemmas"), prepare=prepare)
 def step_lemmas(
     task: Task,
     release: Release,

@@ -30,7 +30,7 @@ from privrep.users.blocks import Block
 from privrep.users.heads import fit_heads
 from privrep.users.simulated import Problem
 from privrep.users.subspace import check_planted, orthonormalise, planted_subspace, random_subspace
-from replication.experiments.columns import columns
+from replication.experiments.columns import columns_of
 
 TAIL = 3.0  # l of condition (1), which fails with probability at most 2 T exp(-l^2 / 2)
 
@@ -65,7 +65,7 @@ def prepare(options, problem: Problem) -> Spending:
 
 
 @experiment(
-    columns("unit_steps_plain"),
+    columns_of("unit_steps_plain"),
     prepare=prepare,
 )
 def unit_steps_plain(
