@@ -75,7 +75,7 @@ def draw_rivals(figure: Picture, numbers: DataFrame, study: PlotSettings) -> Non
 def draw_ablation(figure: Picture, numbers: DataFrame, study: PlotSettings) -> None:
     """Draw unit steps with one part removed."""
     axis = figure.panel(6.0, 3.4)
-    marks(axis, numbers, Look("unit steps", "#D55E00", "^", ""))
+    marks(axis, numbers, look("unit", dash=""))
     axis.label("excess risk over the non-private one", log="x")
 
 
