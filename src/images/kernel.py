@@ -47,7 +47,7 @@ def ready() -> bool:
         said = (getattr(error, "stderr", None) or str(error)).strip().splitlines()[0]
         print(f"LeNet runs without its kernel, several times slower: {said}", file=sys.stderr, flush=True)
         return False
-    for name in ("lenet_forward", "lenet_backward"):
+    for name in ("lenet_forward", "lenet_backward", "lenet_moved"):
         jax.ffi.register_ffi_target(name, jax.ffi.pycapsule(getattr(functions, name)), platform="cpu")
     return True
 
@@ -87,3 +87,17 @@ def _backward(kept, d_maps: jax.Array):
 
 
 convolved.defvjp(_kept, _backward)
+
+
+def convolved_copies(
+    convolutions: Convolutions, padded: jax.Array, corners: jax.Array, mirrored: jax.Array
+) -> jax.Array:
+    """Return (E, B, 1600) for E copies of each of B padded images (B, side, side, 3): each copy starts at a corner (E,
+    B, 2) and is mirrored or not (E, B). Parts shared by copies are computed once; there is no derivative.
+    """
+    last = padded.shape[2] - SIZES[0]
+    columns = jnp.where(mirrored, last - corners[..., 1], corners[..., 1])
+    copies = jnp.stack([mirrored.astype(jnp.int32), corners[..., 0], columns], axis=-1).swapaxes(0, 1)
+    both = jnp.stack([padded, padded[:, :, ::-1]], axis=1)
+    moved = _call("lenet_moved", ((*copies.shape[:2], MAPS2), jnp.float32))
+    return moved(both, *convolutions[0], *convolutions[1], copies)[0].swapaxes(0, 1)

@@ -4,6 +4,7 @@
 //     maps1 <- relu(b1 + the largest of 2 x 2 of convolution(image, w1))     14 x 14 x 64
 //     maps2 <- relu(b2 + the largest of 2 x 2 of convolution(maps1, w2))      5 x  5 x 64
 //     remember which of each four was the largest
+//   moved, for each image: maps2 of moved and mirrored copies, which share what they have in common
 //   backward, for each image and the derivative of the loss by maps2:
 //     live  <- the places that were the largest of their four and are positive
 //     d w2, d b2  <- sums over live places of maps2
@@ -80,6 +81,63 @@ static inline void convolved(const float *image, const int side, const int chann
         *(Bytes *)(largest + at) = __builtin_convertvector(which, Bytes);
       }
     }
+  }
+}
+
+// Moved copies of an image share windows. Where a copy begins at row y and column x of the image with its edges, its
+// first convolution is that of the whole at y + i, x + j. Its maxima of 2 x 2, two apart, are among those at every
+// place of the whole, and so its second convolution is one of the whole with windows whose places are two apart, at
+// y + 2 i and x + 2 j, and its maxima are of four of these that are two apart. Each place that some copy needs is taken
+// once.
+
+typedef struct {
+  int mirrored, row, column;
+} Copy;
+
+// A convolution of windows whose places are `apart` from each other, wherever one of the copies, of places x places,
+// needs it: sums, of which those that no copy needs are left as they are.
+static inline void convolved_once(const float *image, const int side, const int channels, const int apart,
+                                  const float *weights, const Copy *copies, int count, int mirrored, const int places,
+                                  float *sums) {
+  const int grid = side - (WINDOW - 1) * apart;
+  int needed[grid * grid + 4], total = 0;
+  uint8_t seen[grid * grid];
+  memset(seen, 0, sizeof seen);
+  for (const Copy *copy = copies; copy < copies + count; copy++)
+    for (int e = 0; e < places * places && copy->mirrored == mirrored; e++) {
+      int at = (copy->row + e / places * apart) * grid + copy->column + e % places * apart;
+      needed[total] = at;
+      total += !seen[at];
+      seen[at] = 1;
+    }
+  for (int e = 0; e < total; e += 4)
+    for (int map = 0; map < MAPS; map += WIDE * LANES) {
+      Lanes sum[4][WIDE] = {0};
+      const float *corners[4];
+      for (int q = 0; q < 4; q++) {
+        if (e + q >= total) needed[e + q] = needed[e];
+        corners[q] = image + (needed[e + q] / grid * side + needed[e + q] % grid) * channels;
+      }
+      add_windows(sum, corners, apart * side * channels, apart * channels, channels, weights + map);
+#pragma GCC unroll 4
+      for (int q = 0; q < 4; q++)
+#pragma GCC unroll 4
+        for (int n = 0; n < WIDE; n++) *(Lanes *)(sums + needed[e + q] * MAPS + map + n * LANES) = sum[q][n];
+    }
+}
+
+// ReLU of the largest of four sums, `right` and `down` numbers from each other
+static inline void largest_of_four(const float *sums, int right, int down, const float *offsets, float *maps) {
+  for (int n = 0; n < MAPS; n += LANES) {
+    Lanes most = *(const Lanes *)(sums + n);
+#pragma GCC unroll 3
+    for (int q = 1; q < 4; q++) {
+      Lanes other = *(const Lanes *)(sums + n + q % 2 * right + q / 2 * down);
+      Places more = other > most;
+      most = (Lanes)(((Places)most & ~more) | ((Places)other & more));
+    }
+    most += *(const Lanes *)(offsets + n);
+    *(Lanes *)(maps + n) = (Lanes)((Places)most & (most > 0));
   }
 }
 
@@ -177,6 +235,36 @@ XLA_FFI_Error *lenet_forward(XLA_FFI_CallFrame *call) {
     int64_t at = b * PLACES2 * MAPS;
     convolved(mine, SIDE1, MAPS, ARGUMENT(3), ARGUMENT(4), maps2 + at, largest2 + at);
   }
+  return NULL;
+}
+
+// images with their edges, as they are and mirrored, w1, b1, w2, b2, copies of each -> maps2 of copies
+XLA_FFI_Error *lenet_moved(XLA_FFI_CallFrame *call) {
+  if (asked_for_version(call)) return NULL;
+  const float *image = ARGUMENT(0), *b1 = ARGUMENT(2), *b2 = ARGUMENT(4);
+  const Copy *copies = ARGUMENT(5);
+  float *maps2 = RESULT(0);
+  const int64_t *asked = ((XLA_FFI_Buffer *)call->args.args[5])->dims;
+  const int count = asked[0], of_each = asked[1], side = ((XLA_FFI_Buffer *)call->args.args[0])->dims[2];
+  const int grid1 = side - WINDOW + 1, most1 = grid1 - 1, grid2 = most1 - 2 * (WINDOW - 1);  // places along a side
+  float *sums = malloc(sizeof(float) * grid1 * grid1 * MAPS), *maps1 = malloc(sizeof(float) * most1 * most1 * MAPS);
+  for (int b = 0; b < count; b++, copies += of_each)
+    for (int mirrored = 0; mirrored < 2; mirrored++, image += side * side * COLOURS) {
+      convolved_once(image, side, COLOURS, 1, ARGUMENT(1), copies, of_each, mirrored, 2 * SIDE1, sums);
+      for (int place = 0; place < most1 * most1; place++) {
+        int corner = (place / most1 * grid1 + place % most1) * MAPS;
+        largest_of_four(sums + corner, MAPS, grid1 * MAPS, b1, maps1 + place * MAPS);
+      }
+      convolved_once(maps1, most1, MAPS, 2, ARGUMENT(3), copies, of_each, mirrored, 2 * SIDE2, sums);
+      for (int e = 0; e < of_each; e++)
+        for (int place = 0; place < PLACES2 && copies[e].mirrored == mirrored; place++) {
+          int row = copies[e].row + place / SIDE2 * 4, column = copies[e].column + place % SIDE2 * 4;
+          largest_of_four(sums + (row * grid2 + column) * MAPS, 2 * MAPS, 2 * grid2 * MAPS, b2,
+                          maps2 + (((int64_t)b * of_each + e) * PLACES2 + place) * MAPS);
+        }
+    }
+  free(sums);
+  free(maps1);
   return NULL;
 }
 

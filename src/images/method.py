@@ -8,13 +8,12 @@ representation. All clients run the same code, so that a round is a scan over th
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 from typing import NamedTuple, Protocol
 
 import jax
 import jax.numpy as jnp
 
-from images.networks import Body, Layer, Model, Network, apply, dense
+from images.networks import Body, Layer, Model, Moves, Network, apply, dense, with_edges
 from images.training import Descent, Parameters, cross_entropy, descend
 
 
@@ -93,24 +92,30 @@ class ImageMethod(Protocol):
         ...
 
 
-def jittered(key: jax.Array, images: jax.Array, shift: int) -> jax.Array:
-    """Move each image (m, height, width, channels) by up to `shift` pixels in both directions, with zeros beyond the
-    edge, and mirror it or not."""
+def drawn_moves(key: jax.Array, images: int, shift: int) -> Moves:
+    """Draw one copy of each image, moved by up to `shift` pixels in both directions, mirrored or not."""
     move, mirror = jax.random.split(key)
-    corners = jax.random.randint(move, (len(images), 2), 0, 2 * shift + 1)
-    padded = jnp.pad(images, ((0, 0), (shift, shift), (shift, shift), (0, 0)))
-    moved = jax.vmap(lambda image, at: jax.lax.dynamic_slice(image, (*at, 0), images.shape[1:]))(padded, corners)
-    mirrored = jax.random.bernoulli(mirror, shape=(len(images),))
-    return jnp.where(mirrored[:, None, None, None], moved[:, :, ::-1], moved)
+    corners = jax.random.randint(move, (images, 2), 0, 2 * shift + 1)
+    return Moves(corners, jax.random.bernoulli(mirror, shape=(images,)))
+
+
+def jittered(images: jax.Array, moves: Moves, shift: int) -> jax.Array:
+    """Move each image (m, height, width, channels) once, with zeros beyond the edge, and mirror it or not."""
+    cut = jax.vmap(lambda image, at: jax.lax.dynamic_slice(image, (*at, 0), images.shape[1:]))
+    moved = cut(with_edges(images, shift), moves.corners)
+    return jnp.where(moves.mirrored[:, None, None, None], moved[:, :, ::-1], moved)
 
 
 def head_features(body: Body, task: ImageTask, client: Client, key: jax.Array, epochs: int) -> jax.Array:
     """Return the features (m, features) of a client's images, or, with a shift, (epochs, m, features): as in the
     authors' scripts, each image is moved anew in each epoch."""
-    forward, images, shift = partial(task.network.forward, body), client.images, task.shift
+    network, images, shift = task.network, client.images, task.shift
     if not shift:
-        return forward(images)
-    return jax.lax.map(lambda epoch: forward(jittered(epoch, images, shift)), jax.random.split(key, epochs))
+        return network.forward(body, images)
+    moves = jax.vmap(lambda epoch_key: drawn_moves(epoch_key, len(images), shift))(jax.random.split(key, epochs))
+    if network.of_copies:
+        return network.of_copies(body, images, moves, shift)
+    return jax.lax.map(lambda epoch_moves: network.forward(body, jittered(images, epoch_moves, shift)), moves)
 
 
 def added(first: Layer, second: Layer) -> Layer:

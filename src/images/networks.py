@@ -17,6 +17,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, partial
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -35,14 +36,29 @@ WINDOW = 5
 """Side of a convolution's window."""
 
 
+class Moves(NamedTuple):
+    """Moves of B images in E copies: the corner (E, B, 2), row and column, at which a copy starts in the zero-padded
+    image, and whether it is then mirrored (E, B)."""
+
+    corners: jax.Array
+    mirrored: jax.Array
+
+
+def with_edges(images: jax.Array, shift: int) -> jax.Array:
+    """Pad images (B, height, width, channels) with `shift` zeros on all four sides."""
+    return jnp.pad(images, ((0, 0), (shift, shift), (shift, shift), (0, 0)))
+
+
 @dataclass(frozen=True)
 class Network:
     """A network: `init` maps a key to a body, and `forward` a body and images (B, height, width, channels) float32 to
-    features (B, `features`)."""
+    features (B, `features`). `of_copies`, if not None, maps a body, images, moves, and the largest shift to features
+    (E, B, `features`) of all copies at once."""
 
     features: int
     init: Callable[[jax.Array], Body]
     forward: Callable[[Body, jax.Array], jax.Array]
+    of_copies: Callable[[Body, jax.Array, Moves, int], jax.Array] | None = None
 
 
 def dense(key: jax.Array, inputs: int, outputs: int) -> Layer:
@@ -127,4 +143,7 @@ def lenet(side: int, channels: int, widths: tuple[int, int] = (384, 32), filters
         batch = None if jax.default_backend() == "cpu" else AT_ONCE
         return dense_layers(body, jax.lax.map(convolved, images, batch_size=batch))
 
-    return Network(widths[-1], init, forward)
+    def of_copies(body: Body, images: jax.Array, moves: Moves, shift: int) -> jax.Array:
+        return dense_layers(body, kernel.convolved_copies((body[0], body[1]), with_edges(images, shift), *moves))
+
+    return Network(widths[-1], init, forward, of_copies if compiled else None)

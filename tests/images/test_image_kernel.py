@@ -16,7 +16,7 @@ from images.centaur import ImageCentaur  # noqa: E402
 from images.experiment import device  # noqa: E402
 from images.fedavg import FedAvg  # noqa: E402
 from images.image_users import ImageUsers  # noqa: E402
-from images.method import Client, ImageTask, Pixels  # noqa: E402
+from images.method import Client, ImageTask, Pixels, jittered  # noqa: E402
 from images.pmtl import Pmtl  # noqa: E402
 from images.ppsgd import Ppsgd  # noqa: E402
 from images.rounds import Begun, run  # noqa: E402
@@ -69,6 +69,23 @@ def test_one_pass_is_that_of_xla(tasks):
     many = np.concatenate([images, np.zeros((networks.AT_ONCE, 32, 32, 3), np.uint8)])
     features = [np.asarray(tasks[0].network.forward(body, PIXELS(some))[3:5]) for some in (images, many)]
     np.testing.assert_allclose(*features, rtol=0, atol=1e-6)
+
+
+@pytest.mark.parametrize("shift", [1, 4])
+def test_moved_copies_that_share_windows_are_those_of_xla(tasks, shift):
+    """Features of all copies of two images, from every corner, mirrored and not, and of a few of them; the maps are to
+    the last bit those of each copy as an image of its own, so that no window is another's."""
+    images, body = PIXELS(photographs(5, 2)[0]), tasks[0].network.init(KEY)
+    corners = np.indices((2, 2 * shift + 1, 2 * shift + 1)).reshape(3, -1).T
+    moves = jnp.asarray(np.stack([corners, corners[::-1]], axis=1), jnp.int32)
+    moves = networks.Moves(moves[..., 1:], moves[..., 0] == 1)
+    copies = jax.vmap(jittered, (None, 0, None))(images, moves, shift).reshape(-1, 32, 32, 3)
+    maps = kernel.convolved_copies(body[:2], networks.with_edges(images, shift), *moves)
+    np.testing.assert_array_equal(maps.reshape(len(copies), -1), kernel.convolved(body[:2], copies))
+    theirs = np.asarray(jax.jit(tasks[1].network.forward)(body, copies)).reshape(*moves.mirrored.shape, -1)
+    for count in (5, len(corners)):
+        ours = tasks[0].network.of_copies(body, images, networks.Moves(*(each[:count] for each in moves)), shift)
+        np.testing.assert_allclose(ours, theirs[:count], rtol=0, atol=1e-5 * theirs.max())
 
 
 @pytest.mark.parametrize("name", METHODS)

@@ -25,8 +25,8 @@ from images.clients import split  # noqa: E402
 from images.experiment import scored  # noqa: E402
 from images.fedavg import FedAvg  # noqa: E402
 from images.image_users import ImageUsers  # noqa: E402
-from images.method import Client, ImageTask, Pixels, fitted_head, head_features, jittered  # noqa: E402
-from images.networks import apply, lenet, mlp, patches  # noqa: E402
+from images.method import Client, ImageTask, Pixels, drawn_moves, fitted_head, head_features, jittered  # noqa: E402
+from images.networks import Moves, apply, lenet, mlp, patches  # noqa: E402
 from images.pmtl import Pmtl  # noqa: E402
 from images.ppsgd import Ppsgd  # noqa: E402
 from images.rounds import clipped_sum, run  # noqa: E402
@@ -231,7 +231,7 @@ def test_jittered_images_are_moved_and_mirrored():
     images = jnp.asarray(np.random.default_rng(0).random((30, 6, 6, 1)), jnp.float32)
     padded = np.pad(images, ((0, 0), (2, 2), (2, 2), (0, 0)))
     found = set()
-    for whole, got in zip(padded, np.asarray(jittered(KEY, images, 2)), strict=True):
+    for whole, got in zip(padded, np.asarray(jittered(images, drawn_moves(KEY, 30, 2), 2)), strict=True):
         possible = {
             (down, right, way): whole[down : down + 6, right : right + 6][:, ::way]
             for down in range(5)
@@ -250,7 +250,8 @@ def test_heads_on_moved_images_take_the_same_steps(monkeypatch, batch):
     client, body, head = one_of(synthetic(), 0), TASK.network.init(KEY), TASK.head(KEY)
     first, *others = head_features(body, replace(TASK, shift=1), client, KEY, HEAD.epochs)
     assert first.shape == (IMAGES, TASK.network.features) and not any(np.array_equal(first, one) for one in others)
-    monkeypatch.setattr(images.method, "jittered", lambda key, images, shift: images)
+    still = Moves(jnp.ones((IMAGES, 2), int), jnp.zeros(IMAGES, bool))
+    monkeypatch.setattr(images.method, "drawn_moves", lambda *_: still)
     still, moved = (
         flat(fitted_head(body, head, replace(TASK, shift=shift), client, KEY, replace(HEAD, batch=batch)))
         for shift in (0, 1)
