@@ -12,7 +12,7 @@ tells nothing about learning.
 import math
 import re
 from contextlib import suppress
-from dataclasses import Field, dataclass, fields, is_dataclass, replace
+from dataclasses import Field, dataclass, field, fields, is_dataclass, replace
 from functools import cache
 from types import SimpleNamespace
 from typing import get_type_hints
@@ -264,6 +264,34 @@ def test_the_ledger_is_complete(case):
     assert gdp_epsilon(math.sqrt(sum(costs)), DELTA) == pytest.approx(2.0, abs=1e-4)
 
 
+@dataclass
+class FirstNumbers(Recorder):
+    """A generator that keeps the first number of each draw of noise, in units of its sd."""
+
+    numbers: list[float] = field(default_factory=list)
+
+    def normal(self, loc, scale, size):
+        drawn = super().normal(loc, scale, size)
+        self.numbers += [float(np.ravel(drawn)[0] / scale)] if scale else []
+        return drawn
+
+
+@every_private_case
+def test_no_noise_is_drawn_twice(case):
+    """In no two releases, roles or seeds, all of which are found by running."""
+    started: list[FirstNumbers] = []
+    for seed in (0, 1):
+        task = make_task(Users(PROBLEM), Budget(2.0, DELTA, "exact"), seed)
+
+        def recording(role, task=task):
+            started.append(FirstNumbers(task.stream(role)))
+            return started[-1]
+
+        fit(load_options(case.name, case.options), Task(task.users, task.budget, recording, task.ledger))
+    numbers = [round(number, 9) for recorder in started for number in recorder.numbers]
+    assert numbers and len(set(numbers)) == len(numbers), f"{case}: two releases have the same noise"
+
+
 @every_private_case
 def test_without_noise_the_ledger_says_so(case):
     """Multiplier 0: every release is recorded, with mu = inf."""
@@ -387,16 +415,27 @@ def alternatives(one: Field, value: object) -> list:
     return [other for other in choices if other != value]
 
 
+KEPT = Users(PROBLEM)
+"""Users of many fits, who keep sums and what was computed of their blocks from one to the next."""
+
+
+def result(name: str, users: Users, calibration: str | None, given: dict) -> str | None:
+    """All that comes out of a fit with these options; None where they do not fit together."""
+    task = make_task(users, calibration and Budget(2.0, DELTA, calibration))
+    with suppress(ValueError):
+        outcome = fit(load_options(name, given), task)
+        models = outcome.personal and [outcome.personal.models(block) for block in task.users.blocks()]
+        return f"{replace(outcome, personal=None)} {models} {task.ledger}"
+
+
 @cache
 def told(name: str, budgeted: bool, **given: object) -> str | None:
-    """All that comes out of a fit with these options; None where they do not fit together."""
+    """The results with each calibration; what other fits have left with the users must not change them."""
     found = []
     for calibration in ("exact", "paper") if budgeted else (None,):
-        task = make_task(Users(PROBLEM), calibration and Budget(2.0, DELTA, calibration))
-        with suppress(ValueError):
-            outcome = fit(load_options(name, given), task)
-            models = outcome.personal and [outcome.personal.models(block) for block in task.users.blocks()]
-            found.append(f"{replace(outcome, personal=None)} {models} {task.ledger}")
+        fresh, after_others = (result(name, users, calibration, given) for users in (Users(PROBLEM), KEPT))
+        assert fresh == after_others, f"{name} with {given}: a fit depends on what earlier fits left with the users"
+        found += [fresh] if fresh else []
     return str(found) if found else None
 
 
