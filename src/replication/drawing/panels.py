@@ -81,14 +81,21 @@ class Panel(Axes):
             self.recorded.append(Drawn(look.label, points, bool(look.marker)))
         self.named(look)
 
-    def groups(self, rows: pd.DataFrame, x: str, y: str, by: str, looks: Mapping[T, Look], **more) -> None:
+    def groups(
+        self, rows: pd.DataFrame, x: str, y: str, by: str, looks: Mapping[T, Look], apart: float = 1, **more
+    ) -> None:
         """Draw a series for each value of the column `by`, in the order of the looks; raise ValueError for a value
-        without a look, whose rows would otherwise be dropped silently. more : options of `series`."""
+        without a look, whose rows would otherwise be dropped silently.
+
+        apart : factor in x from each series to the next, so that none hides another. more : options of `series`.
+        """
         unknown = set(rows[by].dropna()) - set(looks)
         if unknown:
             raise ValueError(f"{by} is {min(unknown)!r}; it has no look, and {', '.join(map(repr, looks))} have one")
-        for value, look in looks.items():
-            self.series(rows[rows[by] == value], x, y, look, **more)
+        for place, (value, look) in enumerate(looks.items()):
+            own = rows[rows[by] == value]
+            own = own if apart == 1 else own.assign(**{x: own[x] * apart ** (place - (len(looks) - 1) / 2)})
+            self.series(own, x, y, look, **more)
 
     def law(self, rows: pd.DataFrame, x: str, y: str, label: str = "law") -> None:
         """Draw the prediction of a law, column y against column x, as a dotted line."""

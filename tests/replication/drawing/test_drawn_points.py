@@ -69,9 +69,17 @@ def _known_heads(numbers: pd.DataFrame) -> pd.DataFrame:
     return pd.concat([pd.DataFrame({"x": one.index, **_ends(one["mean"], 2 * one["sem"])}) for one in means])
 
 
+def _side_by_side(x: str, factor: float, count: int) -> Callable[[pd.DataFrame], pd.DataFrame]:
+    shifts = factor ** (np.arange(count) - (count - 1) / 2)
+    return lambda numbers: pd.concat([numbers.assign(**{x: numbers[x] * shift}) for shift in shifts])
+
+
 RESTATED: dict[str, Callable[[pd.DataFrame], pd.DataFrame]] = {
-    # marks side by side
-    "jain2021/figure2_fallbacks": lambda t: pd.concat([t.assign(x=t["x"] * 1.03**place) for place in (-1, 0, 1)]),
+    "jain2021/figure2_fallbacks": _side_by_side("x", 1.03, 3),
+    "beyond/rivals": _side_by_side("epsilon", 1.05, 7),
+    "beyond/map": _side_by_side("epsilon", 1.15, 4),
+    "beyond/map_samples": _side_by_side("x", 1.08, 4),
+    "snedeker2025/own_problem": _side_by_side("epsilon", 1.04, 7),
     "comparison/d_exponent": lambda t: t.assign(**t[["error", "ci_low", "ci_high"]].mul(t["epsilon n"], axis=0)),
     "jain2021/init_norms": lambda t: t.assign(**_ends(t["ratio"], 2 * t["standard_error"])),
     "jain2021/risk_known_heads": _known_heads,
@@ -272,7 +280,7 @@ def check_marks(figure: Picture, lines: list[Line], table: pd.DataFrame, caption
         at = [name[int(place)].get_text() for name, place in zip(names, text.get_position(), strict=True)]
         here = table[["epsilon", "users"]].map(short).eq(at).all(axis=1)
         (risks,) = of_sizes(table[here], plain(text.axes.get_title("left")))[["A", "B"]].to_numpy()
-        assert text.get_text().split() == [f"{risk:.2g}" for risk in risks]
+        assert re.split(r"\s*[JS] ", text.get_text())[1:] == [f"{risk:.2g}" for risk in risks]
 
 
 def words(figure: Picture, lines: list[Line], table: pd.DataFrame, several: bool) -> Iterator[str]:

@@ -54,13 +54,13 @@ def with_predictions(cells: pd.DataFrame) -> pd.DataFrame:
 
 
 def own_table(known: Quantities) -> pd.DataFrame:
-    """Return median risks by series and epsilon with intervals, x: epsilon, shifted by series, and the floor."""
+    """Return median risks by series and epsilon with intervals, and the floor."""
     rows = [
-        (series, epsilon, risk.measured, risk.ci_low, risk.ci_high, epsilon * 1.018**place)
-        for place, series in enumerate(METHODS, -(len(METHODS) // 2))
+        (series, epsilon, risk.measured, risk.ci_low, risk.ci_high)
+        for series in METHODS
         for epsilon, risk in known.numbered(f"median risk of {series} at epsilon =").items()
     ]
-    table = pd.DataFrame(rows, columns=["series", "epsilon", "risk", "ci_low", "ci_high", "x"])
+    table = pd.DataFrame(rows, columns=["series", "epsilon", "risk", "ci_low", "ci_high"])
     return table.assign(floor=known["median risk of floor"].measured)
 
 

@@ -1,6 +1,17 @@
 """Figures of the study fedrep (snedeker2025)."""
 
-from replication.drawing import CI, CLAIMED, GREY, DataFrame, Picture, PlotSettings, exponent_text, look, looks
+from replication.drawing import (
+    CI,
+    CLAIMED,
+    GREY,
+    MEASURED,
+    DataFrame,
+    Picture,
+    PlotSettings,
+    exponent_text,
+    look,
+    looks,
+)
 from replication.studies.fedrep.analysis import FACTORS
 
 LOOKS = looks("fedrep", "series")
@@ -11,7 +22,7 @@ EXPONENT = 1
 def draw_own_problem(figure: Picture, numbers: DataFrame, study: PlotSettings) -> None:
     """Draw median risks of all methods against epsilon, and the floor."""
     axis = figure.panel(6.6, 4.8)
-    axis.groups(numbers, "x", "risk", "series", LOOKS, ends=CI)
+    axis.groups(numbers, "epsilon", "risk", "series", LOOKS, 1.04, ends=CI)
     axis.level(numbers["floor"].iloc[0], "heads in the true subspace, non-private", dash=":")
     axis.label(r"$\epsilon$", "risk over that of predicting zero", log="xy", xticks=numbers["epsilon"])
 
@@ -19,7 +30,7 @@ def draw_own_problem(figure: Picture, numbers: DataFrame, study: PlotSettings) -
 def draw_factor(figure: Picture, numbers: DataFrame, study: PlotSettings) -> None:
     """Draw risks of both methods, and their ratio, along d and along k."""
     axes = figure.panels(7.4, 5.6, nrows=2, ncols=len(FACTORS), squeeze=False)
-    factor = look("unit", "alternating minimisation over private FedRep", dash="")
+    factor = MEASURED.but("alternating minimisation over private FedRep", colour="0.25")
     for (top, bottom), (name, pair) in zip(axes.T, FACTORS.items(), strict=True):
         looks = {fit: look(fit.split()[0], dash="") for fit in pair} | {f"factor, {name}": factor}
         texts = []

@@ -13,7 +13,7 @@ from replication.drawing import (
     looks,
     power_of_ten,
 )
-from replication.studies.figure2.analysis import CHOSEN, COMPARABLE_EPSILON, DECIDING, SMALLEST_EPSILON
+from replication.studies.figure2.analysis import CHOSEN, COMPARABLE_EPSILON, DECIDING, SMALLEST_EPSILON, STATED
 
 SHOWN = (1, 2, 5, 10)
 """Epsilons of the comparison of readings."""
@@ -33,7 +33,7 @@ def draw_figure2(figure: Picture, numbers: DataFrame, study: PlotSettings) -> No
 
 def draw_figure2_readings(figure: Picture, numbers: DataFrame, study: PlotSettings) -> None:
     """Draw all readings, ours last: MSE at the best choice, with a mark per epsilon at slightly different heights."""
-    axis = figure.panel(7.6, 0.27 * len(numbers) + 1.5)
+    axis = figure.panel(9.4, 0.27 * len(numbers) + 1.5)
     places = np.arange(len(numbers))[::-1]
     scores = numbers[[f"mse_{epsilon}" for epsilon in SHOWN]]
     axis.hlines(places, scores.min(axis=1), scores.max(axis=1), color="0.8", linewidth=1, zorder=1)
@@ -41,8 +41,9 @@ def draw_figure2_readings(figure: Picture, numbers: DataFrame, study: PlotSettin
     for (epsilon, style), lift in zip(graded(SHOWN, r"$\epsilon$ = {}", dash="").items(), lifts, strict=True):
         axis.series(numbers.assign(place=places + lift), f"mse_{epsilon}", "place", style)
     notes = np.select([numbers["reading"] == DECIDING, numbers["ours"]], [" (deciding)", " (ours)"], "")
-    x = "population MSE at the best number of epochs (bold: passes all criteria; italic: ours)"
-    names = dict(zip(places, numbers["reading"] + notes, strict=True))
+    x = "population MSE at the best number of epochs"
+    words = [", ".join(STATED["parts"][part] for part in name.split("-")) for name in numbers["reading"]]
+    names = dict(zip(places, words + notes, strict=True))
     axis.label(x, log="x", yticks=names, ylim=(-0.7, len(numbers) - 0.3))
     for tick, row in zip(axis.get_yticklabels(), numbers.itertuples(), strict=True):
         tick.set_fontweight("bold" if row.passes and not row.ours else "normal")

@@ -16,14 +16,14 @@ def draw_image_methods(figure: Picture, numbers: DataFrame, study: PlotSettings)
     for axis, row, part in figure.facets(numbers, "row", (9.4, 0), (0.7, 2.1), COLUMNS, sharey=True):
         for place, (method, style) in enumerate(LOOKS.items()):
             shown = part[part["method"] == method].assign(above=place - 0.14, below=place + 0.22)
-            measured, printed = (style.but("", dash="", filled=filled) for filled in (True, False))
+            measured, printed = style.but("", dash=""), style.but("", marker="|", dash="")
             axis.series(shown, "accuracy", "above", measured, ends=ENDS, sideways=True)
             shown = shown.dropna(subset="printed")
             axis.series(shown, "printed", "below", printed, ends=("printed_low", "printed_high"), sideways=True)
         x = "test accuracy, %" if row in last else ""
         axis.label(x, title=row, yticks=names, ylim=(len(names) - 0.4, -0.6))
-    for text, filled in (("measured", True), ("printed", False)):
-        axis.named(Look(text, GREY, dash="", filled=filled))
+    for text, marker in (("measured", "o"), ("printed", "|")):
+        axis.named(Look(text, GREY, marker, ""))
 
 
 def draw_image_epsilon(figure: Picture, numbers: DataFrame, study: PlotSettings) -> None:

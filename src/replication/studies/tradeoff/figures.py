@@ -22,15 +22,22 @@ from replication.studies.tradeoff.choice import CHOICES, OWN
 PAPERS = looks("tradeoff", "papers")
 PROMISES = {"A-uncut dist2": ("jain2021", 1.5), "B-uncut dist2": ("shen2023", 1.0)}
 """Sweeps in d of both methods at generous clips -> paper and the power of d that it states."""
+WIDE = 100
+"""Largest ratio of the ends of an interval that is drawn."""
 
 
 def by_dimension(axis: Panel, numbers: DataFrame, looks: dict[str, Look], y: str) -> None:
-    """Draw sweeps in d, times epsilon n where given, with fitted exponents in the legend."""
+    """Draw sweeps in d, times epsilon n where given, with fitted exponents in the legend. An interval that is longer
+    than the factor `WIDE` is not drawn, and its sweep has no exponent."""
     for name, style in looks.items():
-        rows = numbers[numbers["fit"] == name]
+        rows = numbers[numbers["fit"] == name].copy()
         if "epsilon n" in rows:
             rows = rows.assign(**{name: rows[name] * rows["epsilon n"] for name in ("error", *CI)})
-        text = exponent_text(rows)
+        wide = rows["ci_high"] > WIDE * rows["ci_low"]
+        rows.loc[wide, [*CI]] = np.nan
+        if wide.any():
+            rows = rows.assign(exponent=np.nan)
+        text = "no exponent, runs differ by decades" if wide.any() else exponent_text(rows)
         axis.fit(rows, style.but(f"{style.label}: {text}" if text else style.label))
     ticks = numbers.loc[numbers["fit"] == next(iter(looks)), "value"]
     axis.label("$d$", y, log="xy", xticks=sorted(ticks))
@@ -102,14 +109,14 @@ def draw_regions(figure: Picture, numbers: DataFrame, study: PlotSettings) -> No
     for axis, dim in zip(axes[0], dims, strict=True):
         part = numbers[numbers["dim"] == dim]
         codes = part.assign(code=part["works"].map(order.index)).pivot(index="users", columns="epsilon", values="code")
-        risks = part.assign(risks=[f"{row.A:.2g}\n{row.B:.2g}" for row in part.itertuples()])
+        risks = part.assign(risks=[f"J {row.A:.2g}\nS {row.B:.2g}" for row in part.itertuples()])
         words = risks.pivot(index="users", columns="epsilon", values="risks")
         palette = ListedColormap([style.colour for style in kinds.values()])
         look_of = {"vmin": -0.5, "vmax": len(order) - 0.5, "alpha": 0.45, "linewidths": 1, "cbar": False}
         sns.heatmap(
             codes, annot=words, fmt="", cmap=palette, ax=axis, annot_kws={"fontsize": 8.5, "color": "0.1"}, **look_of
         )
-        axis.label(r"$\epsilon$", "$n$" if axis is axes[0, 0] else "", f"$d$ = {dim}: risks of jain2021 above shen2023")
+        axis.label(r"$\epsilon$", "$n$" if axis is axes[0, 0] else "", f"$d$ = {dim}")
         axis.set_xticklabels([short(value) for value in codes.columns])
         axis.set_yticklabels([short(value) for value in codes.index], rotation=0)
         axis.invert_yaxis()
@@ -117,6 +124,7 @@ def draw_regions(figure: Picture, numbers: DataFrame, study: PlotSettings) -> No
     for kind in order:
         if (numbers["works"] == kind).any():
             axes[0, 0].named(kinds[kind])
+    axes[0, 0].named(Look("J, S: risk of jain2021 and of shen2023, over that of predicting zero", "none", "", ""))
 
 
 def draw_cost(figure: Picture, numbers: DataFrame, study: PlotSettings) -> None:

@@ -66,7 +66,7 @@ def draw_rivals(figure: Picture, numbers: DataFrame, study: PlotSettings) -> Non
     rivals = {name: style.but(labels.get(name, style.label)) for name, style in looks("unit_map", "rivals").items()}
     axes = figure.panels(9.4, 4.4, ncols=len(parts), sharex=True, sharey=True)
     for axis, (problem, part) in zip(axes, parts, strict=True):
-        axis.groups(part, "epsilon", "ratio", "method", rivals, ends=CI)
+        axis.groups(part, "epsilon", "ratio", "method", rivals, 1.05, ends=CI)
         axis.level(1, "heads in the true subspace, non-private", dash=":")
         y = "excess risk over the non-private one" if problem == "F" else ""
         axis.label(r"user-level $\epsilon$", y, f"Problem {problem}", "xy", numbers["epsilon"])
@@ -98,7 +98,7 @@ def draw_map(figure: Picture, numbers: DataFrame, study: PlotSettings) -> None:
     """Draw risk against epsilon, a panel for each number of users."""
     axes = figure.panels(8.8, 4.3, ncols=numbers["users"].nunique(), sharey=True, squeeze=False)
     for axis, (users, part) in zip(axes[0], numbers.groupby("users"), strict=True):
-        axis.groups(part, "epsilon", "excess_risk", "method", LOOKS, ends=CI)
+        axis.groups(part, "epsilon", "excess_risk", "method", LOOKS, 1.15, ends=CI)
         axis.level(part["floor"].iloc[0], "heads in the true subspace, non-private", dash=":")
         axis.level(part["zero"].iloc[0], "predicting zero", colour="0.6", dash="-")
         ticks = thinned(part["epsilon"])
@@ -112,7 +112,7 @@ def draw_map_samples(figure: Picture, numbers: DataFrame, study: PlotSettings) -
     for row, (epsilon, part) in zip(axes, numbers.groupby("epsilon"), strict=True):
         for axis, (sweep, x) in zip(row, sweeps.items(), strict=True):
             here = part[part["sweep"] == sweep]
-            axis.groups(here, "x", "share", "method", LOOKS, ends=CI)
+            axis.groups(here, "x", "share", "method", LOOKS, 1.08, ends=CI)
             floor = here.drop_duplicates("x").sort_values("x")
             axis.curve(floor["x"], floor["floor"], Look("heads in the true subspace, non-private", GREY, "", ":"))
             axis.level(1, "predicting zero", colour="0.6", dash="-")
