@@ -507,9 +507,9 @@ def test_errata_are_counted_by_what_they_change():
         ("mended", "", ""),
     ]
     text = said("agreement", claim_rows(), errata_rows(*rows))
-    assert "two change the guarantee, one changes nothing; demonstrations confirm all of them." in text
+    assert "two change the guarantee, one changes nothing; the demonstration fails for 0 of them." in text
     assert "Not counted: one slip of a submission that the published version corrects." in text
-    assert "confirm all but 1." in said("agreement", claim_rows(), errata_rows(*rows[:4], ("no", "a sign", "")))
+    assert "fails for 1 of them." in said("agreement", claim_rows(), errata_rows(*rows[:4], ("no", "a sign", "")))
 
 
 @pytest.mark.parametrize(
@@ -585,7 +585,7 @@ def test_a_small_run_says_so(content):
     assert not re.search("How much agreed|statements, by severity", content) and "not sized for a verdict" in content
     assert 'class="tally"' not in content
     hours = json.loads((DOCS / "record/provenance.json").read_text())["cell_cpu_seconds"] / 3600
-    assert f"the run of record took {wording.number(hours)} CPU hours on" in content
+    assert f"The run of record took {wording.number(hours)} CPU hours on" in content
 
 
 def test_revisions_are_counted_apart():
