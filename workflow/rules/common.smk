@@ -269,10 +269,10 @@ def checksum(path):
 # Snakemake takes minutes to look through them.
 try:
     for name in SIMULATED:
-        methods = {
-            str(HERE / METHOD_FILES[one.algorithm])
-            for one in STUDIES[name].series.values()
-        }
+        algorithms = {one.algorithm for one in STUDIES[name].series.values()}
+        # Audits load all methods by their names.
+        named = METHOD_FILES if "audit" in algorithms else algorithms
+        methods = {str(HERE / METHOD_FILES[method]) for method in named}
         code = code_of("run_shard", *sorted(methods))
         write_if_changed(
             Path(RESULTS, name, "code.json"),

@@ -215,7 +215,7 @@ def test_a_study_may_say_where_it_runs(tmp_path):
 
 def test_what_cannot_run_is_said(scheduler, monkeypatch):
     for on, says in (
-        ({"engine": "spark"}, "engine is 'spark'; it must be one of 'process', 'threads', 'dask'"),
+        ({"engine": "spark"}, "engine is 'spark'; it must be one of process, threads, dask"),
         ({"engine": "threads", "scheduler": "tcp://a:1"}, "scheduler is 'tcp://a:1'; engine 'threads' takes none"),
         (
             {"engine": "dask", "scheduler": "tcp://127.0.0.1:1"},

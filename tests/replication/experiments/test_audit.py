@@ -22,6 +22,7 @@ from replication.experiments.audited_games import game
 from replication.experiments.auditing.canaries import before_others, larger, structured_pair, worst_pair
 from replication.experiments.auditing.distinguishing import LEVEL, Game, PrivacyClaim, play
 from replication.experiments.auditing.mutants import MUTANTS
+from replication.experiments.auditing.noise_check import POWER
 from replication.experiments.auditing.replay import (
     ChoiceRecord,
     aligned,
@@ -355,7 +356,7 @@ def test_the_smallest_fault_of_the_noise_is_found_as_often_as_is_said(shape):
     def found(scale):
         return sum(noise_alarm(scale * rng.standard_normal(shape)) < audit.SURE for _ in range(400))
 
-    assert stats.binomtest(found(least), 400, audit.POWER).pvalue > FALSE_ALARM
+    assert stats.binomtest(found(least), 400, POWER).pvalue > FALSE_ALARM
     assert found(least**0.5) < 240
 
 
