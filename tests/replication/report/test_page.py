@@ -498,7 +498,7 @@ def answer(page: Page) -> str:
 def test_sliders_ask_the_guide(visit):
     """It opens at the example; each slider changes the answer and says its value; keys move it, and the address."""
     page = visit()
-    assert answer(page).startswith("At n = 20,000, m = 10, d = 30, k = 3, label noise = 0.01, ε = 1, δ = 1")
+    assert answer(page).startswith("At n = 20,000, m = 10, d = 30, k = 3, σ = 0.01, ε = 1, δ = 1")
     for name, values in SLIDERS.items():
         slider = page.locator(f".guide-tool input[name={name}]")
         before = answer(page)

@@ -45,7 +45,7 @@ LABEL_NOISE, DELTA = 0.01, 1e-6
 """Label noise, over the scale of a coordinate of a head, and delta of the whole grid."""
 NOISES = (LABEL_NOISE, 0.1, 0.5, 2.0)
 """Label noises of the sliders: those of the runs of unit_map, of which the runs of this study have the first."""
-LABELS |= {"label-noise": ("over the scale of a head's coordinate", "label noise")}
+LABELS |= {"label-noise": ("label noise over a head's scale", "σ")}  # noqa: RUF001
 SLIDERS = {key: AXES[key] for key in SIZES} | {"label-noise": NOISES, "epsilon": AXES["epsilon"]}
 """Sliders of the page."""
 FINE = 1000
