@@ -30,7 +30,6 @@ from typing import Any
 import pytest
 from scipy.stats import binomtest
 
-FOLDERS = ("src/privrep/privacy", "src/privrep/estimator", "src/replication/evidence", "src/replication/report")
 TABLE, HARMLESS = Path("docs/faults.csv"), Path("workflow/harmless_faults.toml")
 COLUMNS = ("folder", "seed", "file", "line", "fault", "outcome", "reason")
 PARTS, MARKS = ("tests/privrep", "tests/replication"), "not (run or browser or slurm or long)"
@@ -107,16 +106,16 @@ def run(words: list[str], plugin: object) -> int:
 class Watch:
     """A plugin that records which tests run each line, and the seconds of each test that starts no other process."""
 
-    def __init__(self):
+    def __init__(self, folders: list[str]):
         from coverage import Coverage
 
+        self.own = tuple(folder.replace("src/", "tests/") for folder in folders)
         self.coverage, self.seconds = Coverage(data_file=None, config_file=False, source=["src"]), {}
         self.failed: set[str] = set()
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, items):
-        own = tuple(folder.replace("src/", "tests/") for folder in FOLDERS)
-        items[:] = [item for item in items if item.nodeid.startswith(own) or not item.get_closest_marker("slow")]
+        items[:] = [item for item in items if item.nodeid.startswith(self.own) or not item.get_closest_marker("slow")]
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item):
@@ -132,9 +131,10 @@ class Watch:
             self.failed.add(report.nodeid)
 
 
-def mapped(part: str) -> tuple[dict, dict, set[str]]:
-    """Run the tests of a folder; return seconds of passing tests, tests by line, and tests that fail with no fault."""
-    watch = Watch()
+def mapped(part: str, folders: list[str]) -> tuple[dict, dict, set[str]]:
+    """Run the tests of a part, slow ones of the folders alone; return seconds of passing tests, tests by line, and
+    tests that fail with no fault."""
+    watch = Watch(folders)
     watch.coverage.start()
     run([part, "-m", MARKS, "--maxfail=99"], watch)
     watch.coverage.stop()
@@ -202,7 +202,7 @@ def seen(*what) -> bool:
 def judged(folders: list[str], seed: int) -> Iterator[dict]:
     """Yield a sample of the faults of each folder, with their outcomes; two faults run at a time."""
     with ProcessPoolExecutor(2, FORK) as pool:
-        parts = list(pool.map(mapped, PARTS))
+        parts = list(pool.map(mapped, PARTS, [folders] * len(PARTS)))
     seconds, lines = {}, defaultdict(lambda: defaultdict(list))
     for took, files, failed in parts:
         sys.stderr.writelines(f"{test} fails without a fault, and is left out\n" for test in failed)
@@ -241,13 +241,14 @@ def scores(rows: list[dict]) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("folders", nargs="*", default=FOLDERS, help="of src (default: those of TABLE)")
+    parser.add_argument("folders", nargs="*", help="of src (default: those of TABLE)")
     parser.add_argument("--seed", type=int, default=1, help="of the sample")
     parser.add_argument("--show", action="store_true", help="print the faults in TABLE, and plant none")
     asked = parser.parse_args()
     rows: list[Any] = list(csv.DictReader(TABLE.open())) if TABLE.exists() else []
+    folders = asked.folders or list(dict.fromkeys(row["folder"] for row in rows))
     if not asked.show:
-        rows = [row for row in rows if row["folder"] not in asked.folders] + list(judged(asked.folders, asked.seed))
+        rows = [row for row in rows if row["folder"] not in folders] + list(judged(folders, asked.seed))
         rows.sort(key=lambda row: (row["folder"], row["file"], int(row["line"]), row["fault"]))
         with TABLE.open("w", newline="") as file:
             writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
