@@ -23,6 +23,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from first_lines import pytest_runtest_makereport  # noqa: F401
 from hypothesis import HealthCheck, settings
 from scipy import stats
 from workflow_helpers import copy_project, environment, run_all_at_tiny
