@@ -21,6 +21,7 @@ import pyarrow as pa
 import pytest
 import sklearn
 from estimator_cases import CONFIGURATIONS, Fit, called, others
+from scipy.stats import norm
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, GroupKFold, cross_val_score
 from sklearn.pipeline import make_pipeline
@@ -563,23 +564,27 @@ def test_what_says_nothing_is_said_in_words(settings, words):
         model(**settings).fit(*table(users=18))
 
 
+@pytest.mark.parametrize("users", [60, 10**4, 10**6])
 @pytest.mark.parametrize(
-    ("sizes", "words"),
+    ("limit", "changed", "below", "words"),
     [
-        ((3.2897, 1 / 200, 200, 1000), ""),
-        ((1.5, 1 / 100, 100, 1000), ""),
-        ((1.4999, 1 / 100, 100, 1000), "users times mu is 149; below 150 one mixed model in 25 is clearly worse"),
-        ((0.75, 1 / 100, 100, 1000), "users times mu is 75; below 150 one mixed model in 25 is clearly worse"),
-        ((0.7499, 1 / 100, 100, 1000), "users times mu is 74; below 75 one mixed model in five is clearly worse"),
-        ((3.2898, 1 / 200, 200, 1000), "this budget protects nobody"),
-        ((3.2897, 1 / 199, 200, 1000), "delta is 0.00502513, more than 1/n = 0.005"),
-        ((3.2897, 1 / 200, 200, 1001), "max_samples is 1001"),
+        ("users times mu", {"mu": 150}, True, "; below 150 one mixed model in 25 is clearly worse"),
+        ("users times mu", {"mu": 75}, True, "; below 75 one mixed model in five is clearly worse"),
+        ("advantage", {"advantage": 0.9}, False, "this budget protects nobody"),
+        ("delta times users", {"delta": 1}, False, "delta is .*, more than 1/n"),
+        ("samples", {"samples": 1000}, False, "max_samples is 1001"),
     ],
 )
-def test_doubts_begin_at_their_limits(sizes, words):
-    """An advantage of 0.9 is that of mu = 3.28971."""
-    found = doubts(*sizes)
-    assert len(found) == bool(words) and words in "".join(found)
+def test_doubts_begin_at_their_limits(users, limit, changed, below, words):
+    """On both sides of each."""
+    for step in (-1, 1):
+        given = {"mu": 160, "delta": 1e-3, "samples": 8} | {
+            name: value * (1 + step * 1e-3) for name, value in changed.items()
+        }
+        mu = 2 * norm.ppf((1 + given["advantage"]) / 2) if "advantage" in given else given["mu"] / users
+        found = doubts(mu, given["delta"] / users, users, round(given["samples"]))
+        assert any(re.search(words, one) for one in found) == ((step < 0) == below), f"{limit}: {found}"
+        assert len(found) <= 1
 
 
 @pytest.mark.parametrize(("users", "epsilon"), [(12, 1.0), (300, 0.5), (545, 0.5), (90, 5.0), (5000, 0.01)])

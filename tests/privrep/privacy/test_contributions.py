@@ -20,11 +20,13 @@ from contribution_cases import CASES, CHOICE, SIZE, Case, slanted, user
 from hypothesis import given
 from hypothesis import strategies as st
 
+from privrep.privacy.clipping import clip_factor
 from privrep.privacy.contributions import Rows
 from privrep.privacy.ledger import GaussianRelease, Ledger, PureRelease
 from privrep.privacy.mechanisms import NamedSum, Release, clipped_sums
 from privrep.privacy.noise import Noise, NoiseSpec
 from privrep.privacy.paired_samples import DisjointPairs
+from privrep.privacy.regression_moments import Moments, UserClip
 from privrep.users.blocks import Block
 from privrep.users.given_users import GivenUsers
 from privrep.users.passes import UserRows
@@ -133,6 +135,19 @@ def test_who_cannot_be_measured_adds_nothing(name, bad):
     spoilt[1, :6] = bad
     for found, others in zip(case.sums(spoilt), case.sums(sound[[0, 2]]), strict=True):
         np.testing.assert_allclose(found, others, rtol=1e-12)
+
+
+@pytest.mark.parametrize("clip", [1e-3, 1.0, 1e3])
+def test_a_clip_at_its_edges(clip):
+    """What is as long as the clip is left alone, what overflowed adds nothing, even where nothing is clipped; nor does
+    a user whose moments are beyond the clip by a factor that float32 does not hold."""
+    lengths = np.array([0, 0.999, 1, 1.001, 4, math.inf, math.nan])
+    np.testing.assert_allclose(clip_factor(clip * lengths, clip), [1, 1, 1, 1 / 1.001, 0.25, 0, 0], rtol=1e-12)
+    np.testing.assert_array_equal(clip_factor(lengths, math.inf), [1, 1, 1, 1, 1, 0, 0])
+    for factor, part in ((1.01e-20, 1), (0.99e-20, 0)):
+        one, head = np.ones((1, 1, 1), np.float32), np.array([[math.sqrt(clip) / factor]])
+        found = Moments(one, one[0], one[0], head).clipped(UserClip(clip, clip))
+        np.testing.assert_allclose([array.item() for array in found], part * clip, rtol=1e-5)
 
 
 # Several users

@@ -194,6 +194,14 @@ def test_the_method_named_is_a_tenth_from_the_best(runs):
     assert (lost[["altmin", "centaur", "mixed", "own"]].mean() > math.log(1.1)).all()
 
 
+@pytest.mark.parametrize("scale", [1e-3, 1.0, 1e3])
+def test_methods_count_as_equal_within_a_tenth(scale):
+    """On both sides of it; own data go before unit steps, and these before all others."""
+    for near, far in (("own", "mixed"), ("unit", "mixed"), ("own", "unit")):
+        for factor, named in ((1.0999, near), (1.1001, far)):
+            assert list(method_to_use(pd.DataFrame([{far: scale, near: factor * scale}]))) == [named]
+
+
 def test_the_page_and_the_command_give_the_same_answer():
     """At settings of the page, with its label noise and delta: the same risks and the same method."""
     points = guide.grid().iloc[[0, 700, 1500, 2222, 3919]]

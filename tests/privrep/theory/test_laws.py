@@ -14,9 +14,10 @@ from scipy import integrate, stats
 
 from privrep.methods import spectral_init
 from privrep.methods.running.runner import fit
+from privrep.methods.unit_steps import schedule
 from privrep.privacy.accounting import FixedNoise
 from privrep.privacy.noise import symmetric_noise
-from privrep.theory import jain2021, shared, shen2023
+from privrep.theory import jain2021, shared, shen2023, whole_methods
 from privrep.theory.clipped_step import kept, sample_step
 from privrep.users.risk import personalised_risk
 from privrep.users.simulated import Problem, Users
@@ -170,3 +171,28 @@ def test_a_small_clip_has_no_size():
     one, other = (sample_step(10**5, 40, 2, 0.6, size, size) for size in (1e-4, 1e-2))
     assert one.frobenius(40, 2) == pytest.approx(other.frobenius(40, 2), rel=1e-6)
     assert one.frobenius(40, 2) < sample_step(10**5, 40, 2, 0.6, 1.5 * 80**0.5, 3.5 * 2**0.5).frobenius(40, 2) / 2
+
+
+# Whole methods
+
+
+@pytest.mark.parametrize("mu", [1e-9, 0.1, 3.0])
+def test_the_start_from_models_is_that_of_unit_steps(mu):
+    """At the same part of mu^2; at most that of a random subspace."""
+    sizes, planned = whole_methods.Regime(4000, 10, 12, 2, 0.5), schedule.Sizes(4000, 10, 12, 2)
+    share = schedule.START * planned.isotropic_share(np.float64(mu))
+    start, _ = whole_methods.unit_recursion(sizes, np.float64(mu))
+    assert whole_methods.models_outside(sizes, math.sqrt(share) * mu) == pytest.approx(start, rel=1e-12)
+    assert start <= sizes.random
+
+
+@pytest.mark.parametrize("rank", [1, 2, 30])
+def test_where_a_law_is_known(rank):
+    """On both sides of each limit: of the start's S, of the last S, of a head's samples and of own data near m = d."""
+    sizes, edges = whole_methods.Regime(1000, 40, 60, rank, 0.5), (0.5, 0.1, rank + 2)
+    assert whole_methods.with_heads(sizes, *edges).known
+    for place, worse in enumerate((math.nextafter(0.5, 1), math.nextafter(0.1, 1), rank + 1)):
+        assert not whole_methods.with_heads(sizes, *edges[:place], worse, *edges[place + 1 :]).known
+    assert not math.isfinite(whole_methods.with_heads(sizes, *edges[:2], rank - 1).risk)
+    for samples, known in ((58, True), (59, False), (60, False), (61, False), (62, True)):
+        assert whole_methods.own_data(replace(sizes, samples=samples), 1.0).known == known

@@ -27,23 +27,6 @@ def small_blocks(monkeypatch):
     monkeypatch.setattr(privrep.users.blocks, "FLOATS_PER_STREAM", 2**8)
 
 
-@pytest.mark.parametrize("kept", [True, False])
-def test_a_block_holds_the_samples_of_its_streams(small_blocks, monkeypatch, kept):
-    """One behind the other and to the last bit, in full blocks of four streams, in the last, and in parts of blocks."""
-    problem = Problem(150, 4, 6, 2, label_noise_sd=0.3)
-    monkeypatch.setattr(privrep.users.simulated, "STREAMS_PER_BLOCK", 1)
-    streams = list(Users(problem, 7).blocks())
-    assert [part.users for part in streams] == [10] * 15
-    monkeypatch.setattr(privrep.users.simulated, "STREAMS_PER_BLOCK", 4)
-    users = Users(problem, 7, memory_budget=2**30 if kept else 0)
-    assert [part.users for part in users.blocks()] == [40, 40, 40, 30]
-    for start, stop in ((0, 150), (10, 30), (35, 121)):
-        for name, axis in (("features", 1), ("labels", 1), ("heads", 0)):
-            found = np.concatenate([getattr(part, name) for part in users.blocks(start, stop)], axis)
-            drawn = np.concatenate([getattr(part, name) for part in streams], axis)
-            np.testing.assert_array_equal(found, drawn.take(range(start, stop), axis))
-
-
 def test_a_kept_block_is_held_once(small_blocks):
     """The streams that a block was put together from are gone."""
     users = Users(Problem(4000, 4, 16, 2, label_noise_sd=0.3))

@@ -3,6 +3,8 @@
 import pytest
 
 from privrep.privacy.accounting import Budget, FixedNoise
+from privrep.simulate import run_cell
+from privrep.users.simulated import Users
 from replication.run.config import ROOT, at_scale, read_config, read_study, read_yaml
 from replication.run.grids import expand, groups, shards
 from replication.run.models import ConfigError, checked
@@ -18,15 +20,6 @@ def as_written() -> dict:
     """The file of the study, to be changed."""
     content = at_scale(read_yaml(ROOT / settings_of("figure2")), "default", {}, "")
     return content | {"study": "figure2", "paper": "jain2021", "options": {}}
-
-
-def test_shards_cover_every_cell_once(study):
-    """Whatever the number of shards."""
-    everything = sorted((cell.series, cell.key) for cell in expand(study))
-    for count in (1, 3, study.shards):
-        parts = shards(study.model_copy(update={"shards": count}))
-        assert len(parts) == count
-        assert sorted((cell.series, cell.key) for part in parts for group in part for cell in group) == everything
 
 
 def test_a_group_shares_one_draw(study):
@@ -66,14 +59,31 @@ def test_key_ignores_the_label_and_defaults_but_no_value(study):
 SMALL = {"users": 60, "samples": 8, "dim": 6, "rank": 2}
 
 
-def cells_of(grid: dict, algorithm: str = "altmin", **series) -> list:
-    """Cells of one small series on a grid, after the models have accepted it."""
+def small_study(grid: dict, algorithm: str = "altmin", **series) -> Study:
+    """One small series on a grid, after the models have accepted it."""
     options = {"altmin": {"init": "random", "split": "text", "clip_feature": 1.0, "clip_label": 1.0}}
-    small = as_written()
-    small["problem"] = SMALL
-    small["grids"] = {"one": grid}
+    small = as_written() | {"problem": SMALL, "grids": {"one": grid}}
     small["series"] = {"a": {"algorithm": algorithm, "grid": "one", "options": options.get(algorithm, {})} | series}
-    return expand(checked(Study, small, "test"))
+    return checked(Study, small, "test")
+
+
+def cells_of(*given, **series) -> list:
+    """The cells of a small study."""
+    return expand(small_study(*given, **series))
+
+
+def test_cells_are_the_same_in_shards_and_groups_of_any_size():
+    """Every cell once, and each as on users of its own."""
+    grid = {"noise_multiplier": [0, 0.5], "clip_label": [1.0, 2.0], "init": ["random", "spectral"], "dim": [5, 6]}
+    study = small_study(grid | {"seed": 2}, options={"split": "text", "clip_feature": 1.0, "init_label_clip": 2.0})
+    plain = {cell.key: run_cell(cell, Users(cell.problem))[0] for cell in expand(study)}
+    for size in (1, 3, 50):
+        parts, rows = shards(study.model_copy(update={"shards": size, "cells_per_draw": size})), []
+        assert len(parts) == size
+        for groups_of_shard in parts:
+            users = {cell.problem: Users(cell.problem) for group in groups_of_shard for cell in group}
+            rows += [(cell.key, run_cell(cell, users[cell.problem])[0]) for group in groups_of_shard for cell in group]
+        assert len(rows) == len(plain) and str(dict(sorted(rows))) == str(dict(sorted(plain.items())))
 
 
 def test_axes_under_together_vary_as_one(study):
