@@ -92,8 +92,20 @@ def told(study: str, cells: pd.DataFrame | None) -> dict[str, float]:
     return {name: one for name, one in found.items() if study != "images" or name.startswith("digits")}
 
 
-def alike(one: float, other: float) -> bool:
-    return math.isclose(one, other, rel_tol=1e-6, abs_tol=1e-9) or (math.isnan(one) and math.isnan(other))
+def alike(one: float, other: float, share: float = 1e-6) -> bool:
+    return math.isclose(one, other, rel_tol=share, abs_tol=1e-9) or (math.isnan(one) and math.isnan(other))
+
+
+def agreeing(path: Path, values: dict[str, float], share: float = 1e-6) -> dict[str, dict[str, str]]:
+    """The rows of a reference that agree with these values, by name."""
+    held = {row["name"]: row for row in read_rows(path)} if path.exists() else {}
+    return {name: row for name, row in held.items() if alike(float(row["value"]), values.get(name, math.inf), share)}
+
+
+def numbers_held(path: Path, values: dict[str, float]) -> str:
+    """Return the table of some numbers, to a share of 1e-4: a row that agrees stays as it is held."""
+    rows = {name: {"name": name, "value": f"{value:.8g}"} for name, value in values.items()}
+    return pd.DataFrame((rows | agreeing(path, values, 1e-4)).values()).to_csv(index=False)
 
 
 def moved_by(study: str, found: dict[str, float]) -> dict[str, list[str]]:
@@ -116,8 +128,7 @@ def moved_by(study: str, found: dict[str, float]) -> dict[str, list[str]]:
 def reference(study: str) -> str:
     """Return the table of a study: a row that agrees stays as it is held, of any other it is sought what moves it."""
     path, values = FOLDER / f"{study}.csv", told(study, made_up(study))
-    held = {row["name"]: row for row in read_rows(path)} if path.exists() else {}
-    held = {name: row for name, row in held.items() if alike(float(row["value"]), values.get(name, math.inf))}
+    held = agreeing(path, values)
     moved = moved_by(study, {name: value for name, value in values.items() if name not in held})
     rows = {name: {"name": name, "value": f"{values[name]:.8g}", "moved by": " ".join(moved[name])} for name in moved}
     return pd.DataFrame([(held | rows)[name] for name in values], columns=COLUMNS).to_csv(index=False)

@@ -6,6 +6,7 @@ import sys
 
 import pandas as pd
 import pytest
+from method_cases import CASES
 from workflow_helpers import ROOT, called, copy_project, script
 
 from replication.errata.demonstrations import DEMONSTRATIONS
@@ -53,7 +54,8 @@ def test_each_reference_is_of_a_test():
     """Where a study or an erratum has gone its files go, too."""
     held = {path.relative_to(REFERENCE.parent).as_posix() for path in REFERENCE.parent.rglob("*.*")}
     of_studies = {name for study in study_names() for name in (f"analyses/{study}.csv", f"figures/{study}.txt")}
-    assert held == {REFERENCE.name, "search_words.csv", *of_studies, *(f"errata/{name}.txt" for name in DEMONSTRATIONS)}
+    of_studies |= {f"methods/{case.name}.csv" for case in CASES} | {f"errata/{name}.txt" for name in DEMONSTRATIONS}
+    assert held == {REFERENCE.name, "search_words.csv", "estimator.csv", "intervals.csv", *of_studies}
 
 
 def test_another_seed_keeps_the_arithmetic_and_moves_the_simulation(quick_run, tmp_path):

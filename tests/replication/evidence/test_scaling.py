@@ -6,9 +6,10 @@ import pytest
 from conftest import FALSE_ALARM
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from made_up_cells import FOLDER, numbers_held
 from scipy import stats
 
-from replication.evidence.intervals import student
+from replication.evidence.intervals import exponent, series_measures, student, with_interval
 from replication.evidence.scaling import Sweep, fit, fit_measures, fit_table, sweep
 from replication.run.config import read_config, read_study
 from replication.run.grids import expand
@@ -370,3 +371,25 @@ def test_the_numbers_of_a_figure_are_those_of_its_fits():
         numbers |= {"exponent": one.slope, "exponent_low": one.interval[0], "exponent_high": one.interval[1]}
         for column, expected in numbers.items():
             np.testing.assert_array_equal(rows[column], np.broadcast_to(expected, 4), column)
+
+
+def test_numbers_of_intervals_stay(file_regression):
+    """To a share of 1e-4 what tests/reference holds, also where a floor exceeds the error of some draws."""
+    data = np.array([1.0, 2.0, 4.0, 4.5, 9.0])
+    cells = pd.DataFrame({"series": "a", "seed": range(5)})
+
+    def means(cells, indices):
+        return {"mean of a series": float(data[indices].mean())}
+
+    (one,) = simulated(5, 1, shape=1.0)
+    one.errors[:, :3] -= 1.2 * one.errors[:, 3:].mean(axis=1, keepdims=True)
+    found = [
+        with_interval("mean", lambda indices: float(data[indices].mean()), 5),
+        exponent("exponent", lambda indices: float(data[indices].mean()), 5, 1.0),
+        *series_measures(cells, "a", means),
+        *fit_measures({"simulated": fit(one)}),
+    ]
+    held = {f"{row.quantity}, {name}": getattr(row, name) for row in found for name in ("ci_low", "ci_high")}
+    held |= {f"ends of points, {end}": float(ends.sum()) for end, ends in enumerate(one.point_intervals())}
+    path = FOLDER.parent / "intervals.csv"
+    file_regression.check(numbers_held(path, held), fullpath=path)
