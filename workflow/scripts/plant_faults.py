@@ -32,13 +32,15 @@ from scipy.stats import binomtest
 
 TABLE, HARMLESS = Path("docs/faults.csv"), Path("workflow/harmless_faults.toml")
 COLUMNS = ("folder", "seed", "file", "line", "fault", "outcome", "reason")
-PARTS, MARKS = ("tests/privrep", "tests/replication"), "not (run or browser or slurm or long)"
+PARTS = {"src/images": "images", "workflow": "workflow", "src/replication/run": "replication/run workflow"}
+"""The parts of the tests that reach a folder; where it is not here, these are `MOST`."""
+MOST, MARKS = "privrep replication", "not (run or browser or slurm or long)"
 COUNT, SECONDS, FAILED = 60, 8, 99
 PAIRS = ("Add Sub", "Mult Div", "BitAnd BitOr", "And Or", "Lt LtE", "Gt GtE", "Eq NotEq", "Is IsNot", "In NotIn")
 SWAPPED = {first: second for pair in PAIRS for first, second in (pair.split(), pair.split()[::-1])}
 SWAPPED |= {"FloorDiv": "Div", "Mod": "Mult", "Pow": "Mult"}
 FORK = multiprocessing.get_context("fork")
-PACKAGES = "dp_accounting.pld hypothesis opendp.prelude pyarrow.parquet pydantic seaborn typer sklearn.utils.validation"
+PACKAGES = "dp_accounting.pld hypothesis jax opendp.prelude pyarrow.parquet pydantic seaborn typer sklearn.base"
 """Imported once, for all faults."""
 
 
@@ -103,15 +105,19 @@ def run(words: list[str], plugin: object) -> int:
     return int(status)
 
 
+def own(folder: str) -> str:
+    """Return the folder of the tests of a folder."""
+    return f"tests/{folder.removeprefix('src/')}/"
+
+
 class Watch:
     """A plugin that records which tests run each line, and the seconds of each test that starts no other process."""
 
     def __init__(self, folders: list[str]):
         from coverage import Coverage
 
-        self.own = tuple(folder.replace("src/", "tests/") for folder in folders)
-        self.coverage, self.seconds = Coverage(data_file=None, config_file=False, source=["src"]), {}
-        self.failed: set[str] = set()
+        self.own, self.seconds, self.failed = tuple(map(own, folders)), {}, set()
+        self.coverage = Coverage(data_file=None, config_file=False, source=["src", "workflow"])
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, items):
@@ -135,25 +141,22 @@ def mapped(part: str, folders: list[str]) -> tuple[dict, dict, set[str]]:
     """Run the tests of a part, slow ones of the folders alone; return seconds of passing tests, tests by line, and
     tests that fail with no fault."""
     watch = Watch(folders)
-    watch.coverage.start()
-    run([part, "-m", MARKS, "--maxfail=99"], watch)
-    watch.coverage.stop()
+    with watch.coverage.collect():
+        run([f"tests/{part}", "-m", MARKS, "--maxfail=99"], watch)
     data = watch.coverage.get_data()
     lines = {file: data.contexts_by_lineno(file) for file in data.measured_files()}
     return {test: took for test, took in watch.seconds.items() if test not in watch.failed}, lines, watch.failed
 
 
-def chosen(file: str, line: int, seconds: dict[str, float], lines: dict) -> list[list[str]]:
+def chosen(folder: str, file: str, line: int, seconds: dict[str, float], lines: dict) -> list[list[str]]:
     """Return the tests of a line: those of the same folder, then others. For a line that runs on import
     these are all that reach the file. Of the folder whole test files run: tests may use results of earlier ones."""
     by_line = lines[str(Path(file).resolve())]
     close = set(by_line.get(line, ()))
     close = close.union(*by_line.values()) if "" in close else close
-    files, own = {test.partition("::")[0] for test in close}, "/".join(["tests", *Path(file).parts[1:3], ""])
-    stages = []
-    for here in (True, False):
-        tests = [test for test in seconds if test.partition("::")[0] in files and test.startswith(own) is here]
-        tests = [test for test in tests if here or test in close]
+    files, stages = {test.partition("::")[0] for test in close}, []
+    here = [test for test in seconds if test.partition("::")[0] in files and test.startswith(own(folder))]
+    for tests in (here, [test for test in seconds if test in close and not test.startswith(own(folder))]):
         tests.sort(key=lambda test: (test not in close, seconds[test]))
         ends = accumulate(seconds[test] for test in tests)
         stages.append([test for test, end in zip(tests, ends, strict=True) if end < SECONDS])
@@ -181,11 +184,10 @@ def tried(file: str, source: bytes, stages: list[list[str]]) -> None:
     SourceFileLoader.get_code = get_code  # pyright: ignore[reportAttributeAccessIssue] -- its own class has none
     resource.setrlimit(resource.RLIMIT_CPU, (8 * SECONDS, 8 * SECONDS))
     files = [sorted({test.partition("::")[0] for test in tests}) for tests in stages]
-    status = FAILED
     try:
-        status = any(run(words, Chosen(tests)) for words, tests in zip(files, stages, strict=True) if tests)
+        os._exit(any(run(words, Chosen(tests)) for words, tests in zip(files, stages, strict=True) if tests))
     finally:
-        os._exit(status)
+        os._exit(FAILED)
 
 
 def seen(*what) -> bool:
@@ -202,7 +204,8 @@ def seen(*what) -> bool:
 def judged(folders: list[str], seed: int) -> Iterator[dict]:
     """Yield a sample of the faults of each folder, with their outcomes; two faults run at a time."""
     with ProcessPoolExecutor(2, FORK) as pool:
-        parts = list(pool.map(mapped, PARTS, [folders] * len(PARTS)))
+        names = {part for folder in folders for part in PARTS.get(folder, MOST).split()}
+        parts = list(pool.map(mapped, names, [folders] * len(names)))
     seconds, lines = {}, defaultdict(lambda: defaultdict(list))
     for took, files, failed in parts:
         sys.stderr.writelines(f"{test} fails without a fault, and is left out\n" for test in failed)
@@ -216,7 +219,7 @@ def judged(folders: list[str], seed: int) -> Iterator[dict]:
     for folder in folders:
         every = [fault for file in sorted(Path(folder).rglob("*.py")) for fault in faults(str(file))]
         sample = random.Random(f"{seed} {folder}").sample(every, min(COUNT, len(every)))
-        tests = [chosen(file, line, seconds, lines) for file, line, *_ in sample]
+        tests = [chosen(folder, file, line, seconds, lines) for file, line, *_ in sample]
         if seen(sample[0][0], Path(sample[0][0]).read_bytes(), tests[0]):
             sys.exit(f"{folder}: tests fail without a fault where they run alone")
         with ThreadPoolExecutor(2) as pool:
