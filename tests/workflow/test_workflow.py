@@ -1,6 +1,7 @@
 """The pipeline as a whole, at scale tiny: same bytes however the work is cut, and what a change makes again."""
 
 import re
+import shlex
 import sys
 from pathlib import Path
 
@@ -188,6 +189,26 @@ def test_a_name_of_nothing_stops_before_any_job(tmp_path):
         assert path in said and message in said and not (folder / "results").exists()
     two = called(tmp_path / "settings", ["snakemake", "-n", "--configfile", "config/scales/quick.yaml", tiny])
     assert "quick.yaml names a scale, too" in two.stdout + two.stderr
+
+
+def test_a_shard_that_fails_is_named_with_what_to_do(tmp_path):
+    """Whatever ends its worker: an error, one of its arguments, a limit of time, no memory, a signal, Ctrl-C; and where
+    there is none. The worker here is a shell script that ends as its shard says."""
+    folder, python = copy_project(tmp_path / "copy"), tmp_path / "python"
+    statuses = {0: 1, 1: 2, 2: 124, 3: 126, 4: 127, 5: 129, 6: 137, 7: 139, 8: 143, 9: 255, 10: 130}
+    cases = " ".join(f"*shard\\ {shard}\\ *) exit {status};;" for shard, status in statuses.items())
+    python.write_text(f"""#!/bin/sh\necho why\ncase "$*" in {cases} esac\n""")
+    python.chmod(0o755)
+    at_tiny(folder, "shards: 3", f"shards: {len(statuses)}")
+    words = ["-k", "-j1", "--retries=0", *(f"results/tiny/figure2/shards/{shard}.csv" for shard in statuses)]
+    line = shlex.join(["snakemake", *words, "--configfile", "config/scales/tiny.yaml"])
+    called(folder, ["sh", "-c", f"PATH={tmp_path}:$PATH {line}"])
+    for shard, status in statuses.items():
+        said = (folder / f"logs/tiny/run_shard/figure2-{shard}.log").read_text().splitlines()
+        killed, absent = status > 128, status in (126, 127)
+        wanted = "killed from outside" if killed else "did not start" if absent else f"failed with exit status {status};"
+        assert said[0] == "why" and len(said) == 1 + (status != 130), status
+        assert status == 130 or re.match(f"Shard {shard} of figure2 .*{wanted}.* run the same command again", said[1])
 
 
 def test_a_cell_that_cannot_be_stops_before_any_job(tmp_path):

@@ -1,10 +1,17 @@
 # From a study's settings to the results of its shards.
 
 
-# A worker that the kernel ends, mostly for want of memory, leaves no message of its own. 130 is Ctrl-C.
-KILLED = (
-    "Shard {wildcards.shard} of {wildcards.study} was killed from outside, perhaps for want of memory: it asked for "
-    "{resources.mem_mb} MB. Run the same command again, with fewer jobs (-j) if memory is short."
+# What is said of a shard by the exit status of its worker, but after Ctrl-C (130). One that is killed says nothing itself.
+SAID = {
+    "126|127": "did not start: there is no Python here under the name python; activate the environment of this "
+    "project, and run the same command again",
+    "129|1[3-9]?|2[0-9]?": "was killed from outside, perhaps for want of memory: it asked for {resources.mem_mb} MB; "
+    "run the same command again, with fewer jobs (-j) if memory is short",
+    "*": "failed with exit status $code; the lines before say why; mend it, and run the same command again",
+}
+CASES = " ".join(
+    f'{status}) echo "Shard {{wildcards.shard}} of {{wildcards.study}} {text}";;'
+    for status, text in SAID.items()
 )
 
 
@@ -30,7 +37,7 @@ rule run_shard:
         f"python {SCRIPTS}/run_shard.py"
         " --study {wildcards.study} --settings {input.settings}"
         " --shard {wildcards.shard} --output {output.cells} --timings {output.timings}"
-        " > {log} 2>&1 || {{ code=$?; [ $code -le 128 -o $code -eq 130 ] || echo '"
-        + KILLED
-        + "' >> {log}; exit $code; }}"
+        " > {log} 2>&1 || {{ code=$?; [ $code = 130 ] || case $code in "
+        + CASES
+        + " esac >> {log}; exit $code; }}"
         " && sha256sum {output} > {log}.sha256"

@@ -127,8 +127,8 @@ def read_config(overlays: Sequence[Path] = (), master_seed: int | None = None, r
 def check_config(config: dict, root: Path = ROOT, overlays: Sequence[Path] = ()) -> RunConfig:
     """Return a configuration with `overlays` merged in; ConfigError names the file that lacks a key, has an unknown
     one, or names a study twice or one that has no file, and the file of a study that is no chapter and not valid."""
-    source, files = f"config/config.yaml (scale {config.get('scale', '?')})", [Layer(root / "config" / "config.yaml")]
-    files += [Layer(Path(path).absolute()) for path in overlays]
+    source = f"config/config.yaml or --config (scale {config.get('scale', '?')})"
+    files = [Layer(Path(path).absolute()) for path in (root / "config" / "config.yaml", *overlays)]
     config = {"studies": chapters(root)} | config
     checked_config = checked(RunConfig, config, source, lambda keys: place(files, keys, root=root) if keys else "")
     known = study_names(root)
@@ -240,16 +240,16 @@ def read_study(config: RunConfig, name: str, root: Path = ROOT, overlays: Sequen
 
 
 def _check_parts(overrides: Mapping, content: Mapping, where: Callable[[Sequence[str]], str], source: str) -> None:
-    """Raise ConfigError if an override is for a grid, series or fit that the study does not have, or replaces in one
+    """Raise ConfigError if an override is for an entry of `Overridable` that the study does not have, or replaces in one
     series the grid that several series share."""
     parts = checked(Overridable, overrides, "overrides", where)
-    for part in ("grids", "series", "fits"):
+    for part in Overridable.model_fields:
         there = content.get(part, {})
         for key, entry in getattr(parts, part).items():
             at = f"{where((part, key))}: {part}"
             if key not in there:
                 raise ConfigError(f"{at}: {misnamed(key, f'not in {part} of {source}', list(there))}")
-            if isinstance(entry.get("grid"), Mapping) and isinstance(there[key].get("grid"), str):
+            if part == "series" and isinstance(entry.get("grid"), Mapping) and isinstance(there[key]["grid"], str):
                 raise ConfigError(f"{at}.{key}.grid: the grid is shared; override grids.{there[key]['grid']}")
 
 

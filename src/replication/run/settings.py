@@ -456,6 +456,10 @@ class Overridable(Model):
     grids: dict[str, dict[str, Any]] = {}
     series: dict[str, dict[str, Any]] = {}
     fits: dict[str, dict[str, Any]] = {}
+    options: dict[str, dict[str, Any]] = {}
+    figures: dict[str, dict[str, Any]] = {}
+    numbers: dict[str, dict[str, Any]] = {}
+    thresholds: dict[str, Any] = {}
 
 
 class Paper(Model):

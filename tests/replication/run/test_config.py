@@ -96,15 +96,17 @@ def test_bad_study_is_named(name):
 @pytest.mark.parametrize(
     ("override", "word"),
     [
-        ({"shards": 3}, "'shards'"),
+        ({"shards": 3}, "'shards' is not a known key; the nearest is 'studies'"),
+        ({"scale": "quik"}, "scale: 'quik' must be one of default, tiny, quick, record"),
+        ({"counts": {"seeds": 1}}, "'seeds' must be one of shards, seed, redraw"),
         ({"studies": []}, "empty"),
         ({"studies": ["figur2"]}, "studies: 'figur2' is no study; the nearest is 'figure2'"),
         ({"overrides": {"risks": {}}}, "overrides: 'risks' is no study; the nearest is 'risk'"),
     ],
 )
 def test_bad_config_is_named(override, word):
-    """The top level file is checked too."""
-    with pytest.raises(ConfigError, match=r"config/config\.yaml") as caught:
+    """The top level file is checked too, and so is what --config says on the command line."""
+    with pytest.raises(ConfigError, match=r"^config/config\.yaml( or --config \(scale |, line)") as caught:
         check_config(merge(read_yaml(ROOT / "config" / "config.yaml"), override))
     assert word in str(caught.value)
 
@@ -122,19 +124,6 @@ def test_missing_and_broken_files_are_named(tmp_path):
         path.write_text(text)
         with pytest.raises(ConfigError, match=word):
             read_yaml(path)
-
-
-@pytest.mark.parametrize(
-    ("part", "name", "near"), [("grids", "ful", "full"), ("series", "zero", "zero-model"), ("fits", "n", "")]
-)
-def test_an_override_of_nothing_is_named(part, name, near):
-    """A scale that overrides what the study does not have would change nothing, or add what nobody asked for."""
-    config = read_config().model_copy(update={"scale": "quick", "overrides": {"figure2": {part: {name: {}}}}})
-    with pytest.raises(ConfigError) as caught:
-        read_study(config, "figure2")
-    message = str(caught.value)
-    assert message.startswith(f"overrides.figure2: {part}: '{name}' is not in {part} of src/replication/studies/fi")
-    assert (f"the nearest is '{near}'" in message) == bool(near)
 
 
 def test_a_scale_changes_only_what_it_names():
@@ -155,6 +144,26 @@ def entries(part: dict, keys: tuple = ()):
             yield from entries(value, (*keys, key))
         else:
             yield (*keys, key), value
+
+
+def test_an_override_of_nothing_is_named():
+    """In each kind of mapping that studies have, whatever is typed there: nothing would change, or something be added
+    that nobody asked for. One line has the possible names."""
+    found, config = {}, read_config()
+    for study in study_names():
+        for keys, _ in entries(at_scale(read_yaml(ROOT / settings_of(study)), "default", {}, "")):
+            for depth in range(len(keys)):
+                found.setdefault((depth, keys[:1], keys[2:depth]), (study, keys[:depth]))
+    for study, keys in found.values():
+        messages = []
+        for override in ({}, {"x": 1}, [3], 3, "x"):
+            for key in ("nosuch", *reversed(keys)):
+                override = {key: override}
+            with pytest.raises(ConfigError) as caught:
+                expand(read_study(config.model_copy(update={"overrides": {study: override}}), study))
+            messages.append(str(caught.value))
+            assert "nosuch" in messages[-1] and "\n" not in messages[-1], f"{study}: {keys}"
+        assert any("the nearest is" in message for message in messages), messages
 
 
 def without(part: dict, keys: tuple) -> dict:
