@@ -13,7 +13,7 @@ pytest.importorskip("jax", reason="the image experiments need JAX")
 from test_image_methods import compiled_fast  # noqa: F401
 
 import images
-from images import federated_images
+from images import experiment, federated_images
 from images.experiment import Progress, checkpoints, federated_method, federation, train_alone, train_together
 from images.options import METHODS, ImageOptions
 from images.table import StateFile
@@ -63,13 +63,15 @@ def test_seeds_decide_everything(clients):
 
 
 @pytest.mark.parametrize("name", ["stand_alone", "centaur"])
-def test_accuracy_is_of_all_clients_and_of_test_images(clients, name):
-    """Of a federated run at its end, though few are watched; of training alone of the watched. Labels that are kept for
-    validation count for `validation` and nothing else."""
+def test_accuracy_is_of_all_clients_and_of_test_images(clients, name, monkeypatch):
+    """Of a federated run at its end, though few are watched; of training alone of the watched, to the bit whether all,
+    three or one of them train between two stops. Labels that are kept for validation count for nothing else."""
     together = name == "centaur"
     options = ImageOptions(**QUICK, method=name, rounds=2 if together else 0)
+    blocks = iter((3, 1, 100))
 
     def trained(source, watched=5):
+        monkeypatch.setattr(experiment, "BLOCK", next(blocks))
         given = replace(options, watched=watched), *([handle(CLIENTS, 1.0)] if together else []), 0
         return (train_together if together else train_alone)(source, *given)
 

@@ -283,11 +283,13 @@ def test_a_sum_is_that_of_clipped_displacements(name):
 
 @pytest.mark.parametrize("name", ["centaur", "fedavg"])
 def test_chunks_of_clients_give_the_same_sum(name):
-    """What an accelerator does: the same sum, lengths and kept parts but for rounding, though 3 do not divide 7."""
-    one, many = (summed(METHODS[name], synthetic(), 0.3, chunk) for chunk in (1, 3))
-    for first, second in zip(jax.tree.leaves(one), jax.tree.leaves(many), strict=True):
-        assert first.shape == second.shape
-        np.testing.assert_allclose(first, second, rtol=2e-3, atol=2e-5)
+    """What an accelerator does: the same sum, lengths and kept parts but for the rounding of sums in float32, in chunks
+    of 3, which do not divide 7, and of 100."""
+    one, *others = (summed(METHODS[name], synthetic(), 0.3, chunk) for chunk in (1, 3, 100))
+    for many in others:
+        for first, second in zip(jax.tree.leaves(one), jax.tree.leaves(many), strict=True):
+            assert first.shape == second.shape
+            np.testing.assert_allclose(first, second, rtol=2e-3, atol=2e-5)
 
 
 @pytest.mark.parametrize("chunk", [1, 3])
@@ -396,7 +398,7 @@ def right(model, images, labels):
     return np.bincount(labels[found == labels], minlength=CLASSES)
 
 
-@pytest.mark.parametrize(("name", "at_once"), [*((name, 1) for name in METHODS), ("centaur", 3)])
+@pytest.mark.parametrize(("name", "at_once"), [*((name, 1) for name in METHODS), ("centaur", 3), ("centaur", 100)])
 def test_clients_of_a_method_learn_and_are_counted(name, at_once, monkeypatch):
     """Bright rows are told apart by the first clients, far better than by guessing. Counts are those of a loop over
     their own heads, one by one and in chunks."""
@@ -414,7 +416,7 @@ def test_clients_of_a_method_learn_and_are_counted(name, at_once, monkeypatch):
     assert got.right.shape == (some, CLASSES) and got.right.sum() > 0.8 * some * len(labels)
 
 
-@pytest.mark.parametrize("at_once", [1, 3])
+@pytest.mark.parametrize("at_once", [1, 3, 100])
 def test_clients_alone_learn_and_are_counted(at_once, monkeypatch):
     """Each has a model of its own, as in a loop; the score is that of its own classes."""
     method, clients, kept = StandAlone(TASK, Descent(0.05, 30, batch=5)), synthetic(), synthetic(seed=2, images=4)

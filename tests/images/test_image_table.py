@@ -9,13 +9,16 @@ import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from conftest import Recorder
 from workflow_helpers import ROOT
 
 from images.sets import SETS, read
-from images.table import COLUMNS, SETTINGS, Row, StateFile, add_line, listed, locked, read_table, run_rows
+from images.table import COLUMNS, SETTINGS, Row, StateFile, add_line, listed, locked, read_table, run_row, run_rows
+from privrep.users.rng import stream
 
 PROGRAM = ROOT / "workflow" / "scripts" / "run_images.py"
 LIST = """
@@ -146,6 +149,37 @@ def test_no_two_processes_run_one_row(tmp_path, rows, monkeypatch):
     assert ran == rows[1:] and list(read_table(given[1])) == [rows[1].key]
     assert run_rows(*given) == 0 and ran == [rows[1], rows[0]]
     assert run_rows(*given) == 0 and len(ran) == 2
+
+
+def test_no_two_rows_share_noise(rows, tmp_path, monkeypatch):
+    """Rows that differ in any one setting draw their own noise in each round, while starts and mini-batches follow from
+    the clients alone."""
+    small = pytest.importorskip("images.small", reason="the image experiments need JAX")
+    numbers, seeds = [], []
+
+    class Noted(Recorder):
+        def normal(self, loc, scale, size):
+            drawn = super().normal(loc, scale, size)
+            numbers.append(float(np.ravel(drawn)[0] / scale))
+            return drawn
+
+    def trained(federation, options, release, seed, *_):
+        seeds.append(seed)
+        people = np.zeros((len(release.users), 2, 3, 1, 1), np.uint8)
+        list(small.small_rounds(people, people[:, :, 0, 0, 0], 3, 1.0, release))
+        return SimpleNamespace(numbers={}, by_client=np.zeros(1))
+
+    stub = SimpleNamespace(federation=lambda *_: SimpleNamespace(checksum=""), device=str, train_together=trained)
+    monkeypatch.setattr("images.table.experiments", lambda: stub)
+    monkeypatch.setattr("images.table.stream", lambda *what, **axes: Noted(stream(*what, **axes)))
+    first, others = rows[0].settings | {"batch": 9}, {"images": "emnist", "method": "pmtl", "momentum": 0.25}
+    several = [first, *(first | {name: others.get(name) or first[name] + 1} for name in SETTINGS)]
+    for row in several:
+        run_row(Row.of(row), tmp_path, tmp_path, "test")
+    assert len(set(numbers)) == len(numbers) == 3 * len(several)
+    for row, seed in zip(several, seeds, strict=True):
+        alike = all(row[name] == first[name] for name in ("images", "clients", "samples", "rank", "seed"))
+        assert (seed == seeds[0]) == alike, row
 
 
 # States

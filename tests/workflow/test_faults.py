@@ -108,17 +108,19 @@ def test_a_full_disk_is_said_and_leaves_nothing_half_written(tmp_path):
         ({"process": 2**22, "cluster": True}, "its jobs may go on; end them .* type: snakemake --unlock"),
         ({"process": 2**22}, ""),
         ({"created": 0.0}, ""),
-        (None, "which one is not known.*snakemake --unlock"),
+        *((damaged, "which one is not known.*snakemake --unlock") for damaged in (b"", b'{"a": "', b"{}", b"[\x80]")),
     ],
-    ids=["alive", "another host", "killed, jobs in Slurm", "killed", "another process has its number", "unknown"],
+    ids=lambda value: str(value)[:9],
 )
 def test_the_owner_of_a_lock_is_named(differs, says, tmp_path, monkeypatch):
-    """Where no lock is held nobody is; the lock of a run that was killed on this host stops no other."""
+    """Where no lock is held nobody is; the lock of a run that was killed on this host stops no other. A damaged file
+    names nobody."""
     monkeypatch.chdir(tmp_path)
     owner.LOCKS.mkdir(parents=True)
     known = {"host": socket.gethostname(), "process": os.getpid(), "created": psutil.Process().create_time()}
-    if differs is not None:
-        owner.FILE.write_text(json.dumps(known | {"since": "now", "cluster": False} | differs))
+    known |= {"since": "now", "cluster": False}
+    whole = isinstance(differs, dict)
+    owner.FILE.write_bytes(json.dumps(known | differs).encode() if whole else differs)
     owner.check()
     (owner.LOCKS / "0.input.lock").touch()
     if says:
@@ -156,34 +158,31 @@ def test_a_run_says_little(tiny_run):
         assert re.fullmatch(r"\d+%, \d+ of \d+ jobs, \d+ (s|min), about \d+ (s|min) left", line)
 
 
-DAMAGED = {
-    "figure2/shards/1.csv": lambda content: content[: len(content) // 2],
-    "figure2/cells.csv": lambda content: content.replace(b"0.1", b"0.2", 1),
-    "init_rates/measures.csv": lambda content: b"",
-    "init_rates/sizes.csv": None,
-    "figures/jain2021/figure2.svg": lambda content: content[:-7],
-    "reports/claims.csv": lambda content: content.replace(b"HOLDS", b"OPEN", 1),
-    "reports/index.html": None,
-}
-
-
 def test_what_is_damaged_is_made_again(tiny_run, tmp_path):
-    """The run names what was cut or edited, ends green, and all has the bytes that it had."""
-    folder = copy_run(tiny_run, tmp_path / "copy")
-    expected = kept(folder)
-    for name, damage in DAMAGED.items():
-        path = folder / RESULTS / name
-        content = path.read_bytes()
-        path.unlink()
-        if damage:
-            assert damage(content) != content
-            path.write_bytes(damage(content))
+    """A byte is turned, with time and size as they were, in one file of each kind and depth that a run writes. The run
+    says so of each output, ends green, and all tables and figures have the bytes that they had; what else there is is
+    written anew by each run, or decides nothing."""
+    folder, kinds = copy_run(tiny_run, tmp_path / "copy"), {}
+    expected, given = kept(folder), {path.name for path in copy_project(tmp_path / "new").iterdir()}
+    lists = [path.read_text() for path in (folder / "logs").rglob("*.sha256")]
+    outputs = {line.split()[1] for text in lists for line in text.splitlines()}
+    for path in sorted(folder.glob("[!.]*/**/*")):  # what Snakemake keeps for itself begins with a dot
+        name = path.relative_to(folder)
+        if path.is_file() and path.stat().st_size and name.parts[0] not in given:
+            kinds.setdefault((name.parts[0], len(name.parts), *name.suffixes, str(name) in outputs), name)
+    whole = {name: (folder / name).read_bytes() for name in kinds.values()}
+    for name, content in whole.items():
+        times, place = (folder / name).stat(), min(40, len(content) - 1)
+        (folder / name).write_bytes(content[:place] + bytes([content[place] ^ 128]) + content[place + 1 :])
+        os.utime(folder / name, ns=(times.st_atime_ns, times.st_mtime_ns))
     done = run_all(folder)
     assert not done.returncode, done.stderr
-    assert kept(folder) == expected and (folder / RESULTS / "reports/index.html").exists()
-    for name, damage in DAMAGED.items():
-        named = f"{RESULTS / name} was changed after its job wrote it; it is removed, and built again if needed"
-        assert (named in done.stdout) == bool(damage)
+    assert kept(folder) == expected and len(kinds) > 15
+    for name, content in whole.items():
+        named = f"{name} was changed after its job wrote it; it is removed, and built again if needed"
+        assert (named in done.stdout) == (str(name) in outputs), name
+        same = (folder / name).read_bytes() == content
+        assert same or name.parts[0] != "results" or ".timings" in name.suffixes, name
 
 
 def test_checksums_find_what_was_changed(tmp_path, monkeypatch):

@@ -23,7 +23,6 @@ REMEDIES = {
     errno.EFBIG: "a file may not grow so large here; see `ulimit -f`",
 }
 
-
 INTERRUPTED = "interrupted; what is finished is kept, and the same command again goes on from there"
 INTERRUPT_STATUS = 130
 """Exit status of a command that Ctrl-C ends."""

@@ -116,11 +116,10 @@ def expand(study: Simulation, files: Sequence[Layer] = ()) -> list[StudyCell]:
     cells: list[StudyCell] = []
     for name in study.series:
         try:
-            sizes = [one if isinstance(one, int) else len(one) for one in study.grid_of(name).values()]
-            if math.prod(sizes) > MOST_CELLS - len(cells):
-                raise ValueError(
-                    f"its grid of {math.prod(sizes):,} cells is too large; a study has at most {MOST_CELLS:,}"
-                )
+            axes = study.grid_of(name).values()
+            count = math.prod(one if isinstance(one, int) else len(one) for one in axes)
+            if count > MOST_CELLS - len(cells):
+                raise ValueError(f"its grid of {count:,} cells is too large; a study has at most {MOST_CELLS:,}")
             series = list(series_cells(study, name))
             if len({cell.key for cell in series}) < len(series):
                 raise ValueError("its grid holds the same cell twice")

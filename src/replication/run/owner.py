@@ -24,6 +24,15 @@ class RunAlive(RuntimeError):
     """Another run is active in this folder, or may be active where this process cannot see it."""
 
 
+def _recorded() -> tuple[str, dict]:
+    """Return the content of `FILE` and the run that it names; nothing where it is missing or damaged."""
+    with suppress(FileNotFoundError, ValueError, TypeError, KeyError):
+        text = FILE.read_text()
+        owner = json.loads(text)
+        return text, {key: owner[key] for key in ("host", "process", "since", "created", "cluster")}
+    return "", {}
+
+
 def record(cluster: bool) -> None:
     """Write that this process runs in the present folder, and whether its jobs go to a cluster."""
     owner = {"host": socket.gethostname(), "process": os.getpid(), "since": time.strftime("%Y-%m-%d %H:%M:%S %z")}
@@ -46,7 +55,7 @@ def check() -> None:
     """Raise RunAlive where a run holds Snakemake's lock of the present folder, unless it was killed on this host."""
     if not any(LOCKS.glob("*.lock")):
         return
-    owner = json.loads(FILE.read_text()) if FILE.exists() else {}
+    owner = _recorded()[1]
     who = "host {host}, process {process}, since {since}".format(**owner) if owner else "which one is not known"
     if not owner or owner["host"] != socket.gethostname():
         raise RunAlive(f"a run may be alive in {Path.cwd()} ({who}); if it is over, type: snakemake --unlock")
@@ -63,8 +72,7 @@ def end(run: psutil.Process | None = None) -> None:
 
     run : its main process, None if that is dead. A run that does not own the folder ends alone.
     """
-    text = FILE.read_text() if FILE.exists() else ""
-    owner = json.loads(text or "{}")
+    text, owner = _recorded()
     if run and owner.get("process") != run.pid:
         text, owner = "", {}
     for signal in (SIGINT, SIGKILL):

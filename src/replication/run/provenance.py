@@ -46,9 +46,7 @@ def clean_record(reports: Path) -> dict:
         raise ConfigError(f"{path} is missing; run it first")
     record = json.loads(path.read_text())
     if UNKNOWN in (record["dirty"], record["commit"]):
-        raise ConfigError(
-            f"the run of {path} is of an unknown commit, since git did not answer; run again where it does"
-        )
+        raise ConfigError(f"the run of {path} is of an unknown commit: git did not answer; run again where it does")
     if record["dirty"]:
         raise ConfigError(f"the run of {path} was made with uncommitted changes; commit, and run again")
     return record

@@ -32,7 +32,7 @@ def write_resolved(
     """
     for purpose, settings in resolved(study, config, quantities, numbers).items():
         path, text = folder / f"{purpose}.json", as_json(settings)
-        if purpose == "shards" and (not path.exists() or path.read_text() != text):
+        if purpose == "shards" and (not path.exists() or path.read_bytes() != text.encode()):
             expand(study, files)
         write_if_changed(path, text)
 
@@ -44,7 +44,7 @@ def as_json(settings: object) -> str:
 
 def write_if_changed(path: Path, text: str) -> None:
     """Write a file, the whole text or nothing, unless it has that text already: then no job runs again for it."""
-    if path.exists() and path.read_text() == text:
+    if path.exists() and path.read_bytes() == text.encode():
         return
     with in_one_move(path) as temporary:
         temporary.write_text(text)
