@@ -240,7 +240,7 @@ def read_study(config: RunConfig, name: str, root: Path = ROOT, overlays: Sequen
 
 
 def _check_parts(overrides: Mapping, content: Mapping, where: Callable[[Sequence[str]], str], source: str) -> None:
-    """Raise ConfigError if an override is for an entry of `Overridable` that the study does not have, or replaces in one
+    """Raise ConfigError if an override is for what `Overridable` lists and the study does not have, or replaces in one
     series the grid that several series share."""
     parts = checked(Overridable, overrides, "overrides", where)
     for part in Overridable.model_fields:
