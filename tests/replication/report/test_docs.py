@@ -8,16 +8,11 @@ import textwrap
 import numpy as np
 import pandas as pd
 import pytest
-from stub_runs import ChosenRun
 from workflow_helpers import ROOT, called
 
 from privrep.simulate import fit
-from replication.report.chapters import TEXTS, text
-from replication.report.claims_table import all_rows
 from replication.report.documents import Documented, confirmation_page, pages, with_findings
-from replication.report.run_tables import judged
 from replication.run.columns import dictionary
-from replication.run.config import study_names
 from replication.run.csv_tables import read_rows, write_rows
 from replication.run.registry import method_files
 from replication.studies.images.analysis import TABLE_1, lines
@@ -48,16 +43,6 @@ def test_the_documents_are_those_of_the_tables(tmp_path):
         changed = (with_findings(README, Documented(docs)), pages(docs))
         shutil.copy(ROOT / "docs" / name, docs / name)
         assert changed != (README, written), name
-
-
-def shown(text: str) -> tuple[float, float]:
-    """The number that a text begins with, and half of its last digit."""
-    plain = re.sub("<[^>]+>", "", text.replace("<sup>", "^")).replace("−", "-").replace(",", "").replace("\\", "")
-    found = re.match(r"(?:(-?[\d.]+)(?: × )?)?(?:10\^(-?\d+))?", plain)
-    digits, power = found[1] or "1", 10.0 ** int(found[2] or 0)
-    whole, point, places = digits.partition(".")
-    zeros = len(whole) - len(whole.rstrip("0"))
-    return float(digits) * power, 0.5001 * power * 10.0 ** (-len(places) if point else zeros)
 
 
 def record(table: str) -> list[dict[str, str]]:
@@ -108,37 +93,14 @@ def test_what_the_page_on_table_1_says_of_the_first_seed_is_so():
         assert (3.5 < above < 5 and abs(tenth) < 1) if method != "fedavg" else min(above, tenth) > 0, method
 
 
-class WithFacts(Documented):
-    """The run of record, with stub tables for the facts that it does not keep."""
-
-    def fact(self, study: str, name: str) -> object:
-        return ChosenRun().fact(study, name)
-
-
-def test_every_number_leads_to_its_own_row():
-    """On the page to the row, or to the line among the others, that has it; in the README to the line of the table."""
-    run = WithFacts()
-    known = set(zip(run.claims["id"], run.claims["quantity"], strict=True))
-    # A study that has got rows since the run of record waits for the next one.
-    later = {
-        claim.study for claim, one in judged() if "record" in claim.scales and (claim.id, one.quantity) not in known
-    }
-    texts = [text(path.stem, run) for path in TEXTS.glob("*.md")]
-    texts += [text(study, run) for study in study_names() if study not in later]
-    rows = f"{all_rows(run.claims, [], {}, lambda row: '')}{run.section_others()}"
-    places = dict(re.findall(r'id="((?:row|number)-[^"]+)">(.*?)(?=id="(?:row|number)-|$)', rows, flags=re.DOTALL))
-    links = re.findall(r'<a class="q" href="#([^"]+)"[^>]*>(.*?)</a>', "".join(texts))
-    pairs = [
-        (number, re.search(r"(?:data-label=measured|</th><td)>\s*(.*?)</td>", places[place])[1])
-        for place, number in links
-    ]
-    tables = {table: read_rows(ROOT / f"docs/record/{table}.csv") for table in ("claims", "measures")}
-    for number, table, line in re.findall(r"\[([^\]\[]+)(?: \[[^\]]*\])?\]\(docs/record/(\w+)\.csv#L(\d+)\)", README):
-        pairs.append((number, tables[table][int(line) - 2]["measured"]))
-    assert len(pairs) > 200
-    for number, there in pairs:
-        (said, half), (known, other) = shown(number), shown(there)
-        assert abs(said - known) <= half + other, (number, there)
+def test_every_number_of_the_documents_leads_to_its_own_line():
+    """To the first row of the claims that it decides, as on the page, or else to its line among the measures."""
+    run, tables = Documented(), {table: record(table) for table in ("claims", "measures")}
+    for measured in tables["measures"]:
+        place = measured["study"], measured["quantity"]
+        table, line = run.line_of(*place).split(".csv#L")
+        row, first = tables[table][int(line) - 2], run.first_decided.get(place)
+        assert first == (row.get("id"), row["quantity"]) if first else place == (row["study"], row["quantity"]), place
 
 
 def test_readme_and_how_to_name_existing_files_and_targets():

@@ -25,7 +25,6 @@ from replication.report import spelling as wording
 from replication.report.claims_table import all_rows, brief_table
 from replication.report.record import DOCS, with_record
 from replication.report.run_tables import Run
-from replication.report.stub_run import StubRun
 from replication.run import config
 from replication.run.config import study_names
 from replication.run.csv_tables import write_rows
@@ -194,9 +193,11 @@ def test_every_row_has_a_name_and_what_stands_behind_it(content, rendered):
     assert len(bodies) == len(claims) == len({name for name, _ in bodies})
     texts, *lines = json.loads(re.search(r'id="rows">(.*?)</script>', content, flags=re.DOTALL)[1])
     fields, *data = [[texts[place] for place in line] for line in lines]
+    anchors = claims_table.row_anchors(claims)
     assert fields == list(claims.columns) and sorted(data) == sorted(claims.to_numpy().tolist())
-    for (_, body), cells in zip(bodies, data, strict=True):
+    for (name, body), cells in zip(bodies, data, strict=True):
         row = dict(zip(fields, cells, strict=True))
+        assert name == anchors[row["id"], row["quantity"]] and wording.of_row(row) in body
         assert layout.PIECES.badge(row["verdict"]) in body or "not sized for a verdict" in body
         assert wording.typeset(row["statement"]) in body
         assert wording.typeset(row["reason"]) in body and row["command"] in html.unescape(body)
@@ -249,17 +250,6 @@ def test_page_is_the_same_again(rendered, content):
     """Equal inputs give equal bytes."""
     assert render(rendered).returncode == 0
     assert (rendered / "reports/index.html").read_text(encoding="utf-8") == content
-
-
-def test_numbers_in_prose_follow_the_tables(tmp_path, content):
-    """Another table gives other numbers, and marks."""
-    changed = rendered_run(tmp_path, deciding_reading_at_5=1.1862, i=0.5, own=3.21)
-    other = (changed / "reports/index.html").read_text(encoding="utf-8")
-    assert "Not borne out by this run: gap (i), a share of a linear axis: 0.5" in Page(other).text
-    for text in ("1.19", "3.21"):
-        # A number of its own: not the digits within another; the confirmation has numbers that stay.
-        number = re.compile(rf"(?<![\d.]){re.escape(text)}(?!\d)")
-        assert len(number.findall(Page(content).text)) < len(number.findall(Page(other).text))
 
 
 def test_a_missing_table_stops_in_one_line(rendered):
@@ -595,17 +585,6 @@ def test_revisions_are_counted_apart():
     object.__setattr__(run, "deviations", [{"kind": kind} for kind in kinds])
     text = chapters.text("revisions", run)
     assert "two revisions are listed" in text and "Three entries more" in text
-
-
-def test_numbers_of_the_opening_are_links():
-    """What is left without the links does not change with what was measured."""
-    link, rest = r'<a class="q" [^>]*>.*?</a>', set()
-    for number in (1.51, 1.62):
-        opening = re.sub(r' <span class="differs">.*', "", chapters.text("opening", StubRun(number)))
-        opening = opening.partition("## The findings")[2]
-        assert len(re.findall(link, opening)) > 12
-        rest.add(re.sub(link, "", opening))
-    assert len(rest) == 1
 
 
 def test_tables_of_chapters_scroll():
