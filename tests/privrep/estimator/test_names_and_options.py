@@ -186,7 +186,7 @@ def test_of_the_curves(tmp_path):
         np.testing.assert_array_equal(line.get_ydata(), rows.risk)
         ends = band.get_paths()[0].vertices[:, 1]
         assert set(rows[np.isfinite(rows.high)][["low", "high"]].to_numpy().ravel()) <= set(ends)
-    assert (axis.get_xscale(), axis.get_yscale(), axis.get_xlabel()) == ("log", "log", "users")
+    assert (axis.get_xscale(), axis.get_yscale(), axis.get_xlabel(), axis.get_ylim()[1]) == ("log", "log", "users", 3)
 
 
 # Options and facts are handed on: every option at once, with a value of its own that is not the default

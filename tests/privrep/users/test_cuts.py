@@ -6,12 +6,10 @@ import re
 import sys
 
 import numpy as np
-import pandas as pd
 import pytest
+from test_engines import METHODS
 from test_scattered import COLUMNS, SCHEMA, people, written
-from typer.testing import CliRunner
 
-from privrep.estimator.commands.main import app
 from privrep.simulate import fit
 from privrep.users.blocks import Block
 from privrep.users.engines import running_on
@@ -20,54 +18,25 @@ from privrep.users.passes import UserRows, rows, total
 from privrep.users.scattered import ScatteredUsers
 from privrep.users.simulated import Problem, Users
 
-pytestmark = pytest.mark.filterwarnings("ignore:column 'kind'.*not listed", "ignore:users times mu")
-READERS = [name for name in sorted(sys.modules) if name.startswith(("privrep.users.", "privrep.estimator.commands."))]
+pytestmark = pytest.mark.filterwarnings("ignore:column 'kind'.*not listed")
 FIXED = {"HASHES", "HEAVY_EVERY", "QUADRATURE"}
 """Whole numbers that are no size of a piece."""
 STREAM = "FLOATS_PER_STREAM"
 """The size by which users are drawn."""
 ROUND = {STREAM, "STREAMS_PER_BLOCK"}
 """Sizes by which sums of other than whole numbers round."""
+SMALL = {STREAM: 2**6}
+"""So that few users fill several blocks."""
 PROBLEM = {"users": 40, "samples": 8, "dim": 6, "rank": 2, "label_noise_sd": 0.5}
-ALTMIN = {"init": "spectral", "split": "text", "clip_feature": 9.0, "clip_label": 2.0, "init_label_clip": 2.0}
 
 
 def sizes() -> set[str]:
     """Names of the whole numbers that modules define which read users."""
     found = set()
-    for module in map(sys.modules.get, READERS):
+    for module in [module for name, module in sys.modules.items() if name.startswith("privrep.users.")]:
         defined = re.findall(r"^([A-Z_]+) = ", inspect.getsource(module), re.MULTILINE)
         found |= {name for name in defined if type(vars(module)[name]) is int}
     return found - FIXED
-
-
-def command(*words: str) -> None:
-    done = CliRunner().invoke(app, words)
-    assert done.exit_code == 0, done.output
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    """A table, and a release that was made from it."""
-    folder = tmp_path_factory.mktemp("table")
-    written(people(30), folder / "all.parquet")
-    written(people(30)[["who", "y", "age"]], folder / "table.parquet")
-    (folder / "bounds.toml").write_text("[label]\nlow = 1\nhigh = 5\n[features.age]\nlow = 0\nhigh = 90\n")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.chdir(folder)
-        patch.setenv("PRIVREP_JOURNAL", str(folder / "journal"))
-        bounds = ("--label", "y", "--bounds", "bounds.toml", "--epsilon", "8")
-        command("fit", "table.parquet", "--user", "who", *bounds, "--out", "release")
-    return folder
-
-
-SMALL = {STREAM: 2**6}
-"""So that few users fill several blocks."""
-
-
-@pytest.fixture(scope="module")
-def plain(folder):
-    return results(folder, **SMALL)
 
 
 def whole(block: Block) -> tuple[np.ndarray, UserRows]:
@@ -76,37 +45,33 @@ def whole(block: Block) -> tuple[np.ndarray, UserRows]:
     return np.einsum("mbd,mb->d", features, labels), UserRows(block.labels.T, block.start)
 
 
-def results(folder, **sizes: int) -> dict[str, bytes]:
+def results(path, **changed: int) -> dict[str, bytes]:
     """All results by name, with other sizes of pieces, which many modules may have imported."""
-    with pytest.MonkeyPatch.context() as patch:
+    with pytest.MonkeyPatch.context() as patch, running_on("threads"):
         for module in [module for key, module in sys.modules.items() if key.startswith("privrep.")]:
-            for name in sizes.keys() & vars(module).keys():
-                patch.setattr(module, name, sizes[name])
-        table, frame = ScatteredUsers.of(folder / "all.parquet", max_samples=3, **COLUMNS), people(30)
+            for name in changed.keys() & vars(module).keys():
+                patch.setattr(module, name, changed[name])
+        table, frame = ScatteredUsers.of(path, max_samples=3, **COLUMNS), people(30)
         scaled = SCHEMA.scaled_labels(frame["y"]), SCHEMA.scaled(frame)
         memory = GivenUsers.capped(*scaled, frame["who"].to_numpy(), 30, 3, SCHEMA.dim)
         sources = {"users on disk": table, "users in memory": memory, "drawn users": Users(Problem(**PROBLEM))}
         found = {"sketch of labels": [table.label_sketch]}
-        with running_on("threads"):
-            for name, users in sources.items():
-                asked = [total(users, whole, range(over), "whole", over > 20) for over in (25, 8, 25, 3, 25)]
-                found[name] = [one for sum_, own in asked for one in (sum_, own.rows)]
-                found[name] += rows(users, lambda block: (block.features.swapaxes(0, 1), block.labels.T))
-        found["fit"] = [np.array(str(fit("altmin", **PROBLEM, **ALTMIN, epsilon=4.0, engine="threads")))]
-        public, own = (str(folder / "release" / name) for name in ("public/release.json", "private/heads.parquet"))
-        out = folder / "out.parquet"
-        command("predict", public, str(folder / "table.parquet"), "--user", "who", "--heads", own, "--out", str(out))
-        found["predictions"] = [np.array(pd.read_parquet(out).to_csv())]
-        out.unlink()
-    return {name: b"".join(one.tobytes() for one in parts) for name, parts in found.items()}
+        for name, users in sources.items():
+            asked = [total(users, whole, range(over), "whole", over > 20) for over in (25, 8, 25, 3, 25)]
+            found[name] = [one for sum_, own in asked for one in (sum_, own.rows)]
+            found[name] += rows(users, lambda block: (block.features.swapaxes(0, 1), block.labels.T))
+        found["fit"] = [np.array(str(fit("altmin", **PROBLEM, **METHODS["altmin"], epsilon=4.0, engine="threads")))]
+        return {name: b"".join(one.tobytes() for one in parts) for name, parts in found.items()}
 
 
 @pytest.mark.parametrize("size", [1, 3, 50])
-def test_pieces_of_any_size_give_the_same_bytes(size, folder, plain):
+def test_pieces_of_any_size_give_the_same_bytes(size, tmp_path):
     """All sizes at once, but for those that decide what is drawn, or how a sum rounds."""
+    path = written(people(30), tmp_path / "people.parquet")
+    plain = results(path, **SMALL)
 
     def changed(names: set[str], parts: set[str]) -> set[str]:
-        again = results(folder, **SMALL | dict.fromkeys(names, size))
+        again = results(path, **SMALL | dict.fromkeys(names, size))
         return {part for part in parts if again[part] != plain[part]}
 
     given = {*plain} - {"drawn users", "fit"}

@@ -168,15 +168,15 @@ def test_each_rule_leaves_out_its_point_alone(column, value, rows, reason):
 @pytest.mark.parametrize(
     ("window", "sizes", "used"),
     [
-        (Window(), (0.4 * np.sqrt(2) - 1e-6, 0.4 * np.sqrt(2) + 1e-6), (True, False)),
+        (Window(), (0.8 - 1e-6, 0.8 + 1e-6), (True, False)),
         (Window(saturation=9.0), (1.4, 1.41), (True, True)),
-        (Window(saturation=0.1), (0.1, 0.2), (True, False)),
+        (Window(saturation=0.5), (1.0, 1.0 + 1e-9), (True, False)),
     ],
 )
 def test_saturation_is_in_units_of_the_largest_distance(window, sizes, used):
     """distF against saturation sqrt(rank), whatever the response is."""
     for size, expected in zip(sizes, used, strict=True):
-        data = sweep(table().assign(other=0.1, distF=size), SPEC.model_copy(update={"response": "other"}), window)
+        data = sweep(table().assign(other=0.1, distF=size, rank=4), SPEC.model_copy(update={"response": "other"}), window)
         assert set(data.reasons) == {"" if expected else "saturated"}
 
 

@@ -311,6 +311,9 @@ def test_a_claim_is_tested_or_says_why_not():
         changed.pop("quantities", None)
         with pytest.raises(ValueError, match=said):
             Claim.model_validate(changed)
+    for none in ("scales", "quantities"):
+        with pytest.raises(ValueError, match=rf"{none}\n *Tuple should have at least 1 item"):
+            Claim.model_validate(given | {none: []})
 
 
 def test_a_scale_that_is_not_listed_is_not_tested(as_read):
