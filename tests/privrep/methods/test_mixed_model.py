@@ -264,18 +264,6 @@ def test_without_noise_the_mean_is_that_of_least_squares_and_the_shape_that_of_t
     assert ANSWERS[last.log["answer"]] == SHARE
 
 
-def test_where_sharing_does_not_help_no_gain_is_claimed():
-    """Heads without a common mean or shape, and many rows."""
-    rng = np.random.default_rng(1)
-    number, d = np.repeat(np.arange(2000), 40), 3
-    features = rng.standard_normal((len(number), d))
-    labels = (features * rng.standard_normal((2000, d))[number]).sum(axis=1) / 3
-    data = GivenUsers.capped(labels.clip(-1, 1), features, number, 2000, 40, d)
-    for seed in range(5):
-        log = fitted(data, 2.0, seed)[0].log
-        assert abs(log["gain"]) < 0.002
-
-
 @pytest.mark.parametrize(("alike", "noise", "never"), [(True, 3.0, OWN), (True, 0.5, OWN), (False, 3.0, SHARE)])
 def test_answers_and_weights_agree_in_forty_draws_of_noise(alike, noise, never):
     """Sharing helps much, or nothing is shared; with few people or much noise it may be left open."""

@@ -179,15 +179,6 @@ def test_small_eigenvalues_are_raised(rng):
         np.testing.assert_allclose(squares[2] / squares[:2], 1.5 / floor, rtol=0.05)
 
 
-def test_w_is_symmetric_and_positive():
-    """Of C with trace d."""
-    users = Users(Problem(500, 6, 10, 2, feature_condition=2.0))
-    matrix = released_whitening(users, plain(10), handle(users, 0.7), 0.3)[0].matrix
-    np.testing.assert_allclose(matrix, matrix.T, rtol=0, atol=1e-12)
-    assert np.linalg.eigvalsh(matrix).min() > 0
-    assert np.trace(np.linalg.inv(matrix @ matrix)) == pytest.approx(10, rel=1e-9)
-
-
 def test_clipped_moments_are_those_of_a_loop(rng):
     """Sum of x x^T / m max(|x|^2, d) over samples that are there; trace 1 for a user of long ones, less for others."""
     features = rng.standard_normal((4, 9, 3)) * 10.0 ** rng.integers(-3, 4, (4, 9, 1))

@@ -15,10 +15,8 @@ from workflow_helpers import script
 from privrep.estimator.commands.main import app
 from privrep.methods.mixed_model.plan import two_spectra
 from privrep.theory.advise import Setting, advise
-from privrep.theory.choice import CLOSE, METHODS, NAMES, expected, method_to_use
-from privrep.theory.mixed_model import mixed_model
+from privrep.theory.choice import CLOSE, METHODS, NAMES, method_to_use
 from privrep.theory.residuals import RANGES, interval, shipped
-from privrep.theory.whole_methods import Regime
 from replication.run.registry import load_options
 from replication.studies.guide import analysis as guide
 
@@ -56,15 +54,6 @@ def test_laws_do_not_rise_in_users_samples_and_epsilon(name, axis):
         setting = Setting(**base | {axis: value})
         risks.append(setting.row(name)["risk"])
     assert all(after <= 1.1 * before for before, after in itertools.pairwise(risks)), risks
-
-
-def test_law_of_the_mixed_model_ends_at_own_data_and_nothing():
-    """With few users and little budget half of them stays; with many it nears what the heads themselves leave."""
-    poor = mixed_model(Regime(300, 12, 16, 2, 1.0), 0.01).risk
-    rich = mixed_model(Regime(10**7, 12, 16, 2, 1.0), 5.0).risk
-    (own,) = expected("own", Regime(300, 12, 16, 2, 1.0), np.array([0.01])).risk
-    assert 0.9 * own < poor < 1.4
-    assert 0.08 < rich < 0.15
 
 
 @pytest.mark.parametrize("unknown", ["users", "samples", "epsilon"])

@@ -176,7 +176,9 @@ def test_each_rule_leaves_out_its_point_alone(column, value, rows, reason):
 def test_saturation_is_in_units_of_the_largest_distance(window, sizes, used):
     """distF against saturation sqrt(rank), whatever the response is."""
     for size, expected in zip(sizes, used, strict=True):
-        data = sweep(table().assign(other=0.1, distF=size, rank=4), SPEC.model_copy(update={"response": "other"}), window)
+        data = sweep(
+            table().assign(other=0.1, distF=size, rank=4), SPEC.model_copy(update={"response": "other"}), window
+        )
         assert set(data.reasons) == {"" if expected else "saturated"}
 
 
