@@ -1,16 +1,17 @@
 """Runs of stub tables for the tests of the report: with chosen verdicts, numbers and cells."""
 
 import inspect
+import json
 import zlib
 from collections.abc import Mapping
 from functools import cache
 
 import pandas as pd
 
-from replication.evidence.facts import NotMeasured
+from replication.evidence.facts import spelled
 from replication.evidence.verdicts import Verdict
 from replication.report.run_tables import Measures, listed, told
-from replication.report.stub_run import StubRun, facts_of, stub_rows
+from replication.report.stub_run import StubRun, facts_of, quantities, stub_rows
 from replication.run.config import study_names
 
 Verdicts = Mapping[tuple[str, str], str]
@@ -30,7 +31,7 @@ def stub_run(number: float) -> StubRun:
 
 
 FACTS: dict[tuple, object] = {}
-"""Facts of stub tables, None for one that cannot be had. Most do not read quantities and serve all numbers of these."""
+"""Facts that rest on chosen quantities, None for one that cannot be had."""
 
 
 class ChosenRun(StubRun):
@@ -75,15 +76,12 @@ class ChosenRun(StubRun):
 
     def fact(self, study: str, name: str) -> object:
         fact = facts_of(study).get(name)
-        if fact is None or self.table is not None:
+        rests_on_quantities = fact and inspect.getsource(getattr(fact, "func", fact)).count("quantities") > 1
+        if fact is None or (self.table is None and not (self.values and rests_on_quantities)):
             return super().fact(study, name)
-        reads = inspect.getsource(getattr(fact, "func", fact)).count("quantities") > 1
-        key = (study, name, self.number, frozenset(self.values.items()) if reads else frozenset())
-        if key not in FACTS:
-            try:
-                FACTS[key] = super().fact(study, name)
-            except NotMeasured:
-                FACTS[key] = None
+        key = (study, name, self.number, frozenset(self.values.items()), self.table is None)
+        if self.table is not None or key not in FACTS:
+            FACTS[key] = json.loads(spelled(fact, self.cells(study), quantities(self.measures(study))))
         return told(name, study, {name: FACTS[key]})
 
     def sizes(self, study: str) -> pd.DataFrame:

@@ -35,11 +35,11 @@ def read_cells(path: Path | None) -> pd.DataFrame | None:
 
 def sizes_of(cells: pd.DataFrame, columns: Collection[str]) -> pd.DataFrame:
     """Return a table with series, column and value: the distinct numbers of each series in `columns`, ascending."""
+    settings = cells[[name for name in cells if name in columns]]
+    numbers = settings.mask(settings.map(pd.api.types.is_bool)).apply(pd.to_numeric, errors="coerce")
     rows = []
-    for series, part in cells.groupby("series", sort=False):
-        settings = part[[name for name in cells if name in columns]]
-        numbers = settings.apply(pd.to_numeric, errors="coerce").select_dtypes(exclude=bool)
-        rows += [(series, name, value) for name in numbers for value in sorted(numbers[name].dropna().unique())]
+    for series, part in numbers.groupby(cells["series"], sort=False):
+        rows += [(series, name, value) for name in part for value in np.unique(part[name].to_numpy()) if value == value]
     return pd.DataFrame(rows, columns=["series", "column", "value"])
 
 

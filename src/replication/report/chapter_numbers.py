@@ -18,6 +18,7 @@ from replication.run.ingredients import called
 from replication.run.models import ConfigError
 
 STUDIES = cache(study_names)
+_called = cache(called)
 
 
 @dataclass
@@ -93,7 +94,7 @@ class ChapterNumbers:
         """The name of a series of a published method, "as published but for" its additions; with `beside`, only the
         additions that the series `beside` lacks."""
         study, name = self.place(series)
-        return called(study, name, beside)
+        return _called(study, name, beside)
 
     def place(self, name: str) -> tuple[str, str]:
         """The study to which a name belongs, and the name without that study."""

@@ -42,8 +42,7 @@ class StubRun(Run):
         object.__setattr__(self, "number", number)
 
     def measures(self, study: str) -> Measures:
-        rows = pd.DataFrame(stub_rows(study, self.number, self.scale))
-        return Measures(rows.set_index("quantity"), listed(study))
+        return stub_measures(study, self.number, self.scale)
 
     def cells(self, study: str) -> pd.DataFrame:
         """Return the cells from which facts are computed."""
@@ -55,8 +54,7 @@ class StubRun(Run):
     def fact(self, study: str, name: str) -> object:
         facts = facts_of(study)
         if name in facts:
-            text = spelled(facts[name], self.cells(study), quantities(self.measures(study)))
-            facts = facts | {name: json.loads(text)}
+            facts = facts | {name: stub_fact(study, name, self.number, self.scale)}
         return told(name, study, facts)
 
     def section_figure(self, study: str, figure: str) -> str:
@@ -69,6 +67,19 @@ def stub_rows(study: str, number: float, scale: str = "default") -> list[dict[st
     """Return measures.csv of a study with one number everywhere, as text."""
     text = dict.fromkeys(MEASURE_COLUMNS, str(number)) | {"seeds": "8", "note": "", "standard_error": "0.1"}
     return [text | {"quantity": name} for name in measured(study_of(study, scale))]
+
+
+@cache
+def stub_measures(study: str, number: float, scale: str) -> Measures:
+    """Return the measures of a study with one number everywhere."""
+    return Measures(pd.DataFrame(stub_rows(study, number, scale)).set_index("quantity"), listed(study))
+
+
+@cache
+def stub_fact(study: str, name: str, number: float, scale: str) -> object:
+    """Return a fact of a study on stub tables, None where it cannot be had."""
+    tables = stub_cells(study, number, scale), quantities(stub_measures(study, number, scale))
+    return json.loads(spelled(facts_of(study)[name], *tables))
 
 
 @cache
