@@ -77,7 +77,7 @@ lint: .venv/ready
 	snakemake --lint
 	python workflow/scripts/check_chapters.py
 
-PIP = $(BIN)/python -m pip install --quiet --retries 1 --no-deps
+PIP = $(BIN)/python -m pip install --quiet --retries 1 --no-deps --no-compile
 # setuptools and wheel come first: one dependency of snakemake is source only and is built without isolation.
 .venv/ready: requirements.lock pyproject.toml
 	@command -v $(PYTHON) > /dev/null || { echo "There is no $(PYTHON); name a Python of 3.11 or later: make PYTHON=python3.12" >&2; exit 1; }
@@ -88,6 +88,7 @@ PIP = $(BIN)/python -m pip install --quiet --retries 1 --no-deps
 	@awk '/^[a-z]/ {keep = /^(setuptools|wheel|packaging)==/} keep' requirements.lock > .venv/build.txt
 	@$(PIP) --require-hashes -r .venv/build.txt && $(PIP) --require-hashes --no-build-isolation -r requirements.lock \
 	  && $(PIP) --no-build-isolation --editable . || { echo "Packages could not be installed; set-up needs a network" >&2; exit 1; }
+	@$(BIN)/python -m compileall -q -q -j 0 .venv/lib || true  # on all cores; pip itself would take one
 	@touch $@
 
 api: .venv/ready

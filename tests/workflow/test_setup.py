@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from workflow_helpers import ROOT, patience
 
+COMPILED = "compileall -q -q -j 0 .venv/lib"
 STUB = """#!/bin/sh
 [ "$1" = -c ] || echo "{version} $*" >> calls
 case "$*" in
@@ -48,7 +49,7 @@ def made(folder: Path, *words: str) -> list[str]:
 
 def whole(version: str) -> list[str]:
     """The calls of a whole set-up."""
-    return [f"{version} -m {what}" for what in ("venv .venv", "pip install", "pip install", "pip install")]
+    return [f"{version} -m {what}" for what in ("venv .venv", *3 * ["pip install"], COMPILED)]
 
 
 def test_a_folder_is_set_up_once_and_again_for_a_newer_lock(clone):
