@@ -1,4 +1,5 @@
-"""Shared helpers of the test-suite. BLAS is held to one thread before numpy is imported.
+"""Shared helpers of the test-suite. BLAS is held to one thread before numpy is imported. JAX compiles fast: what is
+compiled here, and in the runs that tests start, runs for seconds.
 
 A test is marked by what it needs: `run` a finished run, `browser` Chromium, `slurm` a cluster; `slow` are those that
 `slow.txt` names, for their seconds, and `long` the audits among them; `reference` are those that hold a file of
@@ -13,6 +14,7 @@ import os
 
 for _name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS"):
     os.environ[_name] = "1"
+os.environ["JAX_DISABLE_MOST_OPTIMIZATIONS"] = "1"
 
 import fcntl
 import subprocess
@@ -164,7 +166,10 @@ def pytest_collection_modifyitems(items):
             item.add_marker(mark)
         if item.nodeid.partition("[")[0] in SLOW:
             item.add_marker("long" if item.path.stem.endswith("audit") else "slow")
-    items.sort(key=lambda item: [name in item.fixturenames for name in ("quick_run", "tiny_run")])
+    # Those that read the quick run come last, since it is not ready at once; before them the files of slow tests come
+    # first, so that a worker ends with short ones.
+    slow = {item.path for item in items if any(map(item.get_closest_marker, ("slow", "long", "run")))}
+    items.sort(key=lambda item: ("quick_run" in item.fixturenames, item.path not in slow))
 
 
 def pytest_sessionfinish(session):

@@ -13,6 +13,8 @@ from privrep.estimator import PrivateRepresentation, PrivateRepresentationClassi
 from privrep.estimator.stated import stated
 from privrep.methods.running.method import Method, Task
 from privrep.methods.running.runner import open_release
+from privrep.methods.unit_steps import method as unit_steps
+from privrep.methods.unit_steps import schedule
 from privrep.privacy.mechanisms import Release
 from privrep.users.identity import hashed_numbers, sketch
 from privrep.users.rng import Streams
@@ -32,6 +34,12 @@ CONFIGURATIONS: list[dict] = [
 def called(configuration: Mapping) -> str:
     """Name a configuration."""
     return ", ".join(f"{name} {getattr(value, '__name__', value)}" for name, value in configuration.items())
+
+
+def few_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let unit steps take eight rounds."""
+    monkeypatch.setattr(schedule, "ROUNDS", (8,))
+    monkeypatch.setattr(unit_steps, "schedule", schedule.schedule.__wrapped__)
 
 
 STATED = {

@@ -10,7 +10,6 @@ import pytest
 from conftest import handle, make_task
 
 pytest.importorskip("jax", reason="the image experiments need JAX")
-from test_image_methods import compiled_fast  # noqa: F401
 
 import images
 from images import experiment, federated_images

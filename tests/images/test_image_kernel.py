@@ -9,7 +9,7 @@ import pytest
 jax = pytest.importorskip("jax", reason="the image experiments need JAX")
 import jax.numpy as jnp  # noqa: E402
 from conftest import handle  # noqa: E402
-from test_image_methods import KEY, compiled_fast, flat  # noqa: E402, F401
+from test_image_methods import KEY, flat  # noqa: E402
 
 from images import accuracy, kernel, networks  # noqa: E402
 from images.centaur import ImageCentaur  # noqa: E402

@@ -50,14 +50,6 @@ KEY = jax.random.key(0)
 LOSS = jax.jit(TASK.loss)
 
 
-@pytest.fixture(autouse=True, scope="module")
-def compiled_fast():
-    """What is compiled here runs for less than a second."""
-    jax.config.update("jax_disable_most_optimizations", True)
-    yield
-    jax.config.update("jax_disable_most_optimizations", False)
-
-
 def synthetic(clients=CLIENTS, seed=0, images=IMAGES):
     """Images whose class is a bright row, pixels uint8."""
     rng = np.random.default_rng(seed)

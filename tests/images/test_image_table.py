@@ -270,7 +270,6 @@ def test_a_row_without_its_files_is_not_run(tmp_path, rows, capsys):
 
 
 QUICKLY = {
-    "JAX_DISABLE_MOST_OPTIMIZATIONS": "1",
     "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
     "JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES": "-1",
 }

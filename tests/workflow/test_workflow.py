@@ -49,12 +49,11 @@ def test_new_grid_value_moves_no_other_cell(reference, tmp_path):
     assert set(reference.splitlines()) < found
 
 
-@pytest.mark.parametrize("words", [("-n",), ("--dag",), ("--rulegraph",), ("--lint",)])
-def test_snakemake_forms_work_on_a_fresh_copy(words, tmp_path):
-    """Dry run, graphs and lint need no results; lint is clean."""
-    done = snakemake(copy_project(tmp_path / "copy"), *words)
-    if words == ("--lint",):
-        assert "Congratulations" in done.stdout + done.stderr
+@pytest.mark.parametrize(("word", "says"), [("--rulegraph", "digraph snakemake_dag {"), ("--lint", "Congratulations")])
+def test_snakemake_forms_work_on_a_fresh_copy(word, says, tmp_path):
+    """Graph and lint need no results; lint is clean."""
+    done = snakemake(copy_project(tmp_path / "copy"), word)
+    assert says in done.stdout + done.stderr
 
 
 def test_shards_hang_on_the_methods_that_they_run(tmp_path):
@@ -221,8 +220,9 @@ def test_a_cell_that_cannot_be_stops_before_any_job(tmp_path):
         scale.write_text(broken)
         assert "series.own-ridge: penalty is -1; it must be at least 0" in refusal(folder, "-n")
         assert settings.exists() == kept
-        scale.write_text(text)
-        snakemake(folder, "-n")
+        if not kept:
+            scale.write_text(text)
+            snakemake(folder, "-n")
         assert "-1" not in settings.read_text()
 
 

@@ -12,7 +12,7 @@ from operator import itemgetter
 
 import numpy as np
 import pytest
-from estimator_cases import CONFIGURATIONS, FIRST, ONE, Fit, called, rows_of, table
+from estimator_cases import CONFIGURATIONS, FIRST, ONE, Fit, called, few_rounds, rows_of, table
 
 from privrep.methods.mixed_model import plan
 from privrep.privacy.contributions import Rows, Scalars
@@ -47,6 +47,7 @@ def shapes_are_released_and_gains_clipped(monkeypatch):
     """However small the table; in doubt half of the weight is not own data's, and gains are clipped."""
     monkeypatch.setattr(plan, "EDGE", np.inf)
     monkeypatch.setattr(plan, "ANSWER_CLIP", 1.0)
+    few_rounds(monkeypatch)
 
 
 def audit(configuration: dict, histories: int = 3) -> tuple[float, Fit, Counter]:
