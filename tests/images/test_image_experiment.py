@@ -4,6 +4,7 @@ import re
 import sys
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -67,20 +68,22 @@ def test_accuracy_is_of_all_clients_and_of_test_images(clients, name, monkeypatc
     three or one of them train between two stops. Labels that are kept for validation count for nothing else."""
     together = name == "centaur"
     options = ImageOptions(**QUICK, method=name, rounds=2 if together else 0)
-    blocks = iter((3, 1, 100))
+    blocks, steps = iter((3, 1, 100)), []
+    noted = SimpleNamespace(load=lambda: None, save=lambda done, of, *_: steps.append((done, of)))
 
-    def trained(source, watched=5):
+    def trained(source, watched=5, saved=None):
         monkeypatch.setattr(experiment, "BLOCK", next(blocks))
-        given = replace(options, watched=watched), *([handle(CLIENTS, 1.0)] if together else []), 0
+        given = replace(options, watched=watched), *([handle(CLIENTS, 1.0)] if together else []), 0, saved
         return (train_together if together else train_alone)(source, *given)
 
-    whole, some = trained(clients, CLIENTS), trained(clients)
+    whole, some = trained(clients, CLIENTS, noted), trained(clients)
     other = trained(replace(clients, kept=clients.kept._replace(labels=(clients.kept.labels + 1) % 10)))
     np.testing.assert_array_equal(some.by_client, whole.by_client[:5])
     assert whole.numbers["accuracy"] == pytest.approx(whole.by_client.mean())
     if together:
         assert some.numbers == whole.numbers | {"accuracy_1_8": pytest.approx(some.by_client.mean())}
     assert other.numbers == some.numbers | {"validation": other.numbers["validation"]} != some.numbers
+    assert steps == ([(1, 2)] if together else [(3, 12), (6, 12), (9, 12), (12, 12)])
 
 
 def test_last_heads_on_moved_images_are_a_second_score(clients):

@@ -22,14 +22,15 @@ import images.method  # noqa: E402
 from images import accuracy  # noqa: E402
 from images.centaur import ImageCentaur  # noqa: E402
 from images.clients import split  # noqa: E402
-from images.experiment import scored  # noqa: E402
+from images.experiment import Federation, scored  # noqa: E402
 from images.fedavg import FedAvg  # noqa: E402
 from images.image_users import ImageUsers  # noqa: E402
 from images.method import Client, ImageTask, Pixels, drawn_moves, fitted_head, head_features, jittered  # noqa: E402
-from images.networks import Moves, apply, lenet, mlp, patches  # noqa: E402
+from images.networks import Moves, apply, mlp, patches  # noqa: E402
 from images.pmtl import Pmtl  # noqa: E402
 from images.ppsgd import Ppsgd  # noqa: E402
 from images.rounds import clipped_sum, run  # noqa: E402
+from images.sets import SETS  # noqa: E402
 from images.stand_alone import StandAlone  # noqa: E402
 from images.training import Descent, cross_entropy, descend  # noqa: E402
 from privrep.privacy.accounting import UNLIMITED  # noqa: E402
@@ -95,11 +96,13 @@ def one_of(clients, i):
 
 
 def test_networks_have_the_sizes_of_the_paper():
-    """LeNet-5 on CIFAR-10 has 734,762 parameters; the MLP 236,090 with ten classes."""
-    for network, classes, expected in ((lenet(32, 3), 10, 734_762), (mlp(784), 10, 236_090)):
-        model = jax.eval_shape(ImageTask(network, classes).model, KEY)
-        assert sum(leaf.size for leaf in jax.tree.leaves(model)) == expected
-    assert lenet(32, 3, (128, 32)).features == 32 and mlp(784).features == 16
+    """LeNet-5 on CIFAR-10 has 734,762 parameters; the MLP 236,090 with ten classes on MNIST and EMNIST."""
+    sizes = {"digits": 51_770, "mnist": 236_090, "emnist": 236_090, "cifar10": 734_762, "cifar100": 319_684}
+    for name, about in SETS.items():
+        task = Federation(name, "", *[None] * 4).task()
+        model = jax.eval_shape(task.model, KEY)
+        assert sum(leaf.size for leaf in jax.tree.leaves(model)) == sizes[name], name
+        assert task.network.features == (32 if about.dense else 16) and task.shift == 0
 
 
 def test_a_convolution_is_that_of_scipy():
@@ -231,8 +234,8 @@ def test_heads_on_moved_images_take_the_same_steps(monkeypatch, batch):
     still = Moves(jnp.ones((IMAGES, 2), int), jnp.zeros(IMAGES, bool))
     monkeypatch.setattr(images.method, "drawn_moves", lambda *_: still)
     still, moved = (
-        flat(fitted_head(body, head, replace(TASK, shift=shift), client, KEY, replace(HEAD, batch=batch)))
-        for shift in (0, 1)
+        flat(fitted_head(body, head, task, client, KEY, replace(HEAD, batch=batch)))
+        for task in (TASK, replace(TASK, shift=1))
     )
     np.testing.assert_array_equal(moved, still)
 

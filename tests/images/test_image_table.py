@@ -79,7 +79,9 @@ method = ["centaur", "ppsgd"]
     ]
     assert all(tuple(row.settings) == SETTINGS and Row.of(row.settings) == row for row in found)
     assert len({row.key for row in found}) == 7
+    moved = replace(found[0], options=replace(found[0].options, shift=4))
     assert str(found[0]) == "digits, 40 x 20, S = 2, centaur, epsilon 1, clip 1, 8 rounds, seed 0"
+    assert str(moved) == str(found[0]).replace("rounds", "rounds, images moved by 4")
 
 
 @pytest.mark.parametrize(
@@ -175,7 +177,9 @@ def test_no_two_rows_share_noise(rows, tmp_path, monkeypatch):
     first, others = rows[0].settings | {"batch": 9}, {"images": "emnist", "method": "pmtl", "momentum": 0.25}
     several = [first, *(first | {name: others.get(name) or first[name] + 1} for name in SETTINGS)]
     for row in several:
-        run_row(Row.of(row), tmp_path, tmp_path, "test")
+        line = run_row(Row.of(row), tmp_path, tmp_path, "test")
+        assert (line["device"], line["commit"], line["checksum"]) == (row["images"], "test", "")
+        assert row.items() <= line.items() and line["epsilon_add_remove"] < row["epsilon"]
     assert len(set(numbers)) == len(numbers) == 3 * len(several)
     for row, seed in zip(several, seeds, strict=True):
         alike = all(row[name] == first[name] for name in ("images", "clients", "samples", "rank", "seed"))
