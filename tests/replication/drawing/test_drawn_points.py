@@ -8,6 +8,7 @@ four digits: some row has x, y and both ends of the interval. Sizes in titles an
 
 import importlib
 import inspect
+import itertools
 import math
 import re
 from collections.abc import Callable, Iterator
@@ -19,7 +20,7 @@ import pandas as pd
 import pytest
 from matplotlib.artist import Artist
 from matplotlib.collections import PathCollection
-from matplotlib.colors import to_hex
+from matplotlib.colors import to_hex, to_rgb
 from matplotlib.lines import Line2D
 from matplotlib.markers import MarkerStyle
 from matplotlib.text import Annotation
@@ -27,6 +28,7 @@ from matplotlib.text import Annotation
 from replication.drawing import GREY, Look, Panel, Picture, exponent_text, short
 from replication.drawing.points import plain, shared_label
 from replication.evidence.cells import read_cells
+from replication.report.run_tables import study_of
 from replication.report.sizes import PLACEHOLDER
 from replication.report.stub_run import planned_cells
 from replication.run.config import ROOT, read_yaml, study_names
@@ -272,6 +274,10 @@ def check_marks(figure: Picture, lines: list[Line], table: pd.DataFrame, caption
     and those of a field are the risks of both methods there."""
     said = re.findall(r"(?<![-\w])(?:dash-)?(?:solid|dashed|dotted)\b", caption.lower())
     assert {DASHES[one] for one in said} <= {line.look.dash for line in lines}
+    for text in filter(None, sum(re.findall(r"\bgrey(?: cross)?: ([^.;]*)|([^.;:,]*) \(grey\)", caption.lower()), ())):
+        shared = {line.look: len(stems(text, 2) & stems(line.look.label, 2)) for line in lines}
+        greys = [len({*to_rgb(look.colour)}) == 1 for look, most in shared.items() if most == max(shared.values())]
+        assert any(greys) and any(shared.values()), f"{text} is not grey"
     for text in (text for axis in figure.axes if len(table) for text in axis.texts):
         if isinstance(text, Annotation):
             assert float(text.get_text().replace(",", "")) == pytest.approx(text.xy[0], rel=0.05, nan_ok=True)
@@ -345,6 +351,72 @@ def test_drawn_points_stand_in_the_table(quick_run: Path, study: str, lines: lis
         assert missing(lines, others, name) or not any(line.look.marker for line in lines), name
         found += [name, *words(figure, lines, table, name in settings.sweeps)]
     file_regression.check("\n".join([*found, ""]), fullpath=REFERENCE / f"{study}.txt")
+
+
+STYLES = {"solid": "-", "dashed": "--", "dotted": ":", "dash-dotted": "-.", "hollow": "hollow", "pluses": "+"}
+STYLES |= dict.fromkeys(("cross", "crosses"), "x X")
+SIDES = {"top left": 0, "top right": 1, "bottom left": 2, "bottom right": 3, "left": 0, "middle": 1, "right": -1}
+SIDES |= {"top": 0, "bottom": -1}
+STYLED = re.compile(
+    rf"(?<![-\w])({'|'.join(STYLES)}): ([^.;:]*)|([^.;:,]*) \(({'|'.join(STYLES)})\)", flags=re.IGNORECASE
+)
+SIDED = re.compile(rf"\b({'|'.join(SIDES)})(?=:| as| with| the)", flags=re.IGNORECASE)
+SWEEP = {"law": [":"], "claimed exponent": ["--"], "least squares": ["-"], "left out": ["hollow"]}
+"""Labels and styles of a fit's panel, of which the reference has the points alone."""
+SMALL = re.compile(
+    r"the|and|for|with|that|this|its|over|are|was|one|all|not|from|under|of|by|as|in|at|to|is|on|delta|epsilon"
+)
+
+
+def told_panels(study: str) -> dict[str, list[tuple[str, list[tuple[str, set[str]]]]]]:
+    """Figure -> the words at each of its panels, and the label and the marks of each of its lines, of the reference."""
+    found = {}
+    for line in (REFERENCE / f"{study}.txt").read_text().splitlines():
+        if not line.startswith(" "):
+            panels = found[line] = []
+        elif not line.startswith("    "):
+            swept = [*found][-1] in {fit.figure for fit in study_of(study).fits.values() if fit.panel}
+            panels.append((line, [(label, {*marks}) for label, marks in SWEEP.items() if swept]))
+        elif named := re.match(r" +(.*?) \(([^()]*)\)(?:: |$)", line):
+            panels[-1][1].append((named[1], {*named[2].split()}))
+    return found
+
+
+def stems(text: str, least: int) -> set[str]:
+    """The beginnings of the words of a text that have so many letters, without small ones and the plural."""
+    words = re.findall(rf"[^\W\d_]{{{least},}}", re.sub(r"\{.*?\}", "", text).lower())
+    return {word.rstrip("s")[:5] or word for word in words if not SMALL.fullmatch(word)}
+
+
+@pytest.mark.parametrize("study", CAPTIONS)
+def test_captions_name_sides_and_styles(study: str):
+    """What a caption says of a side is about that panel rather than another, and drawn in the style that it names; of
+    all labels those that share most words with what is said of a style have it."""
+    for name, panels in told_panels(study).items():
+        caption = CAPTIONS[study][name]["caption"]
+        rest = SIDED.split(caption)[1:]
+        sides = [(SIDES[side.lower()] % len(panels), text) for side, text in zip(rest[::2], rest[1::2], strict=True)]
+        words = [stems(" ".join([title, *(label for label, _ in lines)]), 1) for title, lines in panels]
+        alone = [own - set().union(*(other for other in words if other is not own)) for own in words]
+        about = [stems(re.split("[,;.]", text)[0], 1) for _, text in sides]
+        orders = [*itertools.permutations(place for place, _ in sides)]
+        shared = [sum(len(said & alone[at]) for said, at in zip(about, order, strict=True)) for order in orders]
+        assert shared[0] == max(shared), f"{name}: what is said of the sides is about the panels {orders}: {shared}"
+        for place, text in sides:
+            drawn = set().union(*(marks for _, marks in panels[place][1]))
+            said = [one for one in STYLES if re.search(rf"(?<![-\w]){one}\b", text.lower())]
+            assert all(drawn & {*STYLES[one].split()} for one in said), (
+                f"{name}: {said} is not drawn in {panels[place]}"
+            )
+        lines = [line for _, lines in panels for line in lines]
+        for style, text, before, behind in STYLED.findall(caption):
+            marks, said = {*STYLES[(style or behind).lower()].split()}, stems(text or before, 2)
+            most = max((len(said & stems(label, 2)) for label, _ in lines), default=0)
+            alike = [line for line in lines if most and len(said & stems(line[0], 2)) == most]
+            known = any(marks & drawn for _, drawn in lines)
+            assert not (known and alike) or any(marks & drawn for _, drawn in alike), (
+                f"{name}: {text or before}: {alike}"
+            )
 
 
 @pytest.mark.parametrize("study", [study for study, said in CAPTIONS.items() if any(map(series_of, said.values()))])

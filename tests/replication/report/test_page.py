@@ -15,6 +15,7 @@ import shutil
 import xml.etree.ElementTree as ET
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from urllib.parse import unquote
 
 import numpy as np
 import pandas as pd
@@ -38,6 +39,7 @@ from replication.studies.guide.analysis import (
     NOISES,
     RUN,
     SLIDERS,
+    chosen,
     grid,
     guide,
     method_to_use,
@@ -353,6 +355,50 @@ def test_the_first_hit_answers_what_strangers_type(at):
     assert len(words) > 15 and len(missed) <= len(words) / 10, missed
 
 
+PLANTED = {
+    "rare": ("Rare", "quokka lives here"),
+    "often": ("Often", "lemma lives here"),
+    "other": ("Other", "lemma rests there"),
+    "titled": ("Numbat", "lives here"),
+    "worded": ("Words", "numbat lives here"),
+    "long": ("Long", f"bilby lives here {'and there ' * 60}"),
+    "short": ("Short", "bilby lives here"),
+    "turned": ("Dunnart potoroo", "lives here"),
+    "phrase": ("Potoroo dunnart", "lives here, where it is a little longer than that"),
+    "number": ("Number", "0.875 of them"),
+    **{f"near {near}": ("Near", f"{near} of them") for near in ("0.8751", "10.875", "0.87", "875")},
+}
+"""Questions with their answers, of words that the page does not have but for "lemma"."""
+
+
+RANKED = {
+    "quokka lemma": ["rare"],
+    "where is the quokka": ["rare"],
+    "numbat": ["titled", "worded"],
+    "bilby": ["short", "long"],
+    "potoroo dunnart": ["phrase", "turned"],
+    "0.875": ["number"],
+    "quokka numbat": ["titled", "rare"],
+}
+"""Query -> the planted questions that it finds; those with less than half of the best score are left out."""
+
+
+def test_the_search_ranks_planted_questions(visit):
+    """A rare word above a common one, titles above answers, phrases above words, short ones above long ones; a number
+    is neither the beginning nor the end of another one."""
+    page = visit()
+    page.evaluate(
+        "all => { for (const [id, [title, answer]] of Object.entries(all)) document.querySelector('.long')"
+        ".insertAdjacentHTML('beforeend', `<div class=question id='${id}' data-words=''><p><strong>${title}.</strong> "
+        "${answer}</p></div>`); }",
+        PLANTED,
+    )
+    for query, wanted in RANKED.items():
+        page.fill("#search-for", query)
+        hits = page.locator("#hits .question a").evaluate_all("all => all.map((one) => one.hash.slice(1))")
+        assert [name for name in map(unquote, hits) if name in PLANTED] == wanted, query
+
+
 def test_a_question_has_an_address(at):
     page = at("#content")
     page.fill("#search-for", "docker")
@@ -528,8 +574,9 @@ def numbers_in(text: str) -> list[float]:
 
 
 def test_the_guide_says_what_its_measures_say(visit, folder):
-    """At ten measured settings and ten others: the methods to use and in which order, the prediction of the first, what
-    was measured of it and of better ones, and where it extrapolates."""
+    """At measured settings, one and two steps beside them, at the ends of the sliders and on both sides of a limit of a
+    law: the methods to use and in which order, the prediction of the first, what was measured of it and of better ones,
+    and where it extrapolates."""
     page, (risks, known) = visit(), guide()
     tool = json.loads((folder / "results" / "guide" / "facts.json").read_text())["tool"]
     risks = 10 ** (np.log10(risks) * tool["fine"]).round().div(tool["fine"])
@@ -542,7 +589,11 @@ def test_the_guide_says_what_its_measures_say(visit, folder):
     places = np.stack(np.unravel_index(np.arange(len(risks)), [len(values) for values in AXES.values()]), axis=1)
     apart = np.abs(places[:, None] - np.array([*measured])[None]).max(axis=2).min(axis=1)
     rng, seen = np.random.default_rng(0), set()
-    for row in (*rng.choice(np.flatnonzero(apart == 0), 10, replace=False), *rng.choice(len(risks), 10)):
+    steps = [rng.choice(np.flatnonzero(apart == step), 6, replace=False) for step in (0, 1, 2)]
+    sure = chosen(known, method_to_use(risks)).astype(bool)
+    edge = rng.choice(np.flatnonzero(sure[1:] != sure[:-1]))  # the budget runs fastest
+    assert apart[edge] < 2 or apart[edge + 1] < 2
+    for row in (*np.concatenate(steps), 0, len(risks) - 1, edge, edge + 1):
         page.evaluate(SLIDE, np.insert(places[row], 4, 0).tolist())
         said, law, here = answer(page).replace("\u00a0", " "), risks.loc[row], measured.get((*places[row],), {})
         close = law[law <= CLOSE * law.min()].sort_values(kind="stable")
@@ -569,11 +620,12 @@ def test_the_guide_says_what_its_measures_say(visit, folder):
         assert f"privrep advise {' '.join(f'--{name} {words[name]:g}' for name in SLIDERS)} --delta" in said
         seen |= {first, *better}
     assert len(seen) > 3
-    page.evaluate(SLIDE, [*places[row][:4].tolist(), 2, int(places[row][4])])
-    risk = guide(NOISES[2])[0].loc[row].min()
-    predicted = re.search(r"Predicted excess risk (.*?) of", answer(page).replace("\u00a0", " "))[1]
-    assert risk / CLOSE < numbers_in(predicted)[0] * 1.01 and numbers_in(predicted)[0] < 1.01 * CLOSE * risk
-    assert "By law alone: all runs of the guide have label noise 0.01." in answer(page)
+    for place, noise in enumerate(NOISES[1:], 1):
+        page.evaluate(SLIDE, [*places[row][:4].tolist(), place, int(places[row][4])])
+        risk, said = guide(noise)[0].loc[row].min(), answer(page).replace("\u00a0", " ")
+        predicted = numbers_in(re.search(r"Predicted excess risk (.*?) of", said)[1])[0]
+        assert risk / CLOSE < predicted * 1.01 and predicted < 1.01 * CLOSE * risk
+        assert "By law alone: all runs of the guide have label noise 0.01." in said and "not measured" in said
 
 
 # Keyboard, light and dark, narrow, print, no script

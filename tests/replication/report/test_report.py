@@ -19,7 +19,7 @@ from replication.evidence.cells import sizes_of
 from replication.evidence.claims import CLAIM_COLUMNS
 from replication.evidence.compare import CONFIRMATION_COLUMNS
 from replication.evidence.quantities import checked_claims
-from replication.evidence.verdicts import GROUPS, OUTCOMES, Verdict
+from replication.evidence.verdicts import GROUPS, OUTCOMES, SEVERITIES, Verdict
 from replication.report import chapters, claims_table, layout, page, pictures, sizes, summary
 from replication.report import spelling as wording
 from replication.report.claims_table import all_rows, brief_table
@@ -544,11 +544,31 @@ def test_contradictions_are_one_line_each():
     table = summary.contradictions(claim_rows())
     assert table.count("<tr>") == 3  # the header, PARTIAL and VIOLATED
     assert "a rate, an assumption or a number" in table and "Use d<sup>3</sup>" in table
-    assert table.index("B-T5.2") < table.index("A-F2")
     assert summary.contradictions(claim_rows().query("verdict == 'HOLDS'")) == ""
     rows = claim_rows()
     rows.loc[0, "severity"] = "P"
     assert "two statements, by severity 1 P and 1 R" in said("contradictions", rows)
+
+
+ORDERS = {
+    "most severe": lambda table: [[*SEVERITIES].index(letter) for letter in re.findall(r"<td><b>([A-Z])</b>", table)],
+    "newest": lambda table: [-int(seed) for seed in re.findall(r"\b20\d{6}\b", table.partition("---")[0])],
+}
+"""What stands first -> the places of what a table has, in its order."""
+
+
+def test_a_table_has_the_order_that_it_states(content):
+    """A text that says what is first, before the next table; another one than these needs its own line in ORDERS."""
+    texts = [content, *(path.read_text() for path in DOCS.glob("*.md"))]
+    stated = [
+        match
+        for text in texts
+        for match in re.finditer(r"\bthe (\w+(?: \w+)?) first(?=[,.<])(.*?)(?:</table|\n## |$)", text, re.DOTALL)
+    ]
+    assert {match[1] for match in stated} == {*ORDERS}
+    for match in stated:
+        places = ORDERS[match[1]](match[2])
+        assert len({*places}) > 1 and places == sorted(places), match[1]
 
 
 def test_rows_that_a_scale_does_not_test_are_one_line():
