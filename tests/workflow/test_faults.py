@@ -12,6 +12,7 @@ import socket
 import subprocess
 import sys
 import time
+from argparse import ArgumentTypeError
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -22,7 +23,7 @@ from workflow_helpers import ROOT, called, copy_project, copy_run, environment, 
 
 from replication.evidence.cells import read_cells
 from replication.run import owner
-from replication.run.cli_errors import Unreadable, error_line
+from replication.run.cli_errors import Unreadable, at_least_one, error_line
 from replication.run.config import ConfigError
 from replication.run.csv_tables import read_rows, write_rows
 from replication.run.provenance import changed
@@ -81,6 +82,9 @@ def test_words_for_errors_of_the_system():
     assert error_line(OSError(28, "No space", "a.csv")).startswith("a.csv: the disk is full")
     assert "not enough memory" in error_line(MemoryError())
     assert error_line(ConfigError("x")) == "x"
+    for text in ("0", "-1", "x"):
+        with pytest.raises(ArgumentTypeError, match=f"'{text}' must be an integer of at least 1"):
+            at_least_one(text)
 
 
 def one_shard(folder: Path, *before: str) -> subprocess.CompletedProcess:

@@ -29,14 +29,6 @@ def written(folder, *parts: list[tuple[str, str]]):
     return paths
 
 
-def test_rows_have_the_order_of_the_study(tmp_path):
-    """However the cells were cut. One key in two series is two cells."""
-    parts = [[ORDER[2]], [ORDER[1], ORDER[0]]]
-    rows = merge(written(tmp_path, *parts), parts, ORDER)
-    assert [(row["series"], row["key"]) for row in rows] == ORDER
-    assert [row["value"] for row in rows] == ["1", "1", "0"]
-
-
 @pytest.mark.parametrize(
     ("parts", "says"),
     [

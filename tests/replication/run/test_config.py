@@ -46,26 +46,18 @@ def full(**axes) -> dict:
 
 
 BAD = {
-    "text for a number": ({"delta": "1e-6"}, ["delta", "'1e-6'", "write 1.0e-6"]),
     "negative epsilon": (full(epsilon=[-1]), ["grids.full.epsilon.0", "-1", "greater than 0"]),
     "delta of one": ({"delta": 1.0}, ["delta", "1.0", "less than 1"]),
-    "delta of zero": ({"delta": 0.0}, ["delta", "0.0", "greater than 0"]),
     "rank over dim": ({"problem": {"rank": 60}}, ["rank is 60", "dim, which is 50"]),
-    "empty grid": (full(epsilon=[]), ["grids.full.epsilon", "empty"]),
-    "no seeds": (full(seed=0), ["grids.full.seed"]),
     "unknown split": ({"series": {"random-s2-a": {"options": {"split": "thirds"}}}}, ["'thirds'", "halves-then-all"]),
-    "negative noise": (full(noise_multiplier=[0, -1]), ["grids.full.noise_multiplier.1", "-1", "at least 0"]),
     "endless noise": ({"grids": {"one": {"noise_multiplier": [float("inf")]}}, **ON_ONE}, ["noise_multiplier is inf"]),
     "one number for noise": (full(noise_multiplier=0.1), ["full.noise_multiplier", "0.1", "a list"]),
     "too many users in a grid": ({"grids": {"one": {"users": [10**30]}}, **ON_ONE}, ["users is 10", "at most 1000"]),
     "no redraws": (full(redraw=0), ["grids.full.redraw", "0", "at least 1"]),
-    "negative redraw": (full(redraw=[-1]), ["grids.full.redraw", "-1", "at least 0"]),
-    "nothing together": (full(together=[]), ["grids.full.together", "empty"]),
     "empty point together": (full(together=[{}]), ["grids.full.together.0", "empty"]),
     "axes together": (full(together={"users": [1]}), ["grids.full.together", "a list"]),
     "list in a point": (full(together=[{"users": [1, 2]}]), ["full.together.0.users", "[1, 2]", "number or a text"]),
     "power of a fit": ({"fits": {"a": FIT | {"power": 3}}}, ["fits.a.power", "3", "1, 2"]),
-    "window of one point": ({"window": {"points": 1}}, ["window.points", "1", "at least 2"]),
     "window of a fit": ({"fits": {"a": FIT | {"window": {"span": 0.5}}}}, ["fits.a.window.span", "0.5", "at least 1"]),
 }
 
@@ -220,7 +212,7 @@ def test_a_shared_grid_is_not_overridden_in_one_series():
         read_study(config, "risk")
 
 
-CONFIG, QUICK = "config/config.yaml", "config/scales/quick.yaml"
+QUICK = "config/scales/quick.yaml"
 FIGURE2, INIT = settings_of("figure2"), settings_of("init_rates")
 ERRATA = "src/replication/errata/errata.yaml"
 DEVIATIONS = "src/replication/studies/deviations.yaml"
@@ -305,7 +297,6 @@ TYPED = [
     (FIGURE2, "clip_label: 1.0e-4", "clip_label: 1e-4", "'1e-4', a text; it must be a number; YAML reads"),
     (FIGURE2, "  rank: 2 ", "  # ", "rank is missing; problem needs dimension of the shared subspace"),
     (FIGURE2, "users: 50000", "users: 0", "problem: users is 0; it must be an integer of at least 1"),
-    (FIGURE2, "users: 50000", "users: 50000.5", "users is 50000.5; it must be an integer of at least 1"),
     (FIGURE2, "users: 50000", "users: 050000", "YAML reads 050000 as 20480; write 20480, or '050000' for a text"),
     (FIGURE2, "shards: 16", "shards: 1:30", "YAML reads 1:30 as 90; write 90, or '1:30' for a text"),
     (FIGURE2, "shards: 16", "shards: 1000000", "shards: 1000000 must be at most 1000"),
@@ -337,8 +328,6 @@ TYPED = [
         "'jain2021/init_prvacy' is no figure of this study",
     ),
     (INIT, "claim: A-L4.6,", "claim: A-L4.7,", "claim: 'A-L4.7' is no claim of this study; the nearest is 'A-L4.6'"),
-    (INIT, "claimed: -1", "toward: zero", "fits.privacy n dist2: the key 'claimed' is missing"),
-    (INIT, "claim: A-L4.6, ", "", "fits.privacy n dist2: the key 'claim' is missing"),
     (INIT, "tolerance: 0.15", "tolerance: -0.15", "every_fit.tolerance: -0.15 must be at least 0"),
     (INIT, ", tolerance: 0.15", "", "fits.privacy n dist2: the key 'tolerance' is missing"),
     (INIT, "    ylabel: error by privacy\n", "", "the key 'ylabel' is missing, which the fit 'privacy n dist2' needs"),
@@ -358,7 +347,6 @@ TYPED = [
         f"grid: {{rank: {[*range(9000)]}, samples: [4",
         "series.m: its grid of 54,000 cells is too large",
     ),
-    (CONFIG, "master_seed: 20211206", "master_seed: zero", "master_seed: 'zero' is a str, it must be an integer"),
     (ERRATA, "claims: [A-T5.1, A-T5.2]", "claims: [A-T5.1, A-T5.3]", "'A-T5.3' is no claim; the nearest is 'A-T5.2'"),
 ]
 """A text in a file, what is typed in its place, and what is said."""

@@ -1,0 +1,56 @@
+"""Files that a run writes before its jobs, from them, and about itself."""
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from replication.run.columns import TIMING_COLUMNS, study_columns
+from replication.run.config import read_config, read_study
+from replication.run.csv_tables import read_rows, write_rows
+from replication.run.grids import expand, merge_study, shards
+from replication.run.models import ConfigError
+from replication.run.provenance import UNKNOWN, provenance
+from replication.run.resolved import write_resolved
+
+CONFIG = read_config().model_copy(update={"scale": "tiny"})
+STUDY = read_study(CONFIG, "init_rates")
+
+
+def test_tables_have_the_order_of_the_study(tmp_path):
+    """However its cells were cut."""
+    for table, columns in (("csv", study_columns(STUDY)), ("timings.csv", TIMING_COLUMNS)):
+        for number, part in enumerate(shards(STUDY)):
+            cells = [{"series": cell.series, "key": cell.key} for group in part for cell in group]
+            write_rows(tmp_path / "shards" / f"{number}.{table}", cells, columns)
+    merge_study(STUDY, tmp_path)
+    for table in ("cells", "timings"):
+        rows = [(row["series"], row["key"]) for row in read_rows(tmp_path / f"{table}.csv")]
+        assert rows == [(cell.series, cell.key) for cell in expand(STUDY)]
+
+
+def test_settings_are_written_where_they_change(tmp_path):
+    """Those of cells that cannot be are not."""
+    write_resolved(tmp_path, STUDY, CONFIG, ["i"], {})
+    times = {path.stem: path.stat().st_mtime_ns for path in tmp_path.iterdir()}
+    write_resolved(tmp_path, STUDY, CONFIG, ["i", "j"], {})
+    assert [name for name in times if (tmp_path / f"{name}.json").stat().st_mtime_ns != times[name]] == ["measure"]
+    broken = STUDY.model_copy(update={"problem": STUDY.problem | {"rank": 999}})
+    with pytest.raises(ConfigError, match="rank is 999"):
+        write_resolved(tmp_path, broken, CONFIG, ["i"], {})
+    assert "999" not in (tmp_path / "shards.json").read_text()
+
+
+def test_a_record_has_commit_changes_and_processor(tmp_path, monkeypatch):
+    """As far as git and the system tell; equal configurations have one hash."""
+    monkeypatch.setattr("replication.run.provenance.ROOT", tmp_path)
+    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
+    first, same = (provenance(config) for config in ({"a": 1, "b": 2}, {"b": 2, "a": 1}))
+    assert (first["commit"], first["dirty"]) == (UNKNOWN, UNKNOWN) and first["config_sha256"] == same["config_sha256"]
+    named = re.findall(r"model name\s*: *(.*\S)", info.read_text()) if (info := Path("/proc/cpuinfo")).exists() else []
+    assert not named or first["cpu"] == named[0]
+    for words in ("init -q", "-c user.name=a -c user.email=a@b.c commit -q --allow-empty -m x"):
+        subprocess.run(["git", "-C", tmp_path, *words.split()], check=True)
+    clean, _ = provenance({}), (tmp_path / "new").touch()
+    assert re.fullmatch("[0-9a-f]{40}", clean["commit"]) and (clean["dirty"], provenance({})["dirty"]) == (False, True)
