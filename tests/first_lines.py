@@ -12,7 +12,7 @@ from types import FrameType
 import pytest
 
 TESTS = Path(__file__).parent
-NOISE = re.compile(r"\s{4}|\s*(?:Omitting|Use -v|Full diff|Skipping|\.\.\.Full|\?|[-+]{3} |@@|HTML DIFF|\+  where|$)")
+NOISE = re.compile(r"\s{4}|\s*(?:Omitting|Use -v|Full diff|Skip|\.\.\.Full|\?|[-+]{3} |@@|HTML|\+ +(?:where|and)|$)")
 """Lines of a message that do not say what differs."""
 
 
