@@ -142,15 +142,6 @@ def test_without_privacy_it_converges_to_the_noise_floor():
     assert outcome.epsilon_paper == math.inf
 
 
-def test_without_privacy_it_is_altmin_without_noise():
-    """The same subspace as `altmin` with as many epochs, no noise and no clip."""
-    users = Users(PROBLEM)
-    outcome = fit(nonprivate_altmin.NonprivateAltminOptions(max_epochs=3, tolerance=0.0), make_task(users))
-    same = fit(algorithm(epochs=3), make_task(users, fixed_noise()))
-    assert dist2(outcome.subspace, same.subspace) < 1e-4
-    assert outcome.log["epochs_run"] == 3
-
-
 WIDE = Problem(60, 16, 6, 2, label_noise_sd=0.1)
 
 

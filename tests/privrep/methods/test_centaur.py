@@ -135,18 +135,6 @@ def test_the_last_subspaces_are_averaged(kind):
     assert dist2(paths[1][-1], np.linalg.eigh(mean)[1][:, -2:]) < 1e-7 < dist2(paths[1][-1], paths[0][-1])
 
 
-# Scores
-
-
-def test_excess_risk_is_that_of_heads_on_all_samples():
-    """Mean ||theta_j - B w_j||^2 with w_j by lstsq on all m samples in the final B."""
-    task = make_task(Users(PROBLEM), fixed_noise(0.5))
-    outcome = fit(algorithm(), task)
-    assert outcome.excess_risk == pytest.approx(
-        personalised_risk(task.users, outcome.subspace, slice(0, 40)), rel=1e-12
-    )
-
-
 # Privacy of the whole
 
 

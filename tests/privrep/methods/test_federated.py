@@ -159,14 +159,6 @@ def test_a_fit_keeps_the_heads_of_those_who_stay_away():
     assert 0 < (heads == 0).all(axis=1).sum() < 10
 
 
-def test_the_feasible_set():
-    """Free: B leaves the orthonormal matrices. Orthonormal: it does not."""
-    users = Users(PROBLEM)
-    free, kept = (learned("general_centaur", users, rounds=3, feasible=name) for name in ("free", "orthonormal"))
-    np.testing.assert_allclose(kept.T @ kept, np.eye(2), atol=1e-12)
-    assert np.abs(free.T @ free - np.eye(2)).max() > 0.01
-
-
 # The server: what a sum is divided by, and rounds in which nobody takes part
 
 

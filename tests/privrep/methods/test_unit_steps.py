@@ -524,10 +524,3 @@ def test_heads_of_condition_six_are_followed():
     outcome = fit(UnitStepsOptions(), make_task(users, fixed_noise(0.01)))
     assert outcome.excess_risk < 1.2 * FLOOR
     assert dist_frobenius(outcome.subspace, users.truth.basis) < 0.005
-
-
-def test_guesses_are_in_units_of_the_truth():
-    """Root mean square coordinate of a head and label noise, times the guesses."""
-    problem = Problem(10, 8, 20, 2, label_noise_sd=0.3, head_law="aniso", head_condition=3.0)
-    method = UnitStepsOptions(scale_guess=2.0, noise_guess=0.5).build(problem.known)
-    assert method == UnitSteps(2, pytest.approx(2 * math.sqrt(5)), pytest.approx(0.15))
