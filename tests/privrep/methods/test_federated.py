@@ -112,11 +112,6 @@ def shared(contribution) -> np.ndarray:
     return contribution.args[0]
 
 
-def learned(name: str, users, noise: float = 0.0, seed: int = 0, *, rounds: int = 1, **more) -> np.ndarray:
-    """The shared model after the rounds: that from which one more would start."""
-    return shared(asked(name, users, noise, seed, rounds=rounds + 1, **more)[-1])
-
-
 @pytest.mark.parametrize("name", OPTIONS)
 @pytest.mark.parametrize("participation", [1.0, 0.6])
 def test_rounds_follow_each_other(name, participation):

@@ -14,7 +14,7 @@ from pieces import half_products
 from scipy import stats
 
 from privrep.methods import full_prior
-from privrep.methods.full_prior import FullPrior, FullPriorOptions, PosteriorMeans
+from privrep.methods.full_prior import FullPriorOptions, PosteriorMeans
 from privrep.methods.running.runner import fit
 from privrep.methods.unit_steps.round import ridge_models, unit
 from privrep.methods.unit_steps.schedule import SCALE
@@ -152,13 +152,3 @@ def test_posterior_means_are_those_of_the_closed_form(rng, samples, dim):
             for one, own in zip(x, y, strict=True)
         ]
         assert np.allclose(found, expected, rtol=1e-3, atol=1e-4) == same
-
-
-# From the start to the end
-
-
-def test_guesses_are_in_units_of_the_truth():
-    """Root mean square coordinate of a model, and label noise, times the guesses."""
-    problem = Problem(10, 8, 20, 2, label_noise_sd=0.3, head_law="aniso", head_condition=3.0)
-    method = FullPriorOptions(scale_guess=2.0, noise_guess=0.5).build(problem.known)
-    assert method == FullPrior(pytest.approx(2 * math.sqrt(5 * 2 / 20)), pytest.approx(0.15))

@@ -1,14 +1,13 @@
 """shen2023, Algorithm 5: the users' products, their clip, the noise, and what the runs of a cell share."""
 
 import math
-from dataclasses import replace
 
 import numpy as np
 import pytest
 from conftest import fake_users, gather, handle, recut
 from pieces import clipped_products
 
-from privrep.methods.power_method import LARGEST, ROUNDING, PowerMethodOptions, power_method
+from privrep.methods.power_method import LARGEST, ROUNDING, power_method
 from privrep.users.simulated import Problem, Users
 from privrep.users.subspace import dist2, random_subspaces
 
@@ -102,19 +101,3 @@ def test_one_step_is_qr_of_the_noisy_sum(rng):
         expected = total + noise.normal(0.0, 2 * 5.0 * 0.7, total.shape)
         assert dist2(np.linalg.qr(expected)[0], run_basis) < 1e-4
         np.testing.assert_allclose(run_basis.T @ run_basis, np.eye(2), atol=1e-12)
-
-
-def test_planted_starts_are_planted(rng, monkeypatch):
-    """All angles at the given sine, in directions of each run's own."""
-    users = Users(Problem(50, 4, 10, 2))
-    method = PowerMethodOptions(2, 1.0, starts=3, init="planted", start_sine=0.3, init_samples=4).build(
-        users.problem.known
-    )
-    given = []
-    monkeypatch.setattr(
-        "privrep.methods.power_method.power_method", lambda users, bases, *rest: given.append(bases) or bases
-    )
-    method.choose(users, replace(handle(users), streams={"init": rng, "samples": rng}))
-    (starts,) = given
-    assert [dist2(start, users.truth.basis) for start in starts] == pytest.approx([0.3] * 3)
-    assert dist2(starts[0], starts[1]) > 0.1
