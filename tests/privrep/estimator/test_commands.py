@@ -60,6 +60,7 @@ def in_a_folder(tmp_path, monkeypatch):
 def run(*words: str, status: int = 0) -> str:
     found = RUN.invoke(app, list(words))
     assert found.exit_code == status, found.output
+    assert status == 0 or found.output == found.stderr, "an error stands elsewhere than in stderr"
     return found.output
 
 

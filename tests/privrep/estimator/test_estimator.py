@@ -23,6 +23,7 @@ import sklearn
 from estimator_cases import CONFIGURATIONS, Fit, called, others
 from scipy.stats import norm
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV, GroupKFold, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -102,6 +103,7 @@ def test_scikit_learn_finds_nothing(estimator, check):
         ({"label_bounds": (pd.Timestamp("2020-01-01"), 1)}, "label_bounds: low is .*must be finite"),
         ({"structure": "levels"}, "structure is 'levels'; it must be 'full', 'level'"),
         ({"structure": ["c"]}, "structure: 'c' is no column"),
+        ({"feature_bounds": 7}, "feature_bounds is 7; it must have an entry for each column"),
         ({"structure": 7}, "structure is 7; it must be 'full', 'level', or a list"),
         ({"users": None}, "users is None; say whose each row is"),
         ({"users": "who"}, "users is 'who'; the table has no such column"),
@@ -168,6 +170,8 @@ def test_a_seed_warns_and_repeats(seed):
     assert fits[0].shared_.to_json() not in [one.shared_.to_json() for one in others]
     assert [one.__sklearn_tags__().non_deterministic for one in (fits[0], *others)] == [False, False, True]
     assert fits[0].privacy_["seeded"] and "seed" in str(fits[0].privacy_)
+    with pytest.raises(NotFittedError):
+        model().summary()
 
 
 def test_a_pickle_has_heads_where_that_is_asked_for():

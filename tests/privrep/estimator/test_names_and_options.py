@@ -126,6 +126,15 @@ def test_of_the_releases_and_the_spectrum(files):
     np.testing.assert_allclose(np.array(widths, float), 100 * EIGENVALUES / EIGENVALUES[0], atol=0.051)
 
 
+@pytest.mark.parametrize("count", [9, 10, 11])
+def test_of_the_spectrum_that_is_shown(count):
+    """The ten largest, and a sign that there are more."""
+    read = SimpleNamespace(spectrum=100.0 + np.arange(count)), {"privacy": 0, "advice": 0}
+    with patch.object(main, "read_release", return_value=read), patch.object(main.Summary, "of", return_value=""):
+        shown = CliRunner().invoke(app, ["show", "any"]).output
+    assert len(re.findall(r"\b1\d\d\b", shown)) == min(count, 10) and ("..." in shown) == (count > 10)
+
+
 def test_of_the_prior_and_the_heads(files):
     """In JSON, as it stands there and as it is read back; and in the columns of heads.parquet."""
     fitted, folder = files

@@ -114,6 +114,9 @@ def test_redraws_are_numbered_and_skipped_without_noise(study):
     assert [c.key for c in cells[2:]] == [
         c.key for c in cells_of({"noise_multiplier": [0.5], "redraw": [1, 2], "seed": [4]})
     ]
+    for axis in ("noise_multiplier", "epsilon"):
+        draws = [cell.stream("noise", 0).random() for cell in cells_of({axis: [0.5], "redraw": 3, "seed": [4]})]
+        assert len({*draws}) == 3, f"redraws share their noise where {axis} is given"
 
 
 def test_budgets_of_a_grid(study):
