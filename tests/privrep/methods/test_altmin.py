@@ -100,15 +100,6 @@ def test_a_share_of_the_budget_for_the_start(share, unit, epochs):
             assert task.ledger.epsilon(DELTA) == pytest.approx(2.0, abs=1e-9)
 
 
-def test_no_share_is_one_multiplier_for_all():
-    """The default is what Algorithm 1 prints, and no part of a cell's key."""
-    for share, expected in ((None, 0.7), (0.5, 0.7 * (1 / (9 / 8)) ** 0.5)):
-        task = make_task(Users(PROBLEM), fixed_noise(0.7))
-        fit(algorithm(init="spectral", init_share=share), task)
-        start = task.ledger.entries[0]
-        assert 1 / start.mu == pytest.approx(expected, rel=1e-12)
-
-
 def test_whole_users_in_units_of_the_data():
     """Both bounds are factors of the typical norms of A_j and b_j, from the samples of the subspace step."""
     chosen = algorithm(clip_unit="user", clip_scale="data", split="halves-then-all", clip_feature=0.5, clip_label=2.0)

@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 from conftest import fixed_noise, gather, make_task
 
-from privrep.methods import gradient_descent, own_data, reference_model, single_model
+from privrep.methods import gradient_descent, own_data, single_model
 from privrep.methods.running.runner import fit
-from privrep.users.risk import personalised_risk
 from privrep.users.simulated import Problem, Users
 from privrep.users.subspace import dist2, orthonormalise, random_subspace
 
@@ -30,15 +29,6 @@ def test_own_data_is_minimum_norm_least_squares_or_ridge(dim, penalty):
         expected = np.linalg.pinv(design.T @ design + penalty * np.eye(dim)) @ design.T @ target
         np.testing.assert_allclose(models[j], expected, atol=1e-6)
     assert fit(own_data.OwnDataOptions(), make_task(Users(Problem(30, 9, 4, 2)))).excess_risk < 1e-8
-
-
-@pytest.mark.parametrize("sine", [0.0, 0.6, 1.0])
-def test_planted_subspace_risk(sine):
-    """Heads by least squares on the m/2 fresh samples of the final fit; of these the law is tested with the laws."""
-    users = Users(Problem(500, 32, 8, 2, label_noise_sd=0.5))
-    outcome = fit(reference_model.ReferenceModelOptions("planted-subspace", start_sine=sine), make_task(users))
-    assert dist2(outcome.subspace, users.truth.basis) == pytest.approx(sine, abs=1e-9)
-    assert outcome.excess_risk == pytest.approx(personalised_risk(users, outcome.subspace, slice(16, 32)), rel=1e-9)
 
 
 def test_single_model_by_moments_is_pooled_least_squares():

@@ -223,14 +223,6 @@ def test_a_run_is_that_of_the_public_code(multiplier):
     assert dist2(fit(options, task).subspace, slow) < 2e-6
 
 
-def test_the_defaults_are_those_of_the_public_code():
-    """Clip 10 k / 2 at d = 50 and k = 2, step 2.5, T = 5."""
-    method = PrivateFedrepOptions(init="random").build(Problem(9, 10, 50, 2, head_law="sphere").known)
-    assert (method.server.clip, method.step, method.server.rounds) == (pytest.approx(10, rel=1e-12), 2.5, 5)
-    unequal = Problem(9, 10, 50, 2, head_law="aniso", head_condition=3.0)
-    assert PrivateFedrepOptions(init="random").build(unequal.known).step == pytest.approx(2.5 / 9)
-
-
 def test_no_paper_states_its_noise():
     with pytest.raises(ValueError, match="is in no paper"):
         fit(PrivateFedrepOptions(), make_task(Users(ODD), Budget(2.0, DELTA, "paper")))

@@ -329,13 +329,6 @@ def test_the_interval_of_the_gain_covers_that_on_fresh_rows():
     assert hits[1.0] >= 48 > hits[0.25]
 
 
-def test_a_rank_truncates_the_shapes():
-    data = people(2000, 8, 6, 0.4, np.random.default_rng(6))
-    last, _ = fitted(data, 0.5, rank=1)
-    assert last.subspace.shape == (6, 1)
-    assert abs(last.subspace[1, 0]) > 0.9
-
-
 def of_labels(predicted: np.ndarray, labels: np.ndarray, multiplier: float) -> Calibration:
     """Calibrate predictions of one row a user, which the mean alone makes."""
     features = np.stack([np.ones(len(labels)), predicted], axis=1)[None].astype(np.float32)

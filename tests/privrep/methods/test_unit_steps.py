@@ -5,12 +5,11 @@ rejected.
 """
 
 import math
-from dataclasses import replace
 from functools import cache
 
 import numpy as np
 import pytest
-from conftest import fake_users, fixed_noise, handle, make_task
+from conftest import fake_users, handle, make_task
 from hypothesis import given
 from hypothesis import strategies as st
 from pieces import clipped_moments, log_scales, plain, round_sums, start_moments
@@ -252,20 +251,6 @@ def test_the_schedule(sizes, mu, noise2):
         assert found.path[-1] <= 1e-18
 
 
-@given(problems, mus, noises, st.floats(1, 100))
-def test_more_users_never_expect_more_error(sizes, mu, noise2, factor):
-    """At the start, after rounds of equal shares, and after the schedule up to what fewer rounds may cost (`WORTH`)."""
-    more = replace(sizes, users=math.ceil(factor * sizes.users))
-    assert more.start_error2(mu, noise2) <= sizes.start_error2(mu, noise2) <= 1 / sizes.dim
-    rounds = np.full(20, mu / 5)
-    for fewer, many in zip(
-        sizes.path(0.5 / sizes.dim, noise2, rounds), more.path(0.5 / sizes.dim, noise2, rounds), strict=True
-    ):
-        assert many <= fewer * (1 + 1e-9)
-    risks = [one.risk(plan.schedule(one, mu, noise2).path[-1], noise2) for one in (sizes, more)]
-    assert risks[1] <= risks[0] * (1 + 1e-9) / 0.99**2
-
-
 @pytest.mark.parametrize("cosine", [0.05, 0.4, 0.9])
 def test_a_weak_subspace_turns_and_does_not_contract(cosine):
     """e^2 after a step with noise, as measured; what a step eta takes off (1 - eta)^2 of the error is rejected."""
@@ -381,16 +366,6 @@ def test_a_misjudged_noise_level_is_found(factor):
         error2 *= (1 - 0.5) ** 2 + 0.1 * 0.5
     assert math.sqrt(known[0].noise2 / true_noise2) == pytest.approx(1, rel=0.05)
     assert math.sqrt(known[1].noise2 / true_noise2) == pytest.approx(factor, rel=0.1)
-
-
-def test_a_noise_level_of_which_nothing_is_known_stays_a_number():
-    """A flat law and releases that tell nothing: the grid of s^2 is never wider than the first one."""
-    known = FilterState.guessed(SIZE, 1e-3, 0.5)
-    widest = known.noises2[-1] / known.noises2[0]
-    known = replace(known, weights=np.full_like(known.weights, 1 / known.weights.size))
-    for _ in range(5):
-        known = known.measured(0.0, 1e9, 1.0, 1e9).stepped(0.0, 1e9)
-    assert known.noises2[-1] / known.noises2[0] <= widest * (1 + 1e-9)
 
 
 @pytest.mark.parametrize("eta", [0.0, 0.3, 1.0])
@@ -516,11 +491,3 @@ def test_the_risk_comes_near_the_floor_at_epsilon_one(guesses, allowed):
     assert outcome.log["learned_noise"] == pytest.approx(0.05, rel=0.1)
     found = dist_frobenius(outcome.subspace, small_users().truth.basis)
     assert 1 / 3 < outcome.log["expected_distF"] / found < 3
-
-
-def test_heads_of_condition_six_are_followed():
-    """2000 users, little noise: without H^-1/2 in the step, or moments in other coordinates, it ends at distF 0.016."""
-    users = Users(replace(SMALL, users=2000, head_law="aniso", head_condition=6.0))
-    outcome = fit(UnitStepsOptions(), make_task(users, fixed_noise(0.01)))
-    assert outcome.excess_risk < 1.2 * FLOOR
-    assert dist_frobenius(outcome.subspace, users.truth.basis) < 0.005
