@@ -19,14 +19,12 @@ from privrep.users.scattered import ScatteredUsers
 from privrep.users.simulated import Problem, Users
 
 pytestmark = pytest.mark.filterwarnings("ignore:column 'kind'.*not listed")
-FIXED = {"HASHES", "HEAVY_EVERY", "QUADRATURE"}
-"""Whole numbers that are no size of a piece."""
+FIXED = {"HASHES", "HEAVY_EVERY", "QUADRATURE"}  # no sizes of pieces
 STREAM = "FLOATS_PER_STREAM"
 """The size by which users are drawn."""
 ROUND = {STREAM, "STREAMS_PER_BLOCK"}
 """Sizes by which sums of other than whole numbers round."""
-SMALL = {STREAM: 2**6}
-"""So that few users fill several blocks."""
+SMALL = {STREAM: 2**6}  # so that few users fill several blocks
 PROBLEM = {"users": 40, "samples": 8, "dim": 6, "rank": 2, "label_noise_sd": 0.5}
 
 
