@@ -30,6 +30,7 @@ from replication.run.config import study_names
 from replication.run.ingredients import method_of, published_methods
 
 TAG = re.compile(r"\{\{-?(.*?)-?\}\}", flags=re.DOTALL)
+MEASURED = re.compile(r"\b(?:[nqe]|value|law|fact|claims)\(|\.values\(\)")
 MARK = re.compile(r"⟦(\d+)⟧")
 TABLE = re.compile(r"\{% call\(\w+\) table\(\[?(.*?)[\])].*?%\}\n(.*?)\{% endcall %\}", flags=re.DOTALL)
 SOURCES = {path.name.partition(".")[0]: path for path in sorted(TEXTS.glob("*.md*"))}
@@ -70,10 +71,8 @@ class Tag:
     @property
     def name(self) -> str:
         """What it puts in is called."""
-        called = " ".join(described(*one) for one in self.asked) or " ".join(
-            re.findall(r"[\"'](.*?)[\"']", self.source)
-        )
-        return " ".join([called, *re.findall(r"\| (min|max)\b", self.source)])
+        called = [described(*one) for one in self.asked] or re.findall(r"[\"'](.*?)[\"']", self.source)
+        return " ".join([*called, *re.findall(r"\| (min|max)\b", self.source)])
 
 
 @cache
@@ -101,16 +100,16 @@ def tags(name: str) -> tuple[str, list[Tag]]:
         names = text.names
     meant = text.parts[0].names | dict(re.findall(r"\{% set (\w+) = (.*?) %\}", source))
     known = re.compile(rf"""(?<![\w."'])({"|".join(meant) or "(?!)"})(?![\w"'(])""")
-    for caption in captions().get(study, {}).values():
-        source += "\n\n" + PLACEHOLDER.sub(placed, caption["caption"])
+    written = [PLACEHOLDER.sub(placed, caption["caption"]) for caption in captions().get(study, {}).values()]
+    source = "\n\n".join([source, *written])
 
     def put(match: re.Match) -> str:
         whole = known.sub(lambda one: known.sub(lambda other: meant[other[1]], meant[one[1]]), match[1].strip())
-        numbers.asked, value = [], ""
+        numbers.asked, value = [], None
         with suppress(Exception):  # a variable of a loop
-            value = str(expression(whole)(**names))
-        sized = not re.search(r"\b(?:[nqe]|value|law|fact|figure|called)\(|\.values\(\)", whole)
-        found.append(Tag(whole, tuple(dict.fromkeys(numbers.asked)), value if sized else ""))
+            value = expression(whole)(**names)
+        size = str(value) if isinstance(value, str | float | int) and not MEASURED.search(whole) else ""
+        found.append(Tag(whole, tuple(dict.fromkeys(numbers.asked)), size))
         return f"⟦{len(found) - 1}⟧"
 
     marked = re.sub(r"\{% endmacro %\}", "\n\n", TAG.sub(put, source))
@@ -173,8 +172,6 @@ SYMBOLS |= {"sine of the start": {"the distance"}}
 """Symbol of a column -> others that papers have for it."""
 LETTER = r"(d - k|m - k|[ndkmqTμζκεδ]|sigma(?:_\w)?|[dD]elta|kappa|(?:var)?epsilon|mu|zeta|bar m|"
 LETTER += rf"{'|'.join(one for every in SYMBOLS.values() for one in every if one.startswith('the '))})(?![\w-])"
-NOUNS = {"user": "users|adversaries", "dimension": "dim|rank", "sample": "samples", "round": "rounds"}
-"""Noun -> columns that count it."""
 SIZE = re.compile(r"\b(?:(?:[nmdkp]|kappa|alpha|sigma|tau|epsilon)(?: =)?|at|rank|epochs) (\d[\d.]*)(?![\d/]| ?%)")
 WORDS = {word: str(number) for number, word in enumerate(["zero", "one", "two", "three", "four"])}
 
@@ -217,41 +214,19 @@ def wrong_kinds(unit: str, context: list[str], found: list[Tag]) -> Iterator[str
             yield f"{kind}: numbers of {', '.join(ones)}, but the words say {', '.join(words)}"
 
 
-def wrong_beside(unit: str, found: dict[str, Tag]) -> Iterator[str]:
-    """Numbers that are "for", "with" or "if" something of which their names say something else."""
-    for match in MARK.finditer(unit):
-        own = re.match(
-            r"(?: times)? (?:\(|for |if |with |of |in |by )([^,;:.()#]{0,24}+)(?!#)", plain(unit[match.end() :])
-        )
-        name = found[match[1]].name
-        for kind in KINDS if own and not found[match[1]].size and found[match[1]].asked else ():
-            words, values = said(own[1], kind), said(name, kind)
-            if words and not {*words} <= {*values} and (values or kind in ("thresholds", "neighbours")):
-                yield f"{kind}: the number is {name!r}, the words say {' and '.join(words)}"
-
-
 def wrong_letters(unit: str, found: dict[str, Tag]) -> Iterator[str]:
     """Exponents of another parameter than their words say, and sizes of another column."""
     clean = re.sub(r"</?su[pb]>|[\\$*]", "", unit)
     for match in MARK.finditer(clean):
         before, after, tag = clean[: match.start()], clean[match.end() :], found[match[1]]
+        follows = re.match(rf"(?: and ⟦\d+⟧)?\s*(?:\(|in |of )(?:1/)?{LETTER}", after)
+        told = [follows[1]] if follows else re.findall(rf"(?:with|as|in|of|for|measure) {LETTER}", before)[-1:]
+        told = re.findall(rf"(?<![\w/]){LETTER} = $", before) if tag.size else told
         for study, name in tag.asked:
             fit = study_of(study).fits.get(name.removeprefix("exponent "))
-            if fit and not tag.size:
-                letter = AXES.get(fit.axis, fit.axis).strip("$\\")
-                follows = re.match(rf"(?: and ⟦\d+⟧)?\s*(?:\(|in |of )(?:1/)?{LETTER}", after)
-                own = follows or [*re.finditer(rf"(?:with|as|in|of|for|measure) {LETTER}", before)][-1:]
-                told = {one[1] for one in ([own] if isinstance(own, re.Match) else own)}
-            elif tag.size and "." in name:
-                column = name.rpartition(".")[2]
-                letter = AXES.get(column, column).strip("$\\")
-                noun = re.match(rf"\s*({'|'.join(NOUNS)})s\b", after)
-                if noun and not re.search(NOUNS[noun[1]], column):
-                    yield f"a size: {name}, the words say {noun[1]}"
-                told = {one[1] for one in re.finditer(rf"(?<![\w/]){LETTER} = $", before)}
-            else:
-                continue
-            if told - {letter, *SYMBOLS.get(letter, ())}:
+            column = name.rpartition(".")[2] if tag.size else fit.axis if fit else ""
+            letter = AXES.get(column, column).strip("$\\")
+            if column and {*told} - {letter, *SYMBOLS.get(letter, ())}:
                 yield f"a letter: {name} is of {letter}, the words say {', '.join(told)}"
 
 
@@ -280,10 +255,8 @@ def test_a_number_is_what_its_words_say(name):
     for unit, context in units(text):
         found = {key: every[int(key)] for key in MARK.findall(" ".join([unit, *context]))}
         own = [found[key] for key in MARK.findall(unit)]
-        if own:
-            faults = [*wrong_kinds(unit, context, own), *wrong_beside(unit, found), *wrong_letters(unit, found)]
-            faults += wrong_sizes(unit, context, found)
-            wrong += [f"{fault}, in: {plain(unit)[:160]}" for fault in faults]
+        faults = chain(wrong_kinds(unit, context, own), wrong_letters(unit, found), wrong_sizes(unit, context, found))
+        wrong += [f"{fault}, in: {plain(unit)[:160]}" for fault in faults]
     assert not wrong, "\n".join([f"{len(wrong)} numbers of {name} are not what the words beside them say", *wrong])
 
 
@@ -294,9 +267,8 @@ def test_numbers_stand_at_their_words(file_regression):
         text, every = tags(name)
         for unit, context in units(text):
             head = f"{context[0]}: " if "|" in "".join(context) else ""
-            told = [
-                f"[{every[int(part)].source}]" if place % 2 else part
-                for place, part in enumerate(MARK.split(head + unit))
-            ]
+            told = MARK.split(head + unit)
+            put_in = [every[int(at)] for at in told[1::2]]
+            told[1::2] = (f"[{tag.source}{f' = {tag.size}' if tag.size else ''}]" for tag in put_in)
             lines += [f"{name}: {' '.join(''.join(told).split())}"] if MARK.search(unit) else []
     file_regression.check("\n".join([*dict.fromkeys(lines), ""]), fullpath=ROOT / "tests" / "reference" / "numbers.txt")

@@ -186,7 +186,6 @@ def exponent(letter: str, claimed: str) -> Callable[[pd.DataFrame], pd.Series]:
         ("place:theorem", lambda rows: rows["place"].str.lower().str.contains("theorem")),
         ('"lemma 4.4"', having(r"lemma 4\.4")),
         ("d^1.5", lambda rows: having(r"(?<![\w.])d\^1\.5(?!\d)")(rows) | exponent("d", "1.5")(rows)),
-        ('"exponent of d"', having(r"exponent of d(?!\w)")),
         ("whose:nobody", lambda rows: rows["id"] == ""),
         ("verdict:hold", lambda rows: rows["id"] == ""),
         ("paper:shen", lambda rows: rows["id"] == ""),
@@ -358,7 +357,6 @@ def test_the_first_hit_answers_what_strangers_type(at):
 PLANTED = {
     "rare": ("Rare", "quokka lives here"),
     "often": ("Often", "lemma lives here"),
-    "other": ("Other", "lemma rests there"),
     "titled": ("Numbat", "lives here"),
     "worded": ("Words", "numbat lives here"),
     "long": ("Long", f"bilby lives here {'and there ' * 60}"),
@@ -592,7 +590,6 @@ def test_the_guide_says_what_its_measures_say(visit, folder):
     steps = [rng.choice(np.flatnonzero(apart == step), 6, replace=False) for step in (0, 1, 2)]
     sure = chosen(known, method_to_use(risks)).astype(bool)
     edge = rng.choice(np.flatnonzero(sure[1:] != sure[:-1]))  # the budget runs fastest
-    assert apart[edge] < 2 or apart[edge + 1] < 2
     for row in (*np.concatenate(steps), 0, len(risks) - 1, edge, edge + 1):
         page.evaluate(SLIDE, np.insert(places[row], 4, 0).tolist())
         said, law, here = answer(page).replace("\u00a0", " "), risks.loc[row], measured.get((*places[row],), {})

@@ -8,12 +8,11 @@ from replication.report.chapters import TEXTS, chapter_file
 from replication.run.config import ROOT, read_config, read_study, study_names
 from replication.run.csv_tables import read_rows
 from replication.run.grids import expand
-from replication.run.ingredients import TABLE, additions, called, foreign, method_of, options_of, published_methods
+from replication.run.ingredients import TABLE, foreign, method_of, options_of, published_methods
 
 ROWS = read_rows(ROOT / TABLE)
 STUDIES = study_names()
 PAPERS = {"jain2021", "shen2023", "snedeker2025", "all", "ours"}
-PUBLISHED = [f"users-{name}-published" for name in ("altmin", "centaur", "fedrep")]
 CELLS = {cell.series: cell for cell in expand(read_study(read_config(), "unit_map"))}
 
 
@@ -38,13 +37,6 @@ def test_ours_is_where_it_is_said_to_be():
     """A line of ours names a module that exists."""
     for row in (row for row in ROWS if row["paper"] == "ours"):
         assert (ROOT / "src" / f"{row['place'].replace('.', '/')}.py").exists(), row
-
-
-@pytest.mark.parametrize("series", PUBLISHED)
-def test_series_as_published_have_nothing_else(series):
-    """A method whose paper was not read is as reconstructed."""
-    word = "as reconstructed" if series == "users-fedrep-published" else "as published"
-    assert additions("unit_map", series) == () and called("unit_map", series) == word
 
 
 STARTS = [("init", "spectral"), ("init", "planted"), ("init_pairs", "disjoint"), ("init_pairs", "models")]
@@ -75,14 +67,6 @@ def test_an_option_without_a_line_is_an_error(option, value):
     cell = CELLS["users-fedrep-published"]
     with pytest.raises(ValueError, match=rf"csv: it must have a line for {option} = {value} of private_fedrep"):
         foreign(cell.algorithm, options_of(cell) | {option: value})
-
-
-def test_what_private_fedrep_is_called_by_ingredient():
-    """Ridge heads are in no paper, and the disjoint start is not the published one."""
-    of = {name: called("unit_map", f"rival-{name}") for name in ("pairs", "disjoint", "averaged")}
-    assert of["pairs"] == "as reconstructed but for ridge heads"
-    assert "a start from disjoint pairs" in of["disjoint"] and "averaged iterates" in of["averaged"]
-    assert called("unit_map", "rival-disjoint", "rival-pairs") == "a start from disjoint pairs"
 
 
 BY_HAND = re.compile(r"as (?:is )?(?:it was )?published", re.IGNORECASE)
