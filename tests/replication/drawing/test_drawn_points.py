@@ -357,7 +357,6 @@ STYLED = re.compile(
 )
 SIDED = re.compile(rf"\b({'|'.join(SIDES)})(?=:| as| with| the)", flags=re.IGNORECASE)
 SWEEP = {"law": [":"], "claimed exponent": ["--"], "least squares": ["-"], "left out": ["hollow"]}
-"""Labels and styles of a fit's panel, of which the reference has the points alone."""
 SMALL = re.compile(
     r"the|and|for|with|that|this|its|over|are|was|one|all|not|from|under|of|by|as|in|at|to|is|on|delta|epsilon"
 )

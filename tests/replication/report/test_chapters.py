@@ -409,9 +409,7 @@ Twice {{ 2 * slope }}.
         ('{{ size("n-anisotropic", "head_condition") }}', "there is no series 'n-anisotropic'"),
         ('{{ constant("RANGE") }}', "no constant of replication.studies.init_rates.analysis; the nearest is 'RANGES'"),
         ('{{ figure("jain2021/init_privcy") }}', "'jain2021/init_privcy' is no figure of study init_rates; the nea"),
-        ("{{ 1.5 | nubmer }}", "line 1: No filter named 'nubmer'"),
         ("One.\n\n{% for i in [1] %}\nTwo.\n", "line 4: Unexpected end of template"),
-        ("One.\n\nTwo {{ q( }}.\n", "line 3: unexpected '}'"),
     ],
 )
 def test_a_name_of_nothing_is_found(tmp_path, template, words):

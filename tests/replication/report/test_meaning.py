@@ -1,9 +1,6 @@
 """What the words beside a number say it is, is what the number is called.
 
-A tag in a chapter, a text or a caption puts in a number by name. Its words are those of its sentence or, in a table,
-of its cell, the head of its column and the first cell of its line; where these say nothing, those before it in its
-paragraph. To a name belong the methods of the series in it and the parameter that an exponent is of.
-"""
+Words are those of a sentence or a cell, where these say nothing those before; a name has the methods of its series."""
 
 import math
 import re
@@ -24,7 +21,6 @@ from replication.evidence.facts import NotMeasured
 from replication.report.chapter_numbers import ChapterNumbers
 from replication.report.chapters import FRONT, TEXTS, Text, chapter_file, expression
 from replication.report.run_tables import captions, study_of
-from replication.report.sizes import PLACEHOLDER
 from replication.report.stub_run import stub_runs
 from replication.run.config import study_names
 from replication.run.ingredients import method_of, published_methods
@@ -70,7 +66,6 @@ class Tag:
 
     @property
     def name(self) -> str:
-        """What it puts in is called."""
         called = [described(*one) for one in self.asked] or re.findall(r"[\"'](.*?)[\"']", self.source)
         return " ".join([*called, *re.findall(r"\| (min|max)\b", self.source)])
 
@@ -100,8 +95,9 @@ def tags(name: str) -> tuple[str, list[Tag]]:
         names = text.names
     meant = text.parts[0].names | dict(re.findall(r"\{% set (\w+) = (.*?) %\}", source))
     known = re.compile(rf"""(?<![\w."'])({"|".join(meant) or "(?!)"})(?![\w"'(])""")
-    written = [PLACEHOLDER.sub(placed, caption["caption"]) for caption in captions().get(study, {}).values()]
-    source = "\n\n".join([source, *written])
+    source = "\n\n".join([source, *(caption["caption"] for caption in captions().get(study, {}).values())])
+    source = re.sub(r"(?<![{\w])\{([A-Za-z][\w-]*)\.(\w+)\}", r'{{ values("\1", "\2") }}', source)
+    source = re.sub(r"(?<![{\w^])\{([A-Z_]{3,})\}", r'{{ constant("\1") }}', source)
 
     def put(match: re.Match) -> str:
         whole = known.sub(lambda one: known.sub(lambda other: meant[other[1]], meant[one[1]]), match[1].strip())
@@ -117,12 +113,6 @@ def tags(name: str) -> tuple[str, list[Tag]]:
     return re.sub(r"\{%.*?%\}", "", marked), found
 
 
-def placed(match: re.Match) -> str:
-    """A placeholder of a caption as a tag of a text."""
-    series, dot, column = match[1].rpartition(".")
-    return f'{{{{ values("{series}", "{column}") }}}}' if dot else f'{{{{ constant("{column}") }}}}'
-
-
 def units(text: str) -> Iterator[tuple[str, list[str]]]:
     """Sentences, each with those before it in its paragraph; cells of tables, with head of column and of line."""
     for block in re.split(r"\n\s*\n|\n(?=- |\d+\. )", text):
@@ -133,9 +123,6 @@ def units(text: str) -> Iterator[tuple[str, list[str]]]:
             continue
         parts = re.split(r"(?<=[.?!:;])(?<!al\.)(?<!eq\.)\s+(?=[\w$`\\⟦(*])", block)
         yield from ((part, parts[:place]) for place, part in enumerate(parts))
-
-
-# What words and names are about
 
 
 PRONOUN = re.compile(r"\b(?:these|their|they|it)\b")
@@ -163,17 +150,13 @@ KINDS = {
     },
     "thresholds": {"generous": r"\b(?:generous|uncut)\b", "printed": r"(?<!as )\bprinted\b"},
     "privacy": {"epsilon": r"\b(?:var)?epsilon\b|ε", "delta": r"\bdelta\b|δ(?! =)"},
-    "middle": {"mean": r"\bmeans?\b|\baverage\b", "median": r"\bmedians?\b"},
 }
-"""Kind -> what words and names may say of it -> how."""
 SYMBOLS = {"Delta": {"sigma_g", "sigma_0", "mu", "varepsilon"}, "q": {"bar m"}, "epsilon": {"varepsilon", "ε"}}
 SYMBOLS |= {"delta": {"δ"}, "sigma": {"the label noise"}, "kappa": {"the condition number"}}
 SYMBOLS |= {"sine of the start": {"the distance"}}
-"""Symbol of a column -> others that papers have for it."""
 LETTER = r"(d - k|m - k|[ndkmqTμζκεδ]|sigma(?:_\w)?|[dD]elta|kappa|(?:var)?epsilon|mu|zeta|bar m|"
 LETTER += rf"{'|'.join(one for every in SYMBOLS.values() for one in every if one.startswith('the '))})(?![\w-])"
 SIZE = re.compile(r"\b(?:(?:[nmdkp]|kappa|alpha|sigma|tau|epsilon)(?: =)?|at|rank|epochs) (\d[\d.]*)(?![\d/]| ?%)")
-WORDS = {word: str(number) for number, word in enumerate(["zero", "one", "two", "three", "four"])}
 
 
 def said(text: str, kind: str) -> list[str]:
@@ -235,7 +218,7 @@ def wrong_sizes(unit: str, context: list[str], found: dict[str, Tag]) -> Iterato
 
     def numbers_in(text: str) -> list[float]:
         text = MARK.sub(lambda match: f" = {found[match[1]].size} ", text).replace(",", "")
-        text = re.sub(any_of(WORDS), lambda match: WORDS[match[0]], text)
+        text = re.sub(r"\bone\b", "1", re.sub(r"\btwo\b", "2", text))
         return [*dict.fromkeys(map(float, re.findall(r"(?<![\w.])\d+(?:\.\d+)?", text)))]
 
     numbers = numbers_in(" ".join([unit, *context]))

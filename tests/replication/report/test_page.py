@@ -315,7 +315,6 @@ def test_a_sorted_table_is_downloaded_in_its_order(at, claims, heading, value):
         ("is CENTAUR private", "Is CENTAUR private as printed? Yes if neighbours"),
         ("Theorem 4.2 k^5", "privacy: exponent of k"),
         ("logistic", "Can I use logistic loss?"),
-        ("docker", "Is there a Docker image?"),
         ("sigma_F^2", "E9 jain2021, Section 6"),
         ("what does loose mean", "What does LOOSE mean?"),
         ("centuar private", "“centuar” is nowhere on this page; the nearest word is “centaur”."),
@@ -323,7 +322,6 @@ def test_a_sorted_table_is_downloaded_in_its_order(at, claims, heading, value):
         ("paper:foo", "No row has paper “foo”; the nearest is “"),
         ("docker logistic", "Nothing has all of these words; nearest:"),
         ("leak", "Is CENTAUR private as printed?"),
-        ("leaf", "“leaf” is nowhere on this page."),
         ("delta 1e-6", "What is delta, and where?"),
         ("wider than the screen", "“screen” is nowhere on this page."),
     ],
@@ -366,7 +364,6 @@ PLANTED = {
     "number": ("Number", "0.875 of them"),
     **{f"near {near}": ("Near", f"{near} of them") for near in ("0.8751", "10.875", "0.87", "875")},
 }
-"""Questions with their answers, of words that the page does not have but for "lemma"."""
 
 
 RANKED = {
@@ -378,7 +375,6 @@ RANKED = {
     "0.875": ["number"],
     "quokka numbat": ["titled", "rare"],
 }
-"""Query -> the planted questions that it finds; those with less than half of the best score are left out."""
 
 
 def test_the_search_ranks_planted_questions(visit):

@@ -340,9 +340,6 @@ def test_no_element_is_written_in_code():
     assert found == []
 
 
-# Building blocks
-
-
 def test_every_verdict_is_explained():
     """Those that a kind of claim can get, and those of exponents; another word is an error."""
     assert {verdict for group in GROUPS.values() for verdict in group} == set(Verdict)
@@ -554,7 +551,6 @@ ORDERS = {
     "most severe": lambda table: [[*SEVERITIES].index(letter) for letter in re.findall(r"<td><b>([A-Z])</b>", table)],
     "newest": lambda table: [-int(seed) for seed in re.findall(r"\b20\d{6}\b", table.partition("---")[0])],
 }
-"""What stands first -> the places of what a table has, in its order."""
 
 
 def test_a_table_has_the_order_that_it_states(content):
