@@ -14,6 +14,7 @@ from replication.evidence.facts import Quantities
 from replication.evidence.measured import NOT_RUN
 from replication.evidence.quantities import checked_claims, measured
 from replication.evidence.verdicts import Verdict
+from replication.report import stub_run
 from replication.report.chapters import text
 from replication.report.stub_run import StubRun, stub_cells, study_of
 from replication.run.config import ROOT
@@ -102,6 +103,7 @@ def test_what_seeds_and_readings_may_say(runs, monkeypatch, case):
     for shift, values in ((0, leads), (MOVED, moved)):
         table += [first[0].assign(seed=seed, shift=shift, accuracy=0.94 + by / 100) for seed, by in enumerate(values)]
     monkeypatch.setattr(analysis, "long_runs", lambda: pd.concat(table, ignore_index=True))
+    monkeypatch.setattr(stub_run, "stub_fact", stub_run.stub_fact.__wrapped__)
     one = judged()[row]
     of_moved = analysis.OF_READING["rounds"] in one["reason"]
     known = of_moved or analysis.OF_READING["unmoved"] in one["reason"] or analysis.STILL_OPEN in one["reason"]
