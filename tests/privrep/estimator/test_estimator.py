@@ -219,6 +219,9 @@ def test_a_row_without_a_label_is_dropped_and_its_user_counts():
     there = fitted.score(frame[7:], labels[7:])
     assert fitted.score(frame, np.r_[[np.nan] * 7, labels[7:]]) == there
     assert fitted.score(frame, labels, sample_weight=np.arange(300) > 6) == pytest.approx(there)
+    weights, there = np.arange(300), np.arange(300) % 7 > 0
+    some = fitted.score(frame, np.where(there, labels, np.nan), sample_weight=weights)
+    assert some == pytest.approx(fitted.score(frame[there], labels[there], sample_weight=weights[there]))
 
 
 @pytest.mark.filterwarnings("ignore:.*have no head:UserWarning", "ignore:X (does not|has)")
@@ -257,6 +260,8 @@ def test_folds_within_users():
         folds = [test for _, test in RowsWithinUsers(3, seed).split(people, groups=people)]
         np.testing.assert_array_equal(np.sort(np.concatenate(folds)), np.arange(len(people)))
         assert all(set(people[fold]) >= set(range(2, 10)) for fold in folds)
+    one_row_each = RowsWithinUsers(3).split(people, groups=np.arange(len(people)))
+    assert [len(test) for _, test in one_row_each] == [19, 18, 18]
     with pytest.raises(ValueError, match="groups is None"):
         next(RowsWithinUsers(2).split(people))
     with pytest.raises(ValueError, match="n_splits is 1"):

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from privrep.methods.altmin import AltminOptions
+from privrep.methods.centaur import CentaurOptions
 from privrep.methods.steps.clip_units import (
     FAILURE_POWER,
     SCALES,
@@ -129,6 +130,9 @@ def test_units_of_updates(problem, longest_squared, factor):
     for scale, (gradient, moment) in expected.items():
         assert gradient_threshold(scale, factor, problem.known) == pytest.approx(factor * gradient, rel=1e-12)
         assert moment_threshold(scale, factor, problem.known) == pytest.approx(factor * moment, rel=1e-12)
+        built = CentaurOptions(rounds=1, batch_samples=k, clip_scale=scale, clip=factor, init_clip=factor)
+        built = built.build(problem.known)
+        assert (built.clip, built.init_clip) == (pytest.approx(factor * gradient), pytest.approx(factor * moment))
 
 
 @pytest.mark.parametrize("problem", [PROBLEM, Problem(400, 8, 5, 1, head_law="sphere")])

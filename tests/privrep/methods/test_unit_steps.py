@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pieces import clipped_moments, log_scales, plain, round_sums, start_moments
 from scipy import stats
+from scipy.special import polygamma
 
 from privrep.methods.running.runner import fit
 from privrep.methods.spectral_init import OwnModels
@@ -27,7 +28,7 @@ from privrep.methods.unit_steps.method import (
     learned_scale,
     unit,
 )
-from privrep.methods.unit_steps.tracking import MODEL_SD, FilterState, log_chi
+from privrep.methods.unit_steps.tracking import ENERGY_SD, MODEL_SD, FilterState, log_chi
 from privrep.methods.unit_steps.whitening import Whitening
 from privrep.privacy.accounting import Budget
 from privrep.privacy.ledger import Ledger
@@ -327,6 +328,18 @@ def test_a_start_that_failed_is_found_and_one_that_did_better_is_not_made_of_noi
     known = FilterState.guessed(SIZE, 1e-4, 1e-6)
     up, down = (log_means(measured(known, 1e-4 * size, 1e-6 * size, 0.5))[0] for size in (math.exp(4), math.exp(-4)))
     assert 3 < up - math.log(1e-4) < 5 and -4 < down - math.log(1e-4) < -2
+
+
+def test_an_energy_counts_by_its_chi_square():
+    """Its logarithm has the variance of that of a chi-square of as many degrees of freedom, and that of the model."""
+    known = FilterState.guessed(SIZE, 1e-4, 1e-6)
+    found = known.measured(0.0, 1e9, 1e-5, 1e-12)
+    gain = SIZE.gain(known.errors2, known.noises2)
+    moved = np.log(1e-5 / (gain**2 * known.errors2 * SIZE.cosine2(known.errors2) + 1e-12))
+    near = abs(moved) < 2
+    fallen = -2 * np.log(found.weights / known.weights)
+    slope = np.polyfit(moved[near] ** 2, fallen[near], 1)[0]
+    assert 1 / slope == pytest.approx(polygamma(1, SIZE.entries / 2) + ENERGY_SD**2, rel=0.05)
 
 
 def test_the_energy_of_a_step_tells_of_the_error():

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import expit
 
-from privrep.privacy.accounting import composed_epsilon, gdp_delta, gdp_epsilon
-from privrep.privacy.ledger import GaussianRelease, Ledger, PureRelease
+from privrep.privacy.accounting import Cost, composed_epsilon, gdp_delta, gdp_epsilon
+from privrep.privacy.ledger import GaussianRelease, Ledger, OverBudget, PureRelease
 
 releases = st.lists(
     st.tuples(st.floats(0.1, 10), st.floats(0.1, 10), st.integers(0, 20), st.integers(1, 10)), max_size=8
@@ -27,6 +27,16 @@ def test_mu_is_that_of_the_user_touched_most(entries):
     spans = [(s, sd, start, start + length) for s, sd, start, length in entries]
     spent = [sum((s / sd) ** 2 for s, sd, start, stop in spans if start <= user < stop) for user in range(31)]
     assert ledger_of(*spans).mu == pytest.approx(math.sqrt(max(spent)), rel=1e-12)
+
+
+@given(st.integers(0, 9))
+def test_a_release_is_refused_where_any_of_its_users_cannot_pay(user):
+    """And the ledger stays as it was."""
+    ledger = ledger_of((1, 1, user, user + 1))
+    before = str(ledger)
+    with pytest.raises(OverBudget, match="when 1 is spent"):
+        ledger.enter(GaussianRelease("late", 1, 1, 0, 10), Cost(mu_squared=1.5, rho=math.inf))
+    assert str(ledger) == before
 
 
 def test_the_printed_ledger_has_one_line_per_release():

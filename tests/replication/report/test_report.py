@@ -451,10 +451,10 @@ def test_bars_are_logarithmic_where_numbers_differ_much(end, part):
 
 def test_grids_are_spelled():
     """Sizes of a series; arithmetic has none."""
-    cells = pd.DataFrame({"series": ["a", "a", "b"], "users": [10, 20, 99], "epsilon": 1.23456, "seed": [0, 1, 0]})
+    cells = pd.DataFrame({"series": ["a", "a", "b"], "users": [10, 20, 12345], "epsilon": 1.23456, "seed": [0, 1, 0]})
     table = sizes_of(cells.assign(head_condition=2), [*cells.columns, "head_condition"])
     assert sizes.grid_line(table, "a").replace(NBSP, " ") == "n = 10 and 20; ε = 1.23; κ = 2; two repetitions"
-    assert "99" in sizes.grid_line(table)
+    assert "12,345" in sizes.grid_line(table)
     assert sizes.grid_line(None) == "arithmetic, nothing is drawn"
 
 
