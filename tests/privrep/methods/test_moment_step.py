@@ -1,13 +1,18 @@
 """Algorithm 2 of jain2021: the statistics, the noise that reaches them, and the solve."""
 
+import itertools
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from conftest import gather, handle
 from pieces import moments, shortened
 
-from privrep.methods.steps.moment_step import FALLBACKS, MomentStep
+from privrep.methods.spectral_init import SamplePairs
+from privrep.methods.steps.moment_step import FALLBACKS, MomentStep, UserMoments
+from privrep.privacy.mechanisms import NamedSum
+from privrep.privacy.paired_samples import DisjointPairs
 from privrep.privacy.regression_moments import SampleClip, UserClip
 from privrep.users.simulated import Problem, Users
 
@@ -16,6 +21,9 @@ PROBLEM = Problem(40, 8, 5, 2, label_noise_sd=0.2)
 
 def own_heads(block):
     return block.heads
+
+
+own_heads.name = "own heads"
 
 
 def by_hand(users, batch, samples, rule):
@@ -170,3 +178,20 @@ def test_noise_is_made_symmetric_as_asked(symmetry, monkeypatch):
     norm = 2 * bounds[0] * (10 / (2 if symmetry == "averaged" else 1)) ** 0.5
     expected = np.linalg.solve(second + added + norm * np.eye(10), first)
     np.testing.assert_allclose(noisy.minimiser.ravel(order="F"), expected, rtol=1e-6)
+
+
+def test_a_sum_is_of_its_samples_and_participants_whatever_the_users_keep():
+    """Named sums are kept: those of other samples and of everybody must not stand in."""
+    kept, some, parts = Users(PROBLEM), np.arange(40) % 3 > 0, (slice(0, 4), slice(0, 8), slice(4, 8))
+    for samples, taking_part in itertools.product(parts, (None, some)):
+        for contribution, clip in (
+            (UserMoments(own_heads, samples), SampleClip(3.0, 1.0)),
+            (SamplePairs(samples, DisjointPairs), 1.0),
+        ):
+            fresh, found = (
+                replace(handle(users), taking_part=taking_part).sums(users, contribution, NamedSum("sum", clip))
+                for users in (Users(PROBLEM), kept)
+            )
+            case = f"{type(contribution).__name__} of {samples}, all users: {taking_part is None}"
+            for one, other in zip(fresh, found, strict=True):
+                np.testing.assert_array_equal(one.value, other.value, case)
