@@ -1,6 +1,7 @@
 """Configurations of the estimator, tables in which one user is another, and fits that hear given answers."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -13,7 +14,6 @@ from privrep.estimator import PrivateRepresentation, PrivateRepresentationClassi
 from privrep.estimator.stated import stated
 from privrep.methods.running.method import Method, Task
 from privrep.methods.running.runner import open_release
-from privrep.methods.unit_steps import method as unit_steps
 from privrep.methods.unit_steps import schedule
 from privrep.privacy.mechanisms import Release
 from privrep.users.identity import hashed_numbers, sketch
@@ -36,10 +36,14 @@ def called(configuration: Mapping) -> str:
     return ", ".join(f"{name} {getattr(value, '__name__', value)}" for name, value in configuration.items())
 
 
-def few_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
+@contextmanager
+def few_rounds() -> Iterator[None]:
     """Let unit steps take eight rounds."""
-    monkeypatch.setattr(schedule, "ROUNDS", (8,))
-    monkeypatch.setattr(unit_steps, "schedule", schedule.schedule.__wrapped__)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(schedule, "ROUNDS", (8,))
+        schedule.schedule.cache_clear()
+        yield
+    schedule.schedule.cache_clear()
 
 
 STATED = {

@@ -11,9 +11,9 @@ from replication.run.provenance import provenance
 
 
 def total(paths: list[Path], column: str, delimiter: str) -> float:
-    """Return the sum of a column over several tables; entries that are not numbers count as 0."""
-    tables = (pd.read_csv(path, sep=delimiter) for path in paths)
-    return float(sum(pd.to_numeric(table[column], errors="coerce").sum() for table in tables))
+    """Return the sum of a column over several tables; entries that are not numbers, and damaged headers, count as 0."""
+    tables = (pd.read_csv(path, sep=delimiter, encoding_errors="replace") for path in paths)
+    return float(sum(pd.to_numeric(table[column], errors="coerce").sum() for table in tables if column in table))
 
 
 def wall_seconds(paths: list[Path]) -> float:

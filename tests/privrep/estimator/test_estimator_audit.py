@@ -47,7 +47,8 @@ def shapes_are_released_and_gains_clipped(monkeypatch):
     """However small the table; in doubt half of the weight is not own data's, and gains are clipped."""
     monkeypatch.setattr(plan, "EDGE", np.inf)
     monkeypatch.setattr(plan, "ANSWER_CLIP", 1.0)
-    few_rounds(monkeypatch)
+    with few_rounds():
+        yield
 
 
 def audit(configuration: dict, histories: int = 3) -> tuple[float, Fit, Counter]:

@@ -48,9 +48,9 @@ PLACES = [(one, "in memory") for one in EVERY] + [(one, "on disk") for one in EV
 @pytest.mark.parametrize(
     ("configuration", "where"), PLACES, ids=lambda one: one if isinstance(one, str) else called(one)
 )
-def test_nothing_is_published_but_releases(configuration, where, tmp_path, monkeypatch):
+@few_rounds()
+def test_nothing_is_published_but_releases(configuration, where, tmp_path):
     """The journal, which is not published, knows the first user of the first world."""
-    few_rounds(monkeypatch)
     worlds = [first[:1] if configuration.get("unit") == "row" else first for first in (ONE, *ANOTHER.values())]
     for epsilon in EPSILONS[where]:
         settings, transcript, expected = configuration | {"epsilon": epsilon}, None, None
