@@ -185,8 +185,9 @@ def test_what_is_damaged_is_made_again(tiny_run, tmp_path):
     for name, content in whole.items():
         named = f"{name} was changed after its job wrote it; it is removed, and built again if needed"
         assert (named in done.stdout) == (str(name) in outputs), name
-        of_times = name.parts[0] != "results" or {".timings", ".html"} & {*name.suffixes}
-        assert of_times or (folder / name).read_bytes() == content, name
+        decides_nothing = name.parts[0] != "results" or {".timings", ".html"} & {*name.suffixes}
+        not_needed = name.parent.name == "shards" and not (folder / name).exists()
+        assert decides_nothing or not_needed or (folder / name).read_bytes() == content, name
 
 
 def test_checksums_find_what_was_changed(tmp_path, monkeypatch):
