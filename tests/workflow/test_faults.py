@@ -135,6 +135,21 @@ def test_the_owner_of_a_lock_is_named(differs, says, tmp_path, monkeypatch):
         assert not any(owner.LOCKS.iterdir())
 
 
+def test_a_run_that_does_not_own_the_folder_ends_alone(tmp_path, monkeypatch):
+    """The jobs of the owner go on behind its lock; at its own end nothing of it is left."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv(owner.VARIABLE, "")
+    owner.LOCKS.mkdir(parents=True)
+    (owner.LOCKS / "0.input.lock").touch()
+    second = subprocess.Popen(["sleep", "60"])
+    owner.record(cluster=False)
+    job = subprocess.Popen(["sleep", "60"])
+    owner.end(psutil.Process(second.pid))
+    assert second.poll() is not None and job.poll() is None and any(owner.LOCKS.iterdir())
+    owner.end()
+    assert job.poll() is not None and not any(owner.LOCKS.iterdir())
+
+
 # Whole runs
 
 
@@ -191,11 +206,13 @@ def test_what_is_damaged_is_made_again(tiny_run, tmp_path):
 
 
 def test_checksums_find_what_was_changed(tmp_path, monkeypatch):
-    """And not what is gone, nor a line that is cut."""
+    """By lists at any depth of a folder; and not what is gone, nor a line that is cut."""
     monkeypatch.chdir(tmp_path)
     for name in ("a", "b", "c"):
         Path(name).write_text(name)
-    subprocess.run("sha256sum a b c > x.sha256; head -c 20 x.sha256 > y.sha256", shell=True, check=True)
+    Path("logs/of/rule").mkdir(parents=True)
+    made = "sha256sum a > logs/of/rule/x.sha256; sha256sum b c > x.sha256; head -c 20 x.sha256 > y.sha256"
+    subprocess.run(made, shell=True, check=True)
     assert not changed(Path())
     Path("a").write_text("A")
     Path("b").unlink()

@@ -3,9 +3,9 @@ tests/reference is of a test."""
 
 import subprocess
 import sys
+from itertools import product
 
 import pandas as pd
-import pytest
 from method_cases import CASES
 from workflow_helpers import ROOT, called, copy_project, script
 
@@ -75,14 +75,16 @@ def test_another_seed_keeps_the_arithmetic_and_moves_the_simulation(quick_run, t
     assert len(moved) > 0.8 * len(drawn & finite), table
 
 
-@pytest.mark.parametrize(("column", "value"), [("verdict", "VIOLATED"), ("measured", "123.0")])
-def test_a_changed_row_is_reported(column, value):
-    """A verdict or a number that differs is one line, and so is a missing row."""
+def test_a_changed_row_is_reported():
+    """In one line: a verdict that differs, a row that is missing, and a number that is off by more than its tolerance
+    as a share of it."""
     rows = read_rows(REFERENCE)
-    changed = [rows[0], rows[1] | {column: value}, *rows[2:]]
-    assert len(compare_runs.differences(rows, changed)) == 1
-    assert compare_runs.differences(rows, rows) == []
-    assert len(compare_runs.differences(rows, rows[:-1])) == len(compare_runs.differences(rows[:-1], rows)) == 1
+    changed = [rows[0], rows[1] | {"verdict": "VIOLATED"}, *rows[2:]]
+    for other, lines in ((rows, 0), (changed, 1), (rows[:-1], 1)):
+        assert len(compare_runs.differences(rows, other)) == len(compare_runs.differences(other, rows)) == lines
+    for value, within, share in product((-1e6, -1e-6, 1e-6, 1e6), (ARITHMETIC, SIMULATED, GROWN), (0.9, 1.1)):
+        row, off = ({**rows[0], "measured": one, "within": within} for one in (value, value * (1 - share * within)))
+        assert compare_runs.agree(row, off) == (share < 1)
 
 
 def test_command_line_exits_with_one_on_a_difference(tmp_path):

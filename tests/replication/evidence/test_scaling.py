@@ -142,7 +142,7 @@ LEFT_OUT = [
     ("distF", 0.6, "seed >= 0", "saturated"),
     ("noise_ratio", 0.31, "seed == 2", "x = 0.31 > 0.3"),
     ("distF", 0.0135, "noise_multiplier == 0", "near the floor"),
-    ("status", "failed", "seed == 2", "a fit failed"),
+    ("status", "failed", "seed == 2 and redraw == 1", "a fit failed"),
     ("status", "failed", "seed == 2 and noise_multiplier == 0", "a fit failed"),
     ("users", 0, "seed >= 0", "reference point"),
 ]
