@@ -52,12 +52,15 @@ class ChosenRun(StubRun):
         table: pd.DataFrame | None = None,
     ):
         assert set(values or ()) <= {name for study in study_names() for name in listed(study)}
-        tables, chosen = vars(stub_run(number)), verdicts or {}
-        rows = zip(tables["claims"]["id"], tables["claims"]["quantity"], strict=True)
-        claims = tables["claims"].assign(verdict=[str(chosen.get(row, Verdict.INCONCLUSIVE)) for row in rows])
-        own = {"claims": claims, "provenance": dict(tables["provenance"]), "values": values or {}, "table": table}
-        own |= {"doubts": {}}
-        for name, value in (tables | own | {"read": {}}).items():
+        stub, chosen = stub_run(number), verdicts or {}
+        by_claim = {
+            claim: [row | {"verdict": str(chosen.get((claim, row["quantity"]), Verdict.INCONCLUSIVE))} for row in rows]
+            for claim, rows in stub.by_claim.items()
+        }
+        claims = stub.claims.assign(verdict=[row["verdict"] for rows in by_claim.values() for row in rows])
+        own = {"claims": claims, "by_claim": by_claim, "provenance": dict(stub.provenance)}
+        own |= {"values": values or {}, "table": table, "doubts": {}, "read": {}}
+        for name, value in (vars(stub) | own).items():
             object.__setattr__(self, name, value)
 
     def measures(self, study: str) -> Measures:
@@ -68,7 +71,7 @@ class ChosenRun(StubRun):
                 value = self.values[quantity]
                 ends = value if isinstance(value, tuple) else (value,) * 3
                 rows[quantity] |= dict(zip(("measured", "ci_low", "ci_high"), map(str, ends), strict=True))
-            self.read[study] = Measures(pd.DataFrame(rows.values()).set_index("quantity"), listed(study))
+            self.read[study] = Measures(rows, listed(study))
         return self.read[study]
 
     def cells(self, study: str) -> pd.DataFrame:

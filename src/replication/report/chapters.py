@@ -84,6 +84,7 @@ ENVIRONMENT.filters |= {
 } | {"capital": spelling.sentence, "escaped": html.escape}
 ENVIRONMENT.globals |= {"interval": spelling.interval, "guide": PIECES.guide, "packed": packed, "table": table}
 template = cache(ENVIRONMENT.from_string)
+compiled = cache(ENVIRONMENT.compile)
 
 
 @cache
@@ -171,7 +172,7 @@ class Text:
         where = self.source.relative_to(ROOT) if self.source.is_relative_to(ROOT) else self.source
         try:
             written = self.source.read_text()
-            ENVIRONMENT.compile(FRONT.sub(lambda above: "\n" * above[0].count("\n"), written, count=1), raw=True)
+            compiled(FRONT.sub(lambda above: "\n" * above[0].count("\n"), written, count=1))
             titles = [title_of(paragraph) for block in self.blocks for paragraph in block]
             for name in (*self.parts[0].rests, *self.parts[0].found_by):
                 if name not in titles:

@@ -53,8 +53,8 @@ class Documented(Run):
         return read_text(self.results / "measures.csv")
 
     def measures(self, study: str) -> Measures:
-        rows = self.measured
-        return Measures(rows[rows["study"] == study].set_index("quantity"), listed(study))
+        rows: list[dict] = self.measured[self.measured["study"] == study].to_dict("records")
+        return Measures({row["quantity"]: row for row in rows}, listed(study))
 
     def sizes(self, study: str) -> pd.DataFrame | None:
         return planned_sizes(study, self.scale)

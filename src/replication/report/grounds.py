@@ -28,15 +28,16 @@ def not_repeated(numbers: ChapterNumbers, name: str | float, sign: str, *more: A
     if sign in SIGNS:
         return []
     rows = numbers.run.decided(str(name), sign, *more)
-    found = {row: numbers.run.doubts.get((str(name), row)) for row in rows.loc[rows["verdict"] == sign, "quantity"]}
-    return [f"{spelling.typeset(row)}: {text}" for row, text in found.items() if text]
+    same = [row["quantity"] for row in rows if row["verdict"] == sign]
+    doubts = {quantity: numbers.run.doubts.get((str(name), quantity)) for quantity in same}
+    return [f"{spelling.typeset(quantity)}: {text}" for quantity, text in doubts.items() if text]
 
 
 def against(numbers: ChapterNumbers, name: str | float, sign: str, *more: Any) -> list[Markup]:
     """The rows or the number with which a run contradicts a ground, as HTML; none if it does not."""
     if sign not in SIGNS:
         rows = numbers.run.decided(str(name), sign, *more)
-        different: list[dict] = rows[~rows["verdict"].isin((*UNDECIDED, sign))].to_dict("records")
+        different = [row for row in rows if row["verdict"] not in (*UNDECIDED, sign)]
         words = [f"{html.escape(row['quantity'])}: {row['verdict']}, {spelling.of_row(row)}" for row in different]
         places = [numbers.run.rows[row["id"], row["quantity"]] for row in different]
         return [PIECES.quoted(Markup(text), place) for text, place in zip(words, places, strict=True)]

@@ -9,7 +9,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 from markupsafe import Markup
@@ -43,24 +42,23 @@ def read_text(path: Path) -> pd.DataFrame:
 
 @dataclass(frozen=True)
 class Measures:
-    """The rows of a study's measures.csv by quantity."""
+    """The rows of a study's measures.csv by quantity, as text."""
 
-    rows: pd.DataFrame
+    rows: Mapping[str, Mapping[str, str]]
     # All quantities of the study at the default scale: a name neither here nor in the rows is an error, not a gap.
     listed: tuple[str, ...]
 
     def __contains__(self, quantity: str) -> bool:
         """Return whether a quantity was measured and is a number; raise ConfigError for a name that is not listed."""
-        if quantity not in self.listed and quantity not in self.rows.index:
+        if quantity not in self.listed and quantity not in self.rows:
             raise ConfigError(misnamed(quantity, "not measured by this study", self.listed))
-        return quantity in self.rows.index and math.isfinite(float(self.rows["measured"][quantity]))
+        return quantity in self.rows and math.isfinite(float(self.rows[quantity]["measured"]))
 
-    def row(self, quantity: str) -> pd.Series:
-        """Return all columns of a quantity, as text; raise NotMeasured where this run has no number of it."""
+    def row(self, quantity: str) -> Mapping[str, str]:
+        """Return all columns of a quantity; raise NotMeasured where this run has no number of it."""
         if quantity not in self:
             raise NotMeasured(quantity)
-        rows: Any = self.rows
-        return rows.loc[quantity]
+        return self.rows[quantity]
 
     def named(self, prefix: str) -> list[str]:
         """Return the names of measured quantities with a prefix; ConfigError if the study lists none with it."""
@@ -190,21 +188,28 @@ class Run:
             raise NotMeasured(study)
         return self.results / study
 
-    def decided(self, claim: str, verdict: str, *quantities: str) -> pd.DataFrame:
+    @cached_property
+    def by_claim(self) -> dict[str, list[dict]]:
+        """Claim id -> its rows."""
+        return {str(claim): rows.to_dict("records") for claim, rows in self.claims.groupby("id", sort=False)}
+
+    def decided(self, claim: str, verdict: str, *quantities: str) -> list[dict]:
         """Return the rows of the named quantities of a claim, or of all of its exponents when none is named."""
-        rows = self.claims[self.claims["id"] == claim]
-        for name, what, known in (
-            (claim, "no claim", self.claims["id"].unique()),
-            (verdict, "no verdict", map(str, Verdict)),
-            *((quantity, f"no quantity of claim {claim}", rows["quantity"]) for quantity in quantities),
+        rows = self.by_claim.get(claim, [])
+        known = [row["quantity"] for row in rows]
+        for name, what, names in (
+            (claim, "no claim", self.by_claim),
+            (verdict, "no verdict", [*map(str, Verdict)]),
+            *((quantity, f"no quantity of claim {claim}", known) for quantity in quantities),
         ):
-            if name not in (known := list(known)):
-                raise ConfigError(misnamed(name, what, known))
-        return rows[rows["quantity"].isin(quantities) if quantities else rows["rule"] == "rate"]
+            if name not in names:
+                raise ConfigError(misnamed(name, what, [*names]))
+        return [row for row in rows if (row["quantity"] in quantities if quantities else row["rule"] == "rate")]
 
     def measures(self, study: str) -> Measures:
         """Return the measured quantities of a study; raise NotMeasured where it is not part of this run."""
-        return Measures(read_text(self._folder(study) / "measures.csv").set_index("quantity"), listed(study))
+        rows = read_rows(self._folder(study) / "measures.csv")
+        return Measures({row["quantity"]: row for row in rows}, listed(study))
 
     def sizes(self, study: str) -> pd.DataFrame | None:
         """Return sizes of the cells of a study by series, column and value; None for a study without cells."""

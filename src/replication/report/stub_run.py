@@ -72,7 +72,7 @@ def stub_rows(study: str, number: float, scale: str = "default") -> list[dict[st
 @cache
 def stub_measures(study: str, number: float, scale: str) -> Measures:
     """Return the measures of a study with one number everywhere."""
-    return Measures(pd.DataFrame(stub_rows(study, number, scale)).set_index("quantity"), listed(study))
+    return Measures({row["quantity"]: row for row in stub_rows(study, number, scale)}, listed(study))
 
 
 @cache
@@ -110,8 +110,10 @@ def facts_of(study: str) -> dict[str, Fact]:
 
 def quantities(measures: Measures) -> Quantities:
     """Return measures in the form in which an analysis has them."""
-    rows = measures.rows[["measured", "ci_low", "ci_high"]].astype(float)
-    return Quantities(Measured(*row) for row in rows.itertuples())
+    return Quantities(
+        Measured(name, float(row["measured"]), float(row["ci_low"]), float(row["ci_high"]))
+        for name, row in measures.rows.items()
+    )
 
 
 @cache

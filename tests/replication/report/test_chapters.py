@@ -75,7 +75,7 @@ def expected(name: str) -> dict[tuple[str, str], str]:
     run, found = ChosenRun(), {}
     for claim, verdict, *quantities in grounds_of(name):
         if verdict not in SIGNS:
-            for quantity in run.decided(claim, verdict, *quantities)["quantity"]:
+            for quantity in (row["quantity"] for row in run.decided(claim, verdict, *quantities)):
                 assert found.setdefault((claim, quantity), verdict) == verdict, f"{quantity} rests on two verdicts"
     return found
 
@@ -425,6 +425,7 @@ def test_a_name_of_nothing_is_found(tmp_path, template, words):
 def test_an_error_in_a_chapter_names_its_file(monkeypatch):
     """From the root of the project, as all other messages do, and with its line where there is one."""
     monkeypatch.delitem(chapters.ENVIRONMENT.filters, "listing")
+    chapters.compiled.cache_clear()
     with pytest.raises(ConfigError, match=r"^src/replication/studies/risk/chapter\.md, line \d+: No filter named"):
         text("risk", ChosenRun())
 
