@@ -30,7 +30,7 @@ def not_repeated(numbers: ChapterNumbers, name: str | float, sign: str, *more: A
     rows = numbers.run.decided(str(name), sign, *more)
     same = [row["quantity"] for row in rows if row["verdict"] == sign]
     doubts = {quantity: numbers.run.doubts.get((str(name), quantity)) for quantity in same}
-    return [f"{spelling.typeset(quantity)}: {text}" for quantity, text in doubts.items() if text]
+    return [f"{text}: {spelling.typeset(quantity)}" for quantity, text in doubts.items() if text]
 
 
 def against(numbers: ChapterNumbers, name: str | float, sign: str, *more: Any) -> list[Markup]:
