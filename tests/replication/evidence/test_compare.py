@@ -14,10 +14,10 @@ import pandas as pd
 import pytest
 from made_up_cells import analyse, made_up
 from stub_page import write_differences
-from workflow_helpers import ROOT, called, copy_run, script
+from workflow_helpers import PARTS, ROOT, called, copy_run, script
 
 from replication.evidence.cells import read_cells
-from replication.evidence.claims import CLAIM_COLUMNS, exponents_judged, judge
+from replication.evidence.claims import CLAIM_COLUMNS, Claim
 from replication.evidence.compare import (
     CONFIRMATION_COLUMNS,
     SHOWN,
@@ -34,6 +34,8 @@ from replication.evidence.compare import (
     table,
     unrepeated,
 )
+from replication.evidence.intervals import LEVEL, student
+from replication.evidence.measured import MEASURE_COLUMNS, Measured
 from replication.evidence.quantities import checked_claims
 from replication.report.claims_table import CLAIMS
 from replication.report.documents import confirmation_page, explained
@@ -236,8 +238,8 @@ def test_runs_with_other_rows_and_of_another_scale_are_refused(command):
 
 
 def test_a_run_needs_the_present_code_and_a_clean_tree(command, monkeypatch):
-    """A commit to the documents alone is the same code; a run that fails writes nothing."""
-    commit, started, started_run = git(Path(), "rev-parse", "HEAD"), [], subprocess.run
+    """A commit to documents or profiles alone is the same code; a run that fails writes nothing."""
+    started, started_run = [], subprocess.run
 
     def run(words, **options):
         if "run_all.py" not in " ".join(words):
@@ -250,11 +252,15 @@ def test_a_run_needs_the_present_code_and_a_clean_tree(command, monkeypatch):
     assert "uncommitted changes" in command("--seed", "31")
     git(Path(), "add", "-A")
     git(Path(), "commit", "-qm", "note")
-    assert confirm.same_code(commit, "HEAD")
     assert command("--seed", "31", "--jobs", "2") == "3"
     assert started == [["--jobs", "2", "--master-seed", "31"]] and not Path("docs/confirmation.md").exists()
-    Path("config/config.yaml").write_text("scale: quick\n")
-    git(Path(), "commit", "-qam", "scale")
+    for name in (*PARTS, "requirements.lock"):
+        path = Path(name, "other") if (ROOT / name).is_dir() else Path(name)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("other\n")
+        git(Path(), "add", "-A")
+        git(Path(), "commit", "-qm", "other")
+        assert confirm.same_code("HEAD~1", "HEAD") == name.startswith(("docs", "profiles")), name
     assert "make all first" in command("--seed", "31")
     write_tables(Path("results/default-seed31/reports"), SECOND, 31)
     assert "different code" in command("--seed", "31", "--no-run")
@@ -281,10 +287,39 @@ def test_what_is_committed_is_whole():
     assert {row["scale"] for row in read_rows(RECORD / "claims.csv")} == {about["config"]["scale"]}
 
 
+@pytest.fixture
+def judged(tmp_path, monkeypatch):
+    """What a run judges claims with, of each paper, by measures of each study: the rows of its claims.csv."""
+
+    def judge(claims: dict[str, list[Claim]], measures: dict[str, list[dict]]) -> list[dict]:
+        for study, rows in measures.items():
+            write_rows(tmp_path / study / "measures.csv", rows, ("study", *MEASURE_COLUMNS))
+        stated = {paper: [claim.model_dump(exclude_unset=True) for claim in some] for paper, some in claims.items()}
+        (tmp_path / "claims.json").write_text(json.dumps(stated))
+        words = f"--claims {tmp_path}/claims.json --confirmation {DOCS}/confirmation.csv --output {tmp_path}/claims.csv"
+        words += " --scale record --figures figures --options= --measures"
+        monkeypatch.setattr(sys, "argv", ["", *words.split(), *map(str, tmp_path.glob("*/measures.csv"))])
+        script("judge_claims").main()
+        return read_rows(tmp_path / "claims.csv")
+
+    return judge
+
+
+def test_an_exponent_is_judged_with_those_of_all_papers(judged):
+    """Beside one of another paper it has to lie further beyond the claimed one than alone."""
+    rate = {"quantity": "a", "measured": "a", "rule": "rate", "value": 1.0, "tolerance": 0.125}
+    about = dict.fromkeys(("id", "place", "statement", "figure"), "a") | {"whose": "paper", "kind": "identity"}
+    claim = Claim.model_validate(about | {"study": "one", "quantities": [rate]})
+    slope = 1.125 + np.mean([student(8), student(8, 1 - (1 - LEVEL) / 2)])
+    measures = {"one": [vars(Measured("a", slope, slope, slope, 8, "", 1.0))]}
+    assert [row["verdict"] for row in judged({"first": [claim]}, measures)] == ["VIOLATED"]
+    assert [row["verdict"] for row in judged({"first": [claim], "second": [claim]}, measures)] == 2 * ["INCONCLUSIVE"]
+
+
 NUMBERS = ("measured", "ci_low", "ci_high", "seeds")
 
 
-def test_the_tables_of_record_follow_from_each_other():
+def test_the_tables_of_record_follow_from_each_other(judged):
     """Measures of images and audits from their runs, verdicts from all measures, and what was confirmed from the
     default run: an edit of a number by hand in one table alone is seen, though its checksum may be renewed."""
     rows = read_rows(RECORD / "measures.csv")
@@ -298,14 +333,10 @@ def test_the_tables_of_record_follow_from_each_other():
         for name in shared:
             numbers = [float(measures[study][name][part]) for part in NUMBERS]
             assert numbers == pytest.approx([getattr(found[name], part) for part in NUMBERS], rel=1e-9, nan_ok=True)
-    stated, pairs = checked_claims(), confirmation_pairs(read_rows(DOCS / "confirmation.csv"))
-    family = exponents_judged([claim for claims in stated.values() for claim in claims], measures, "record")
-    for paper, claims in stated.items():
-        again = judge(claims, paper, measures, "record", "figures", "", family)
-        for row, known in paired(again, read_rows(RECORD / "claims.csv")):
-            says = {name: str(row.get(name, "")) for name in (*SHOWN, "raw_verdict", "seeds")}
-            assert says.items() <= known.items()
-            assert known["confirmed"] == confirmed(known, pairs)
+    again = judged(checked_claims(), {study: list(of_study.values()) for study, of_study in measures.items()})
+    for row, known in paired(again, read_rows(RECORD / "claims.csv")):
+        says = {name: row[name] for name in (*SHOWN, "raw_verdict", "seeds", "confirmed")}
+        assert says.items() <= known.items()
 
 
 def test_accuracies_of_the_image_runs_are_those_of_their_clients():

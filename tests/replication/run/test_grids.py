@@ -8,7 +8,8 @@ from privrep.users.simulated import Users
 from replication.run.config import ROOT, at_scale, read_config, read_study, read_yaml
 from replication.run.grids import expand, groups, shards
 from replication.run.models import ConfigError, checked
-from replication.run.settings import Study, settings_of
+from replication.run.rivals import REALS, SIZES
+from replication.run.settings import Series, Study, settings_of
 
 
 @pytest.fixture(scope="module")
@@ -164,9 +165,13 @@ def test_data_draw_is_shared_by_methods_and_budgets(study):
 
 
 def test_a_series_has_what_it_does_not_say_itself(study):
-    """Algorithm, calibration and options are the study's; a value in the series, its grid or a scale goes first."""
+    """Algorithm, calibration and options are the study's; a value in the series, its grid or a scale goes first, for
+    every key that a series can have."""
     shared = as_written() | {"algorithm": "altmin", "calibration": "exact", "problem": SMALL}
-    shared["options"] = {"altmin": {"init": "random", "split": "text", "clip_feature": 1.0, "clip_label": 2.0}}
+    shared["options"] = {
+        "altmin": {"init": "random", "split": "text", "clip_feature": 1.0, "clip_label": 2.0},
+        "spectral_init": {"init_label_clip": 1.0},
+    }
     shared["series"] = {
         "own": {"grid": {"epsilon": [1], "seed": 1, "clip_label": [3.0]}, "options": {"clip_feature": 4.0}},
         "none": {"algorithm": "reference_model", "grid": "one", "without": ["epsilon"], "options": {"kind": "zero"}},
@@ -179,3 +184,13 @@ def test_a_series_has_what_it_does_not_say_itself(study):
         ("reference_model", None, 0),
         ("reference_model", None, 1),
     ]
+    own = {"algorithm": "spectral_init", "without": ["dim"], "calibration": "paper", "delta": 1e-3, "tuned": True}
+    own |= {"problem": {"rank": 1}, "options": {"clip_label": 3.0}}
+    assert own.keys() == {name for name, key in Series.model_fields.items() if not key.is_required()}
+    setting = dict.fromkeys((*SIZES, *REALS), 1)
+    shared |= {"grids": {"one": {"epsilon": [1], "dim": [5]}}, "choices": [{"series": "own"} | setting]}
+    shared["choices"][0]["options"] = {"clip_label": 4.0}
+    for name, value in own.items():
+        shared["series"] = {"plain": {"grid": "one"}, "own": {"grid": "one", name: value}}
+        plain, one = expand(checked(Study, shared, "test"))
+        assert one.key != plain.key

@@ -1,10 +1,14 @@
 """Files that a run writes before its jobs, from them, and about itself."""
 
+import json
+import os
 import re
 import subprocess
 from pathlib import Path
 
+import pandas as pd
 import pytest
+from workflow_helpers import script
 
 from replication.run.columns import TIMING_COLUMNS, study_columns
 from replication.run.config import read_config, read_study
@@ -54,3 +58,20 @@ def test_a_record_has_commit_changes_and_processor(tmp_path, monkeypatch):
         subprocess.run(["git", "-C", tmp_path, *words.split()], check=True)
     clean, _ = provenance({}), (tmp_path / "new").touch()
     assert re.fullmatch("[0-9a-f]{40}", clean["commit"]) and (clean["dirty"], provenance({})["dirty"]) == (False, True)
+
+
+def test_a_record_has_the_times_of_cells_and_jobs(tmp_path, monkeypatch):
+    """Each is the sum of one column of all tables, no two of which agree; what is no number counts as 0."""
+    monkeypatch.chdir(tmp_path)
+    for number, (cpu, wall) in enumerate((([1.0, 2.0], [10.0, 20.0]), ([4.0, "-"], [40.0, "-"]))):
+        pd.DataFrame({"cpu_seconds": cpu, "wall_seconds": wall}).to_csv(f"{number}.csv")
+    for number, (seconds, cpu, ended) in enumerate(((100, 300, 1000), (50, 600, 1030), ("-", "-", 990))):
+        pd.DataFrame({"s": [seconds], "cpu_time": [cpu]}).to_csv(f"{number}.tsv", sep="\t")
+        os.utime(f"{number}.tsv", (ended, ended))
+    words = "--config {} --timings 0.csv 1.csv --jobs 0.tsv 1.tsv 2.tsv --output record.json"
+    monkeypatch.setattr("sys.argv", ["write_provenance.py", *words.split()])
+    script("write_provenance").main()
+    times = {"jobs": 3, "wall_seconds": 1030 - 900, "job_seconds": 150, "cell_seconds": 70, "cell_cpu_seconds": 7}
+    times |= {"share_of_job_time_inside_cells": 0.467}
+    record = json.loads(Path("record.json").read_text())
+    assert {name: record[name] for name in times} == times
