@@ -53,12 +53,20 @@ def exceptions(frame: FrameType, statement: ast.stmt) -> Iterator[str]:
                     yield from (f"not for {short(repr(one), 120)}" for one in found[:1])
 
 
+def of_files(message: str) -> str:
+    """Keep of two files that differ the name and the first line that differs, old and new; any other message whole."""
+    head, _, diff = message.partition("\n@@")
+    found = [re.search(rf"^\{sign}.*", diff, re.MULTILINE) for sign in "-+"]
+    changed = [one[0][:110] for one in found if one]
+    return "\n".join(["FILES DIFFER:", Path(head.splitlines()[1]).name, *changed]) if changed else message
+
+
 def first_line(name: str, excinfo: pytest.ExceptionInfo) -> str:
     """Name the test, the case, the statement and what it found."""
     entries = [entry for entry in excinfo.traceback if TESTS in Path(entry.path).parents]
     places = [(entry.frame.raw, around(str(entry.path), entry.lineno + 1)) for entry in entries]
     where = ", ".join(case for place in places for case in cases(*place))
-    lines = [" ".join(line.split()) for line in excinfo.exconly().splitlines() if not NOISE.match(line)]
+    lines = [" ".join(line.split()) for line in of_files(excinfo.exconly()).splitlines() if not NOISE.match(line)]
     test, _, case = name.removeprefix("test_").partition("[")
     words = [test.replace("_", " ") + (f" [{case}" if case else "") + (f" where {where}" if where else "")]
     for frame, statements in places[-1:]:

@@ -18,15 +18,19 @@ FAULTS = {
         "Mismatched elements: 8 / 9",
     ),
     "{}['key']": ("KeyError: 'key'",),
+    "file_regression.check('same\\n' * 60 + 'new\\n', fullpath=pathlib.Path('held.txt').absolute())": (
+        "FILES DIFFER: held.txt; -old; +new",
+    ),
 }
 
 
 def test_a_first_line_names_the_test_the_case_and_the_difference(tmp_path):
     shutil.copy(first_lines.__file__, tmp_path)
-    tests = [f"def test_number_{i}(case):\n    {fault}\n" for i, fault in enumerate(FAULTS)]
+    tests = [f"def test_number_{i}(case, file_regression):\n    {fault}\n" for i, fault in enumerate(FAULTS)]
     mark = "@pytest.mark.parametrize('case', ['one'])\n"
-    text = "\n".join(["import numpy as np", "import pytest", *(mark + test for test in tests)])
+    text = "\n".join(["import pathlib", "import numpy as np", "import pytest", *(mark + test for test in tests)])
     (tmp_path / "test_faults.py").write_text(text)
+    (tmp_path / "held.txt").write_text("same\n" * 60 + "old\n")
     command = [sys.executable, "-m", "pytest", "-q", "-p", "first_lines", "-p", "no:cacheprovider", "-p", "no:xdist"]
     said = subprocess.run(command, cwd=tmp_path, env={"PYTHONPATH": ".", "CI": "true"}, capture_output=True, text=True)
     lines = [line for line in said.stdout.splitlines() if line.startswith("FAILED ")]
