@@ -3,7 +3,7 @@ on small networks and stub images."""
 
 import math
 import re
-from dataclasses import replace
+from dataclasses import fields, replace
 from functools import cache
 from types import SimpleNamespace
 
@@ -11,11 +11,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import stats
 from scipy.signal import correlate
 
 jax = pytest.importorskip("jax", reason="the image experiments need JAX")
 import jax.numpy as jnp  # noqa: E402
-from conftest import check_sd, handle  # noqa: E402
+from conftest import FALSE_ALARM, check_sd, handle  # noqa: E402
 from jax.flatten_util import ravel_pytree  # noqa: E402
 
 import images.method  # noqa: E402
@@ -205,6 +206,29 @@ def test_ppsgd_adds_its_own_part_to_the_head():
     assert float(LOSS(body, added, *client)) < float(LOSS(body, head, *client))
     final = jax.jit(METHODS["ppsgd"].final_head)(shared, kept, client, KEY)
     assert float(LOSS(body, final, *client)) < float(LOSS(body, added, *client))
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_each_descent_moves_what_the_method_says(name):
+    """A descent with step 0 changes a round or the end where the docstring names it, and nothing else; without `local`
+    nothing is sent."""
+    method = METHODS[name]
+    texts = [" ".join((each.__doc__ or "").split()) for each in type(method).__mro__]
+    about = next(text for text in texts if "at the end the descent" in text).split("at the end")
+    rules = {field.name: rule for field in fields(method) if isinstance(rule := getattr(method, field.name), Descent)}
+
+    @jax.jit
+    def parts(steps, *given):
+        one = replace(method, **{rule: replace(rules[rule], step=step) for rule, step in steps.items()})
+        return one.client_update(*given, KEY), one.final_head(*given, KEY)
+
+    given, steps = update(method)[:3], {rule: each.step for rule, each in rules.items()}
+    whole = parts(steps, *given)
+    for rule in rules:
+        without = parts(steps | {rule: 0.0}, *given)
+        changed = [not np.array_equal(*map(flat, pair)) for pair in zip(whole, without, strict=True)]
+        assert changed == [f"`{rule}`" in words for words in about]
+        assert flat(without[0][0]).any() == (rule != "local")
 
 
 def test_jittered_images_are_moved_and_mirrored():
@@ -441,6 +465,15 @@ def test_images_are_dealt_out_once(clients, per_client, each, seed):
     assert (found.shards.sum(axis=1) == per_client).all()
     for positions, shards in zip(everything, found.shards, strict=True):
         np.testing.assert_array_equal(np.bincount(labels[positions], minlength=4), each * shards)
+
+
+def test_validation_images_are_drawn_from_all_of_a_client():
+    """Of 40 of its 400 images as many have each of four classes as such draws have, up to FALSE_ALARM."""
+    labels = np.repeat(np.arange(4), 100)
+    (drawn,) = split(labels, 1, 4, 400, np.random.default_rng(0)).validation
+    few, many = stats.hypergeom.ppf([FALSE_ALARM / 2, 1 - FALSE_ALARM / 2], 400, 100, 40)
+    counts = np.bincount(labels[drawn], minlength=4)
+    assert few <= counts.min() and counts.max() <= many
 
 
 def test_all_images_can_be_dealt_out_and_no_more():
