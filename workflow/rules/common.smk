@@ -243,8 +243,8 @@ def imported_modules(path):
 
 @functools.cache
 def code_of(script, *modules):
-    """Return a script, the given modules, all that they import from src, and the tables that stand beside a module under
-    its name: the code that a rule reruns for."""
+    """Return a script, the given modules, all that they import from src, and the tables beside these modules, CSV or of
+    their name: the code that a rule reruns for."""
     todo, seen = [f"{HERE / 'workflow/scripts' / script}.py", *map(str, modules)], []
     while todo:
         path = todo.pop()
@@ -253,7 +253,8 @@ def code_of(script, *modules):
             todo += imported_modules(path)
     kinds = (".toml", ".mplstyle")
     tables = [Path(path).with_suffix(kind) for path in seen for kind in kinds]
-    return sorted(seen + [str(path) for path in tables if path.exists()])
+    tables += [table for path in seen for table in Path(path).parent.glob("*.csv")]
+    return sorted({*seen, *(str(path) for path in tables if path.exists())})
 
 
 METHOD_FILES = method_files()
