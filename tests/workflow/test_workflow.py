@@ -1,12 +1,14 @@
 """The pipeline as a whole, at scale tiny: same bytes however the work is cut, and what a change makes again."""
 
+import functools
+import json
 import re
 import shlex
 import sys
 from pathlib import Path
 
 import pytest
-from workflow_helpers import at_tiny, called, copy_project, copy_run, snakemake
+from workflow_helpers import ROOT, at_tiny, called, copy_project, copy_run, snakemake
 
 from replication.run.config import read_config
 
@@ -64,6 +66,32 @@ def test_shards_hang_on_the_methods_that_they_run(tmp_path):
     init_rates, audits = (set(re.findall(r"/methods/(\w+?)(?:/method)?\.py", text)) for text in texts)
     assert "spectral_init" in init_rates and not init_rates & {"altmin", "power_method", "centaur", "unit_steps"}
     assert {"altmin", "power_method", "centaur", "unit_steps", "exponential_staged"} <= audits
+
+
+OPENED = """
+import importlib, json, pathlib, sys
+from replication.run.config import study_names
+opened, src, found = [], pathlib.Path("src").absolute(), {}
+sys.addaudithook(lambda event, about: event == "open" and opened.append(pathlib.Path(str(about[0]))))
+for study in study_names():
+    opened.clear()
+    importlib.import_module(f"replication.studies.{study}.analysis")
+    tables = [file for file in opened if src in file.parents and file.suffix not in ("", ".py", ".pyc")]
+    found[study] = [str(file) for file in tables]
+print(json.dumps(found))
+"""
+"""What the analysis of each study opens first, besides modules."""
+
+
+def test_measures_hang_on_the_tables_that_an_analysis_opens():
+    rules = (ROOT / "workflow/rules/common.smk").read_text()
+    names = {"HERE": ROOT, "Path": Path, "functools": functools, "re": re}
+    exec(rules[rules.index("IMPORT = ") : rules.index("METHOD_FILES = ")], names)
+    found = json.loads(called(ROOT, [sys.executable, "-c", OPENED]).stdout)
+    assert found["figure2"]
+    for study, tables in found.items():
+        code = names["code_of"]("measure_study", ROOT / f"src/replication/studies/{study}/analysis.py")
+        assert set(tables) <= set(code)
 
 
 def test_the_longest_shards_start_first(tiny_run):
