@@ -116,7 +116,7 @@ def test_readme_and_how_to_name_existing_files_and_targets():
         assert re.search(rf"^([\w-]+ )*{target}( [\w-]+)*:", makefile, flags=re.MULTILINE), target
 
 
-HEADLINE = {("A-L4.6", f"exponent of {name}") for name in ("n", "d", "k, root mean square sine")} | {
+HEADLINE = {("A-L4.6", f"exponent of {name}") for name in ("n", "d")} | {
     ("A-L4.4", f"privacy: exponent of {name}") for name in ("n", "d", "k")
 }
 """Exponents on which the comparison of the papers rests."""
