@@ -18,4 +18,4 @@ estimator    : an estimator in scikit-learn's manner for people's own tables, an
 LAYERS = ("options", "users", "privacy", "methods", "simulate", "theory", "estimator")
 """The layers in order: each imports only from those before it."""
 
-__version__ = "0.3.0"
+__version__ = "0.4.0"
