@@ -190,8 +190,8 @@ def test_the_record_says_what_confirmations_and_more_repetitions_did():
     assert {name for name in left_open if found[name] != "undecided"} == {
         name for name, text in found.items() if text == "by more repetitions, not confirmed"
     }
-    seeds = rows["confirmed_seed"].nunique()
-    assert found["A-F2", "(ii) largest MSE ratio between successive epsilons"] == f"undecided on 1 of {seeds} other seeds"
+    once = f"undecided on 1 of {rows['confirmed_seed'].nunique()} other seeds"
+    assert found["A-F2", "(ii) largest MSE ratio between successive epsilons"] == once
     assert found["A-T5.2", "exponent of d, L_f as printed"] == "undecided"
 
 
