@@ -183,7 +183,7 @@ rests:
 
 
 def test_the_record_says_what_confirmations_and_more_repetitions_did():
-    """A row that one of all seeds left undecided, those that the record alone decides, one that it leaves open."""
+    """A row that one confirmation left undecided, those that the record alone decides, one that it leaves open."""
     run, rows = Documented(), read_text(DOCS / "confirmation.csv")
     found, newest = run.doubts, rows[rows["confirmed_seed"] == rows["confirmed_seed"][0]]
     left_open = by_name(newest[newest["verdict"] == Verdict.INCONCLUSIVE].to_dict("records")).keys() & run.rows.keys()
