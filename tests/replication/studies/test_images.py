@@ -104,13 +104,16 @@ def test_what_seeds_and_readings_may_say(runs, monkeypatch, case):
         table += [first[0].assign(seed=seed, shift=shift, accuracy=0.94 + by / 100) for seed, by in enumerate(values)]
     monkeypatch.setattr(analysis, "long_runs", lambda: pd.concat(table, ignore_index=True))
     monkeypatch.setattr(stub_run, "stub_fact", stub_run.stub_fact.__wrapped__)
-    one = judged()[row]
+    some = {name: TABLE_1[name] for name in {ROW, row}}
+    with monkeypatch.context() as alone:
+        for name, rows in {"TABLE_1": some, "TABLE_3": {}, "figure_1_measures": lambda _: []}.items():
+            alone.setattr(analysis, name, rows)
+        one, said = judged()[row], [(one["reading"], one["seeds"]) for one in orders(row) if one["seeds"]]
     of_moved = analysis.OF_READING["rounds"] in one["reason"]
     known = of_moved or analysis.OF_READING["unmoved"] in one["reason"] or analysis.STILL_OPEN in one["reason"]
     assert (one["verdict"], known) == (case["verdict"], bool(leads or moved)) and (of_moved or one["verdict"] != NO)
     if decides := moved if of_moved else leads:
         assert (one["seeds"], one["measured"]) == (len(decides), pytest.approx(np.mean(decides), abs=1e-6))
-    said = [(one["reading"], one["seeds"]) for one in orders(row) if one["seeds"]]
     assert said == [("unmoved", len(leads))] * bool(leads) + [("rounds", len(moved))] * bool(moved)
     if case["says"]:
         told = text("images", StubRun(1.5))

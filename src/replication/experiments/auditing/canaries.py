@@ -17,9 +17,9 @@ LENGTHS = (1e-3, 1.0, 10.0, 1e3)
 LABELS = (-1e3, -10.0, -1.0, 0.0, 1.0, 10.0, 1e3)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Canary:
-    """Features (m, d) and labels (m,) of a user."""
+    """Features (m, d) and labels (m,) of a user, which nobody changes."""
 
     features: np.ndarray
     labels: np.ndarray
@@ -80,8 +80,8 @@ def structured_pair(problem: Problem, rng: np.random.Generator) -> Pair:
 
 def changed(pair: Pair, rng: np.random.Generator) -> Pair:
     """Replace features or label of one sample of one of the two users, or change all features of that user linearly."""
-    new = [Canary(user.features.copy(), user.labels.copy()) for user in pair]
-    user = new[rng.integers(2)]
+    which = int(rng.integers(2))
+    user = Canary(pair[which].features.copy(), pair[which].labels.copy())
     samples, dim = user.features.shape
     at = rng.integers(samples)
     kind = rng.random()
@@ -92,7 +92,7 @@ def changed(pair: Pair, rng: np.random.Generator) -> Pair:
         user.features[at] = known if rng.random() < 0.7 else rng.standard_normal(dim)
     else:
         user.labels[at] = rng.choice(LABELS) if rng.random() < 0.7 else rng.standard_normal()
-    return new[0], new[1]
+    return (pair[0], user) if which else (user, pair[1])
 
 
 def larger(pair: Pair, features: float, labels: float) -> Pair:

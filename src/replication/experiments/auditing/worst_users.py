@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 
 import numpy as np
 
@@ -15,7 +16,7 @@ from privrep.users.blocks import true_heads
 from privrep.users.given_users import GivenUsers
 from privrep.users.known import Known
 from privrep.users.simulated import Problem
-from replication.experiments.auditing.canaries import Canary, worst_pair
+from replication.experiments.auditing.canaries import Canary, Pair, worst_pair
 
 DRAWS, CHANGES = 300, 5000  # numbers of pairs of users drawn, and of changes of the best pair tried
 ONES = SampleClip(1.0, 1.0)  # both thresholds 1
@@ -28,34 +29,37 @@ def single_user(user: Canary) -> GivenUsers:
 
 
 def largest_change(
-    change: Callable[[GivenUsers, GivenUsers], float], samples: int, dim: int, rng: np.random.Generator
+    contribution: Callable, clip: object, length: Callable[..., float], samples: int, dim: int, rng: np.random.Generator
 ) -> float:
-    """Return the largest change found when one user of rank 1 replaces another."""
-    problem = Problem(2, samples, dim, 1)
-    return worst_pair(lambda pair: change(*map(single_user, pair)), problem, DRAWS, CHANGES, rng)[1]
+    """Return the largest length of the change of clipped sums when one user of rank 1 replaces another."""
+
+    @lru_cache(64)  # a step of the search changes one of the two
+    def sums(user: Canary) -> tuple[np.ndarray, ...]:
+        return clipped_sums(single_user(user), contribution, clip)
+
+    def change(pair: Pair) -> float:
+        return length(*map(np.subtract, *map(sums, pair)))
+
+    return worst_pair(change, Problem(2, samples, dim, 1), DRAWS, CHANGES, rng)[1]
 
 
 def moved(statistic: str, samples: int, rng: np.random.Generator, clip: SampleClip = ONES, dim: int = 2) -> float:
     """Return the largest change over bound of A ("second"), b ("first"), or both squared ("joint", up to 8), k = 1."""
-    contribution = UserMoments(true_heads, slice(0, samples))
+    bounds = clip.bounds(samples)
 
-    def change(*pair: GivenUsers) -> float:
-        sums = [clipped_sums(user, contribution, clip) for user in pair]
-        (second, first), bounds = map(np.subtract, *sums), clip.bounds(samples)
+    def length(second: np.ndarray, first: np.ndarray) -> float:
         lengths = [
             float(np.linalg.norm(part)) / bound for part, bound in zip((np.triu(second), first), bounds, strict=True)
         ]
         return {"second": lengths[0], "first": lengths[1], "joint": lengths[0] ** 2 + lengths[1] ** 2}[statistic]
 
-    return largest_change(change, samples, dim, rng)
+    return largest_change(UserMoments(true_heads, slice(0, samples)), clip, length, samples, dim, rng)
 
 
 def matrix_moved(samples: int, rng: np.random.Generator) -> float:
     """Return the largest change of Algorithm 3's upper triangle by replacing a user, in zeta^2 per pair; d = 2."""
-    pairs_of = SamplePairs(slice(0, samples), DisjointPairs)
 
-    def change(*pair: GivenUsers) -> float:
-        difference = np.subtract(*(clipped_sums(user, pairs_of, 1.0)[0] for user in pair))
-        return float(np.linalg.norm(np.triu(difference)) / (samples // 2))
+    def length(change: np.ndarray) -> float:
+        return float(np.linalg.norm(np.triu(change)) / (samples // 2))
 
-    return largest_change(change, samples, 2, rng)
+    return largest_change(SamplePairs(slice(0, samples), DisjointPairs), 1.0, length, samples, 2, rng)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -150,11 +150,13 @@ def least(name: str, leads: list[Lead]) -> Measured:
     return bare(name, first.measured, first.seeds, first.note or short[0]) if short else first
 
 
-def leads(runs: pd.DataFrame, setting: Setting, reading: str = "unmoved") -> dict[str, Lead]:
-    """Return CENTAUR's lead over each other method."""
+def leads(
+    runs: pd.DataFrame, setting: Setting, reading: str = "unmoved", others: Iterable[str] = OTHERS
+) -> dict[str, Lead]:
+    """Return CENTAUR's lead over each of the others."""
     shift, score = READINGS[reading]
     ours = lines(runs, setting, "centaur", shift)
-    return {other: difference(ours, lines(runs, setting, other), score) for other in OTHERS}
+    return {other: difference(ours, lines(runs, setting, other), score) for other in others}
 
 
 def rivals(runs: pd.DataFrame, setting: Setting) -> list[str]:
@@ -166,8 +168,7 @@ def rivals(runs: pd.DataFrame, setting: Setting) -> list[str]:
 
 def row_leads(runs: pd.DataFrame, setting: Setting, reading: str) -> list[Lead]:
     """Return the leads of CENTAUR whose least judges a row (rule 12)."""
-    ahead = leads(runs, setting, reading)
-    return [ahead[other] for other in rivals(runs, setting)]
+    return [*leads(runs, setting, reading, rivals(runs, setting)).values()]
 
 
 def by_seeds(lead: Measured, clear: float) -> Measured:
@@ -230,7 +231,7 @@ def figure_1_measures(runs: pd.DataFrame) -> list[Measured]:
     """Measure CENTAUR's least leads over all epsilons, and its lead over clients that train alone at epsilon = 0.5."""
 
     def over(other: str, *epsilons: float) -> Callable[[str], list[Lead]]:
-        return lambda reading: [leads(runs, FIGURE_1[e], reading)[other] for e in epsilons]
+        return lambda reading: [leads(runs, FIGURE_1[e], reading, (other,))[other] for e in epsilons]
 
     named = [(f"least lead over {o}, all epsilons", over(o, *EPSILONS)) for o in TOGETHER[1:]]
     named.append(("lead of centaur over stand_alone, epsilon = 0.5", over("stand_alone", 0.5)))
@@ -327,12 +328,13 @@ def orders(cells: pd.DataFrame, quantities: Quantities) -> list[dict]:
     for row, setting in (TABLE_1 | TABLE_3).items():
         before = len(rows)
         for reading in READINGS:
-            ahead = {other: lead for other, lead in leads(runs, setting, reading).items() if len(lead.values)}
+            of_all = leads(runs, setting, reading)
+            ahead = {other: lead for other, lead in of_all.items() if len(lead.values)}
             if not ahead:
                 continue
             rival = min(ahead, key=lambda other: ahead[other].mean)
             values, printed = ahead[rival].values, setting.printed["centaur"][0] - setting.printed[rival][0]
-            by_rules = by_seeds(least(row, row_leads(runs, setting, reading)), clear_lead(setting))
+            by_rules = by_seeds(least(row, [of_all[other] for other in rivals(runs, setting)]), clear_lead(setting))
             decided = (by_rules.ci_low >= 0) - (by_rules.ci_high < 0) if reading in OF_READING else 0
             about = {"row": row, "reading": reading, "seeds": len(values), "rival": rival, "others": len(ahead)}
             numbers = {"lead": values.mean(), "over_seeds": values.std(ddof=1) if len(values) > 1 else math.nan}
