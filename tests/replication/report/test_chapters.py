@@ -6,7 +6,7 @@ import json
 import math
 import re
 from collections import Counter
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 
 import pandas as pd
@@ -107,10 +107,15 @@ def words_of(found: str) -> str:
 # What a paragraph rests on
 
 
+@lru_cache(1)
+def marks_of(text: str) -> str:
+    """What the marks of a text say."""
+    return "".join(re.findall(rf"<span {MARK}>.*", text))
+
+
 def marked(quantity: str, text: str) -> bool:
     """Whether a mark of a text names a quantity."""
-    marks = "".join(re.findall(rf"<span {MARK}>.*", text))
-    return bool(re.search(rf"(?:run: |; |>){re.escape(html.escape(quantity))}: ", marks))
+    return any(f"{before}{html.escape(quantity)}: " in marks_of(text) for before in ("run: ", "; ", ">"))
 
 
 @pytest.mark.parametrize("name", TEXT_NAMES)
@@ -465,7 +470,7 @@ def test_a_size_that_differs_is_not_named():
 
 
 TOLD = [study for study in STUDIES if facts_of(study)]
-CLAUSE = re.compile(r"(?:[A-Za-z][\w'-]*[,;:]?\s+){3,}[\w'-]+\.(?:\s|$)|(?:[\w'-]+\s+){7}")
+CLAUSE = re.compile(r"(?:[A-Za-z][\w'-]*+[,;:]?\s+){3,}[\w'-]++\.(?:\s|$)|(?:[\w'-]++\s+){7}")
 """Four words or more that end in a full stop, or eight in a row."""
 
 
