@@ -1,5 +1,5 @@
-"""Shared helpers of the test-suite. BLAS is held to one thread before numpy is imported. JAX compiles fast: what is
-compiled here, and in the runs that tests start, runs for seconds.
+"""Shared helpers of the test-suite. BLAS is held to one thread before numpy is imported. JAX compiles fast, and once
+for all processes: what is compiled here, and in the runs that tests start, runs for seconds.
 
 A test is marked by what it needs: `run` a finished run, `browser` Chromium, `slurm` a cluster; `slow` are those that
 `slow.txt` names, for their seconds, and `long` the audits among them; `reference` are those that hold a file of
@@ -11,17 +11,20 @@ with a wrong target that must be rejected.
 
 # ruff: noqa: E402
 import os
+from pathlib import Path
 
 for _name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS"):
     os.environ[_name] = "1"
 os.environ["JAX_DISABLE_MOST_OPTIMIZATIONS"] = "1"
+for _name in ("ENTRY_SIZE_BYTES", "COMPILE_TIME_SECS"):
+    os.environ[f"JAX_PERSISTENT_CACHE_MIN_{_name}"] = "0"
+os.environ["JAX_COMPILATION_CACHE_DIR"] = str(Path(__file__).parents[1] / ".pytest_cache" / "jax")
 
 import fcntl
 import subprocess
 from collections import Counter
 from dataclasses import dataclass, field, replace
 from functools import partial
-from pathlib import Path
 
 import numpy as np
 import pytest
