@@ -88,7 +88,7 @@ PIP = $(BIN)/python -m pip install --quiet --retries 1 --no-deps --no-compile
 	@awk '/^[a-z]/ {keep = /^(setuptools|wheel|packaging)==/} keep' requirements.lock > .venv/build.txt
 	@$(PIP) --require-hashes -r .venv/build.txt && $(PIP) --require-hashes --no-build-isolation -r requirements.lock \
 	  && $(PIP) --no-build-isolation --editable . || { echo "Packages could not be installed; set-up needs a network" >&2; exit 1; }
-	@$(BIN)/python -m compileall -q -q -j 0 .venv/lib || true  # on all cores; pip itself would take one
+	@$(BIN)/python -m compileall -q -q -j 0 -x '/tests/' .venv/lib || true  # on all cores; pip itself would take one
 	@touch $@
 
 api: .venv/ready
