@@ -75,13 +75,13 @@ def numeric(value: object) -> object:
 
 
 def test_numbers_of_seeded_fits_stay(file_regression):
-    """Of each configuration, at both budgets: to a share of 1e-4 what tests/reference holds."""
+    """Of each configuration, at both budgets: to a share of 1e-4 what tests/reference holds. The sign of a direction in
+    doubts is that of the system's LAPACK, and nothing else hangs on it."""
     held = {}
     for configuration, epsilon in product(EVERY[:-1], EPSILONS["in memory"]):
         model, name = Fit(configuration | {"epsilon": epsilon}, table(ONE)).model, f"{called(configuration)}, {epsilon}"
-        parts = {part: vars(getattr(model, part)) for part in ("local_", "shared_")} | {
-            "summary": vars(model.summary())
-        }
+        parts = {"local_": vars(model.local_) | {"doubts": np.abs(model.local_.doubts)}}
+        parts |= {"shared_": vars(model.shared_), "summary": vars(model.summary())}
         held |= summed(numeric(parts | {"advice": model.advice_, "privacy": model.privacy_}), name)
     path = FOLDER.parent / "estimator.csv"
     file_regression.check(numbers_held(path, {place: one for place, one in held.items() if one}), fullpath=path)
