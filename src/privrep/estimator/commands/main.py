@@ -111,6 +111,8 @@ def command(function: Callable) -> Callable:
             with warnings.catch_warnings():
                 warnings.showwarning = warned
                 return function(*arguments, **options)
+        except BrokenPipeError:  # whoever reads has seen enough, as in `| head`
+            raise
         except (ValueError, OSError, MemoryError) as error:
             text = str(error) or "there is too little memory"
             if isinstance(error, OSError) and error.filename:
