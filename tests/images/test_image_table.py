@@ -273,18 +273,9 @@ def test_a_row_without_its_files_is_not_run(tmp_path, rows, capsys):
 # The program
 
 
-QUICKLY = {
-    "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
-    "JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES": "-1",
-}
-"""What one start compiles, the next one has."""
-
-
 def program(tmp_path, *words, script=PROGRAM, table="table.csv", **variables):
     command = [sys.executable, str(script), "--rows", "list.toml", "--table", table, "--states", f"{table}.states"]
-    given = (
-        os.environ | QUICKLY | {"PYTHONPATH": str(ROOT / "src"), "JAX_COMPILATION_CACHE_DIR": "compiled"} | variables
-    )
+    given = os.environ | {"PYTHONPATH": str(ROOT / "src")} | variables
     return subprocess.run([*command, *words], cwd=tmp_path, env=given, capture_output=True, text=True)
 
 

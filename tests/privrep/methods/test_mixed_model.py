@@ -10,16 +10,7 @@ import pytest
 from privrep.methods.mixed_model import plan
 from privrep.methods.mixed_model.calibration import Calibration, calibration, left_out_changes
 from privrep.methods.mixed_model.method import MixedModel, own_errors
-from privrep.methods.mixed_model.stacking import (
-    ANSWERS,
-    OWN,
-    SHARE,
-    Candidates,
-    best_weights,
-    gain,
-    isotropic,
-    prior,
-)
+from privrep.methods.mixed_model.stacking import ANSWERS, OWN, SHARE, Candidates, best_weights, gain, isotropic, prior
 from privrep.methods.steps.posterior import Mixture, Prior, Spectra, by_size, eigh_of_each
 from privrep.methods.unit_steps.whitening import learned_level
 from privrep.privacy.contributions import Rows, Scalars

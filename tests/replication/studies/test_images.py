@@ -3,6 +3,7 @@
 import math
 import re
 from pathlib import Path
+from unittest.mock import patch
 
 import numpy as np
 import pandas as pd
@@ -105,9 +106,7 @@ def test_what_seeds_and_readings_may_say(runs, monkeypatch, case):
     monkeypatch.setattr(analysis, "long_runs", lambda: pd.concat(table, ignore_index=True))
     monkeypatch.setattr(stub_run, "stub_fact", stub_run.stub_fact.__wrapped__)
     some = {name: TABLE_1[name] for name in {ROW, row}}
-    with monkeypatch.context() as alone:
-        for name, rows in {"TABLE_1": some, "TABLE_3": {}, "figure_1_measures": lambda _: []}.items():
-            alone.setattr(analysis, name, rows)
+    with patch.multiple(analysis, TABLE_1=some, TABLE_3={}, figure_1_measures=lambda _: []):
         one, said = judged()[row], [(one["reading"], one["seeds"]) for one in orders(row) if one["seeds"]]
     of_moved = analysis.OF_READING["rounds"] in one["reason"]
     known = of_moved or analysis.OF_READING["unmoved"] in one["reason"] or analysis.STILL_OPEN in one["reason"]
