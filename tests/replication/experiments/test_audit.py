@@ -285,7 +285,7 @@ def test_the_place_of_a_choice_is_standard_normal():
 # The whole
 
 
-QUICK = {"runs": 400, "draws": 30, "changes": 30}
+QUICK = {"runs": 200, "draws": 30, "changes": 30}
 EVERY = [name for name in AUDITED if name != "unit_steps"]
 
 
