@@ -33,7 +33,7 @@ from scipy.stats import binomtest
 TABLE, HARMLESS = Path("docs/faults.csv"), Path("workflow/harmless_faults.toml")
 COLUMNS = ("folder", "seed", "file", "line", "fault", "outcome", "reason")
 PARTS = {"src/images": "images", "workflow": "workflow"}
-PARTS["src/replication/run"] = "replication/run workflow/test_faults.py"
+PARTS["src/replication/run"] = "replication workflow/test_faults.py workflow/test_schemas.py"
 """The parts of the tests that reach a folder; where it is not here, these are `MOST`."""
 MOST, MARKS = "privrep replication", "not (run or browser or slurm or long)"
 COUNT, SECONDS, FAILED = 60, 8, 99

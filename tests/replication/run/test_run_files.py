@@ -8,18 +8,23 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from pydantic import TypeAdapter, ValidationError
 from workflow_helpers import script
 
+from replication.run import config
 from replication.run.columns import TIMING_COLUMNS, study_columns
 from replication.run.config import read_config, read_study
 from replication.run.csv_tables import read_rows, write_rows
 from replication.run.grids import expand, merge_study, shards
+from replication.run.memory import machine_mb
 from replication.run.models import ConfigError
 from replication.run.provenance import UNKNOWN, provenance
 from replication.run.resolved import write_resolved
+from replication.run.statements import Value
 
 CONFIG = read_config().model_copy(update={"scale": "tiny"})
 STUDY = read_study(CONFIG, "init_rates")
+OLDER = "memory/memory.limit_in_bytes"
 
 
 def test_tables_have_the_order_of_the_study(tmp_path):
@@ -75,3 +80,30 @@ def test_a_record_has_the_times_of_cells_and_jobs(tmp_path, monkeypatch):
     times |= {"share_of_job_time_inside_cells": 0.467}
     record = json.loads(Path("record.json").read_text())
     assert {name: record[name] for name in times} == times
+
+
+def test_what_a_file_lacks_is_named(tmp_path, monkeypatch):
+    """A paper that has a study, a column of a table, a number among statements."""
+    monkeypatch.setattr(config, "read_papers", lambda root: {})
+    with pytest.raises(
+        ConfigError, match=r"risk/settings\.yaml: no file of config/papers has 'risk' among its chapters"
+    ):
+        read_study(CONFIG, "risk")
+    with pytest.raises(ValueError, match="column 'b' is not among its columns, a"):
+        write_rows(tmp_path / "a.csv", [{"a": 1, "b": 2}], ("a",))
+    for wrong in (True, "1"):
+        with pytest.raises(ValidationError, match="must be a number for this rule"):
+            TypeAdapter(Value).validate_python(wrong)
+
+
+def test_the_memory_of_a_container_is_less_than_that_of_its_machine(tmp_path):
+    """By the files of both kinds of control groups, one of which may set no limit."""
+    whole = machine_mb(tmp_path)
+    (tmp_path / "memory").mkdir()
+    for name, text, most in (
+        ("memory.max", "max\n", whole),
+        ("memory.max", f"{3 << 20}\n", 3),
+        (OLDER, f"{2 << 20}\n", 2),
+    ):
+        (tmp_path / name).write_text(text)
+        assert machine_mb(tmp_path) == most
