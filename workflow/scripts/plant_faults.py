@@ -3,7 +3,8 @@
 A fault is another operator, comparison or number, a condition reversed, two arguments exchanged, or a statement left
 out; decorators, annotations and f-strings stay as they are. For each fault, a process of its own runs fast tests
 that reach its line: first of the same folder, then others, cheap ones first, up to SECONDS for either. A fault that no
-test sees survives, unless HARMLESS has the reason why it has no effect.
+test sees survives, unless HARMLESS has the reason why it has no effect. A fault is planted in memory, which does not
+reach scripts: tests run them in processes of their own.
 
 Other tools do not fit: mutmut skips decorated functions and module-level code and takes no sample; cosmic-ray starts
 Python for each fault, which takes longer than the tests.
@@ -32,8 +33,7 @@ from scipy.stats import binomtest
 
 TABLE, HARMLESS = Path("docs/faults.csv"), Path("workflow/harmless_faults.toml")
 COLUMNS = ("folder", "seed", "file", "line", "fault", "outcome", "reason")
-PARTS = {"src/images": "images", "workflow": "workflow"}
-PARTS["src/replication/run"] = "replication workflow/test_faults.py workflow/test_schemas.py"
+PARTS = {"src/images": "images", "src/replication/run": "replication workflow/test_faults.py workflow/test_schemas.py"}
 """The parts of the tests that reach a folder; where it is not here, these are `MOST`."""
 MOST, MARKS = "privrep replication", "not (run or browser or slurm or long)"
 COUNT, SECONDS, FAILED = 60, 8, 99
@@ -251,6 +251,8 @@ def main() -> None:
     asked = parser.parse_args()
     rows: list[Any] = list(csv.DictReader(TABLE.open())) if TABLE.exists() else []
     folders = asked.folders or list(dict.fromkeys(row["folder"] for row in rows))
+    if scripts := [one for one in folders if not one.startswith("src/")]:
+        parser.error(f"{scripts[0]}: it must be a folder of src; a fault of a script would reach no test")
     if not asked.show:
         rows = [row for row in rows if row["folder"] not in folders] + list(judged(folders, asked.seed))
         rows.sort(key=lambda row: (row["folder"], row["file"], int(row["line"]), row["fault"]))
