@@ -111,9 +111,9 @@ def command(function: Callable) -> Callable:
             with warnings.catch_warnings():
                 warnings.showwarning = warned
                 return function(*arguments, **options)
-        except BrokenPipeError:  # whoever reads has seen enough, as in `| head`
-            raise
         except (ValueError, OSError, MemoryError) as error:
+            if isinstance(error, BrokenPipeError):
+                typer.echo()  # raises it again, and so ends the command, where the reader of the output is gone
             text = str(error) or "there is too little memory"
             if isinstance(error, OSError) and error.filename:
                 text = f"{error.filename}: {error.strerror}"
